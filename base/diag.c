@@ -1,0 +1,42 @@
+#include "base/diag.h"
+
+#include <stdarg.h>
+
+static void speak(struct diag *diag, const char *kind, const char *format, va_list list)
+{
+        FILE *out = diag->stream ? diag->stream : stderr;
+        fprintf(out, "%s: %s: ", diag->subject ? diag->subject : "dnncc", kind);
+        vfprintf(out, format, list);
+        fputc('\n', out);
+}
+
+void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        speak(diag, "error", format, list);
+        va_end(list);
+        if (!diag->errors++)
+                diag->code = code;
+}
+
+void diag_warning(struct diag *diag, const char *format, ...)
+{
+        diag->warnings++;
+        if (diag->verbosity < 0)
+                return;
+        va_list list;
+        va_start(list, format);
+        speak(diag, "warning", format, list);
+        va_end(list);
+}
+
+void diag_note(struct diag *diag, const char *format, ...)
+{
+        if (diag->verbosity < 1)
+                return;
+        va_list list;
+        va_start(list, format);
+        speak(diag, "note", format, list);
+        va_end(list);
+}

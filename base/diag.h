@@ -1,0 +1,37 @@
+/* Diagnostics: one place that speaks to the user, and the exit codes.
+ *
+ *     model.onnx: error: node 'conv1' (Conv): pads has 3 values, want 4
+ *
+ * A function that fails reports exactly one error and returns false or NULL. Text that comes from a model
+ * passes through text_safe (base/text.h) before it is handed to these functions. */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum exit_code {
+        EXIT_OK = 0,
+        EXIT_USAGE = 1,
+        EXIT_IO = 2,                    /* cannot read or write */
+        EXIT_INVALID = 3,               /* invalid model */
+        EXIT_UNSUPPORTED = 4,
+        EXIT_BUDGET = 5,                /* --max-ram, --max-consts, memory exhausted */
+        EXIT_INTERNAL = 70              /* a bug of ours */
+};
+
+struct diag {
+        const char *subject;            /* the file spoken of, already safe; printed before every message */
+        int verbosity;                  /* -q: -1, default 0, -v: 1 */
+        int errors, warnings;
+        enum exit_code code;            /* of the first error */
+        FILE *stream;                   /* NULL: standard error */
+};
+
+void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+void diag_warning(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v */
+        __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,150 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/size.h"
+
+enum { BLOCK_BYTES = 64 * 1024, ALIGNMENT = 16 };
+
+struct block {
+        struct block *next;
+        size_t used, size;
+        _Alignas(ALIGNMENT) unsigned char data[];
+};
+
+struct arena {
+        struct block *blocks;           /* the first one is the one being filled */
+        size_t bytes;
+};
+
+void (*memory_cleanup)(void);
+
+void memory_exhausted(void)
+{
+        fputs("dnncc: error: out of memory\n", stderr);
+        if (memory_cleanup)
+                memory_cleanup();
+        exit(EXIT_BUDGET);
+}
+
+void *memory_alloc(size_t bytes)
+{
+        void *block = calloc(1, bytes ? bytes : 1);
+        if (!block)
+                memory_exhausted();
+        return block;
+}
+
+void *memory_resize(void *block, size_t bytes)
+{
+        void *moved = realloc(block, bytes ? bytes : 1);
+        if (!moved)
+                memory_exhausted();
+        return moved;
+}
+
+struct arena *arena_new(void)
+{
+        return memory_alloc(sizeof(struct arena));
+}
+
+void arena_free(struct arena *arena)
+{
+        if (!arena)
+                return;
+        for (struct block *b = arena->blocks, *next; b; b = next) {
+                next = b->next;
+                free(b);
+        }
+        free(arena);
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+        size_t rounded;
+        if (!size_add(bytes, ALIGNMENT - 1, &rounded))
+                memory_exhausted();
+        rounded &= ~(size_t)(ALIGNMENT - 1);
+        struct block *b = arena->blocks;
+        if (!b || b->size - b->used < rounded) {
+                size_t size = rounded > BLOCK_BYTES / 4 ? rounded : BLOCK_BYTES, total;
+                if (!size_add(size, sizeof *b, &total))
+                        memory_exhausted();
+                struct block *fresh = memory_alloc(total);
+                fresh->size = size;
+                if (b && size == rounded) {             /* a large block of its own: keep filling b */
+                        fresh->next = b->next;
+                        b->next = fresh;
+                } else {
+                        fresh->next = b;
+                        arena->blocks = fresh;
+                }
+                b = fresh;
+        }
+        void *data = b->data + b->used;
+        b->used += rounded;
+        arena->bytes += rounded;
+        return data;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+        size_t bytes;
+        if (!size_mul(count, size, &bytes))
+                memory_exhausted();
+        return arena_alloc(arena, bytes);
+}
+
+void *arena_copy(struct arena *arena, const void *data, size_t bytes)
+{
+        void *copy = arena_alloc(arena, bytes);
+        if (bytes)
+                memcpy(copy, data, bytes);
+        return copy;
+}
+
+char *arena_string(struct arena *arena, const char *text)
+{
+        return arena_copy(arena, text, strlen(text) + 1);
+}
+
+char *arena_vprintf(struct arena *arena, const char *format, va_list list)
+{
+        va_list again;
+        va_copy(again, list);
+        int length = vsnprintf(NULL, 0, format, list);
+        char *text = arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1);
+        if (length > 0)
+                vsnprintf(text, (size_t)length + 1, format, again);
+        va_end(again);
+        return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        char *text = arena_vprintf(arena, format, list);
+        va_end(list);
+        return text;
+}
+
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t size)
+{
+        if (count & (count - 1) || count == 1)          /* full only at 0, 2, 4, 8, ... */
+                return array;
+        size_t wanted = count ? 2 * count : 2;
+        void *grown = arena_array(arena, wanted, size);
+        if (count)
+                memcpy(grown, array, count * size);
+        return grown;
+}
+
+size_t arena_bytes(const struct arena *arena)
+{
+        return arena->bytes;
+}

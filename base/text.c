@@ -1,0 +1,391 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
+
+/* ---- comments and messages ---- */
+
+enum { SAFE_LENGTH = 64 };
+
+char *text_safe(struct arena *arena, const char *bytes, size_t length)
+{
+        char *out = arena_alloc(arena, SAFE_LENGTH + 8);
+        size_t n = 0;
+        for (size_t i = 0; i < length; i++) {
+                unsigned char c = (unsigned char)bytes[i];
+                bool plain = is_letter(c) || is_digit(c) || strchr("_.:-", c) || c == '/';
+                if (!c || (c == '/' && n && out[n - 1] == '/'))
+                        plain = false;
+                size_t need = plain ? 1 : 4;
+                if (n + need > SAFE_LENGTH) {
+                        memcpy(out + n, "..", 3);
+                        return out;
+                }
+                if (plain)
+                        out[n++] = (char)c;
+                else
+                        n += (size_t)sprintf(out + n, "\\x%02x", c);
+        }
+        out[n] = 0;
+        return out;
+}
+
+char *text_literal(struct arena *arena, const char *bytes, size_t length)
+{
+        size_t size;
+        if (__builtin_mul_overflow(length, 4, &size))
+                memory_exhausted();
+        char *out = arena_alloc(arena, size + 1), *p = out;
+        for (size_t i = 0; i < length; i++) {
+                unsigned char c = (unsigned char)bytes[i];
+                if (is_letter(c) || is_digit(c) || (c && strchr(" _.:/-+*,;=()[]{}<>#!$%&@^|~'", c)))
+                        *p++ = (char)c;
+                else
+                        p += sprintf(p, "\\%03o", c);
+        }
+        *p = 0;
+        return out;
+}
+
+/* ---- identifiers ---- */
+
+static const char *const reserved[] = {
+        /* C and C++ keywords */
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
+        "typeof", "alignas", "alignof", "bool", "constexpr", "false", "true", "nullptr", "static_assert",
+        "thread_local", "typeof_unqual", "catch", "class", "const_cast", "delete", "dynamic_cast", "explicit",
+        "export", "friend", "mutable", "namespace", "new", "operator", "private", "protected", "public",
+        "reinterpret_cast", "static_cast", "template", "this", "throw", "try", "typeid", "typename", "using",
+        "virtual", "wchar_t", "char8_t", "char16_t", "char32_t", "and", "and_eq", "bitand", "bitor", "compl", "not",
+        "not_eq", "or", "or_eq", "xor", "xor_eq", "concept", "requires", "co_await", "co_return", "co_yield",
+        "consteval", "constinit", "decltype", "noexcept", "module", "import", "final", "override",
+        /* macros and types of the headers the generated code includes, and common predefined macros */
+        "NULL", "offsetof", "size_t", "ptrdiff_t", "max_align_t", "int8_t", "int16_t", "int32_t", "int64_t",
+        "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t", "memcpy",
+        "memset", "memmove", "memcmp", "strlen", "strcpy", "main", "linux", "unix", "i386", "errno", "assert",
+        "EOF", "stdin", "stdout", "stderr", "NAN", "INFINITY", "I", "complex", "abs", "exp", "log", "sin", "cos",
+        "tan", "sqrt", "pow", "floor", "ceil", "round", "trunc", "erf", "tanh", "fma", "fmax", "fmin", "malloc",
+        "free", "exit", "abort", "printf", "div", "index", "signal", "time", "read", "write", "open", "close",
+        "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "labs", "ldiv", "atoi", "rand",
+};
+
+static bool is_reserved(const char *text)
+{
+        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+                if (!strcasecmp(reserved[i], text))
+                        return true;
+        return false;
+}
+
+bool text_is_identifier(const char *text)
+{
+        size_t length = strlen(text);
+        if (!length || length > 31 || !is_letter((unsigned char)text[0]) || is_reserved(text))
+                return false;
+        for (size_t i = 0; i < length; i++)
+                if (!is_letter((unsigned char)text[i]) && !is_digit((unsigned char)text[i]) && text[i] != '_')
+                        return false;
+        return true;
+}
+
+enum { IDENTIFIER_LENGTH = 31 };
+
+struct names {
+        struct arena *arena;
+        struct map *used;               /* folded identifier -> itself */
+        struct map *next;               /* folded stem -> the number tried last, so that many equal stems stay linear */
+};
+
+struct names *names_new(struct arena *arena)
+{
+        struct names *names = ARENA_NEW(arena, struct names);
+        names->arena = arena;
+        names->used = map_new(arena);
+        names->next = map_new(arena);
+        return names;
+}
+
+static size_t fold_case(char folded[IDENTIFIER_LENGTH + 33], const char *text)
+{
+        size_t n = 0;
+        for (; text[n] && n < IDENTIFIER_LENGTH + 32; n++)
+                folded[n] = (char)tolower((unsigned char)text[n]);
+        folded[n] = 0;
+        return n;
+}
+
+bool names_reserve(struct names *names, const char *identifier)
+{
+        char folded[IDENTIFIER_LENGTH + 33];
+        size_t length = fold_case(folded, identifier);
+        if (map_get(names->used, folded, length))
+                return false;
+        map_set(names->used, folded, length, names);
+        return true;
+}
+
+char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback)
+{
+        char stem[IDENTIFIER_LENGTH + 1], tried[IDENTIFIER_LENGTH + 1], folded[IDENTIFIER_LENGTH + 33];
+        size_t n = 0;
+        for (size_t i = 0; i < length && n < IDENTIFIER_LENGTH; i++) {
+                unsigned char c = (unsigned char)bytes[i];
+                if (is_letter(c) || (n && is_digit(c)))
+                        stem[n++] = (char)c;
+                else if (is_digit(c)) {                 /* leading digit */
+                        stem[n++] = 'n';
+                        stem[n++] = (char)c;
+                } else if (n && stem[n - 1] != '_')
+                        stem[n++] = '_';
+        }
+        while (n && stem[n - 1] == '_')
+                n--;
+        stem[n] = 0;
+        if (!n) {
+                n = strlen(fallback);
+                memcpy(stem, fallback, n + 1);
+        }
+        memcpy(tried, stem, n + 1);
+        if (!is_reserved(tried) && names_reserve(names, tried))
+                return arena_string(names->arena, tried);
+        size_t folded_length = fold_case(folded, stem);
+        uintptr_t *counter = map_get(names->next, folded, folded_length);
+        if (!counter) {
+                counter = ARENA_NEW(names->arena, uintptr_t);
+                *counter = 1;
+                map_set(names->next, folded, folded_length, counter);
+        }
+        do {
+                char suffix[24];
+                int digits = snprintf(suffix, sizeof suffix, "_%zu", (size_t)++*counter);
+                size_t keep = n + (size_t)digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - (size_t)digits : n;
+                memcpy(tried, stem, keep);
+                memcpy(tried + keep, suffix, (size_t)digits + 1);
+        } while (!names_reserve(names, tried));
+        return arena_string(names->arena, tried);
+}
+
+/* ---- map ---- */
+
+struct entry { const char *key; size_t length; uint64_t hash; void *value; };
+struct map {
+        struct arena *arena;
+        struct entry *entries;
+        size_t count, capacity;         /* capacity is a power of two */
+};
+
+uint64_t text_hash(const void *bytes, size_t length)
+{
+        const unsigned char *p = bytes;
+        uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ length;
+        for (size_t i = 0; i < length; i++) {
+                h ^= p[i];
+                h *= UINT64_C(0x100000001b3);
+                h ^= h >> 29;
+        }
+        h *= UINT64_C(0xbf58476d1ce4e5b9);
+        return h ^ h >> 32;
+}
+
+struct map *map_new(struct arena *arena)
+{
+        struct map *map = ARENA_NEW(arena, struct map);
+        map->arena = arena;
+        map->capacity = 16;
+        map->entries = arena_array(arena, map->capacity, sizeof *map->entries);
+        return map;
+}
+
+static struct entry *map_find(const struct map *map, const char *key, size_t length, uint64_t hash)
+{
+        for (size_t i = hash;; i++) {
+                struct entry *e = &map->entries[i & (map->capacity - 1)];
+                if (!e->value || (e->hash == hash && e->length == length && !memcmp(e->key, key, length)))
+                        return e;
+        }
+}
+
+void *map_get(const struct map *map, const char *key, size_t length)
+{
+        return map_find(map, key, length, text_hash(key, length))->value;
+}
+
+void map_set(struct map *map, const char *key, size_t length, void *value)
+{
+        uint64_t hash = text_hash(key, length);
+        struct entry *e = map_find(map, key, length, hash);
+        if (e->value) {
+                e->value = value;
+                return;
+        }
+        if (2 * (map->count + 1) > map->capacity) {
+                struct entry *old = map->entries;
+                size_t capacity = map->capacity;
+                map->capacity = 2 * capacity;
+                map->entries = arena_array(map->arena, map->capacity, sizeof *map->entries);
+                for (size_t i = 0; i < capacity; i++)
+                        if (old[i].value)
+                                *map_find(map, old[i].key, old[i].length, old[i].hash) = old[i];
+                e = map_find(map, key, length, hash);
+        }
+        *e = (struct entry){ arena_copy(map->arena, key, length), length, hash, value };
+        map->count++;
+}
+
+size_t map_count(const struct map *map)
+{
+        return map->count;
+}
+
+/* ---- growing text ---- */
+
+static void text_reserve(struct text *text, size_t more)
+{
+        size_t need;
+        if (__builtin_add_overflow(text->length, more, &need) || __builtin_add_overflow(need, 1, &need))
+                memory_exhausted();
+        if (need <= text->capacity)
+                return;
+        size_t capacity = text->capacity ? text->capacity : 256;
+        while (capacity < need)
+                capacity *= 2;
+        text->data = memory_resize(text->data, capacity);
+        text->capacity = capacity;
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+        text_reserve(text, length);
+        if (length)
+                memcpy(text->data + text->length, bytes, length);
+        text->length += length;
+        text->data[text->length] = 0;
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+        va_list list, again;
+        va_start(list, format);
+        va_copy(again, list);
+        text_reserve(text, 80);
+        int length = vsnprintf(text->data + text->length, text->capacity - text->length, format, list);
+        if (length > 0 && (size_t)length >= text->capacity - text->length) {
+                text_reserve(text, (size_t)length);
+                vsnprintf(text->data + text->length, text->capacity - text->length, format, again);
+        }
+        text->length += (size_t)(length > 0 ? length : 0);
+        va_end(again);
+        va_end(list);
+}
+
+void text_free(struct text *text)
+{
+        free(text->data);
+        *text = (struct text){ 0 };
+}
+
+char *text_number(struct arena *arena, double value, bool is_float)
+{
+        if (isnan(value))
+                return arena_string(arena, "nan");
+        if (isinf(value))
+                return arena_string(arena, value < 0 ? "-inf" : "inf");
+        char digits[40];
+        for (int precision = is_float ? 6 : 15;; precision++) {
+                snprintf(digits, sizeof digits, "%.*g", precision, value);
+                if (is_float ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value)
+                        break;
+                if (precision > 17)
+                        break;
+        }
+        if (!strpbrk(digits, ".e"))
+                strcat(digits, ".0");
+        return arena_string(arena, digits);
+}
+
+/* ---- SHA-256 ---- */
+
+static const uint32_t round_constant[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static void sha256_block(uint32_t state[8], const unsigned char *p)
+{
+        uint32_t w[64];
+        for (int i = 0; i < 16; i++, p += 4)
+                w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+        for (int i = 16; i < 64; i++) {
+                uint32_t a = w[i - 15], b = w[i - 2];
+                w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+                       (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+        }
+        uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+        uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+        for (int i = 0; i < 64; i++) {
+                uint32_t t1 = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
+                              round_constant[i] + w[i];
+                uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+                h = g; g = f; f = e; e = d + t1; d = c; c = b; b = a; a = t1 + t2;
+        }
+        state[0] += a; state[1] += b; state[2] += c; state[3] += d;
+        state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+}
+
+void sha256_init(struct sha256 *sha)
+{
+        *sha = (struct sha256){ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
+}
+
+void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
+{
+        const unsigned char *p = data;
+        size_t held = sha->length % 64;
+        sha->length += bytes;
+        if (held) {
+                size_t take = bytes < 64 - held ? bytes : 64 - held;
+                memcpy(sha->block + held, p, take);
+                p += take;
+                bytes -= take;
+                if (held + take < 64)
+                        return;
+                sha256_block(sha->state, sha->block);
+        }
+        for (; bytes >= 64; p += 64, bytes -= 64)
+                sha256_block(sha->state, p);
+        if (bytes)
+                memcpy(sha->block, p, bytes);
+}
+
+void sha256_hex(struct sha256 *sha, char hex[65])
+{
+        uint64_t bits = sha->length * 8;
+        static const unsigned char padding[64] = { 0x80 };
+        unsigned char length[8];
+        for (int i = 0; i < 8; i++)
+                length[i] = (unsigned char)(bits >> (56 - 8 * i));
+        size_t held = sha->length % 64;
+        sha256_update(sha, padding, held < 56 ? 56 - held : 120 - held);
+        sha256_update(sha, length, 8);
+        for (int i = 0; i < 8; i++)
+                sprintf(hex + 8 * i, "%08x", sha->state[i]);
+}

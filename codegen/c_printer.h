@@ -1,0 +1,23 @@
+/* Prints a planned Loop IR program as C99 source and header: the contract is docs/interface.md. */
+#ifndef CODEGEN_C_PRINTER_H
+#define CODEGEN_C_PRINTER_H
+
+#include <stdio.h>
+
+#include "ir/loop.h"
+#include "ir/target.h"
+
+struct c_options {
+        const char *prefix;             /* identifier every public symbol begins with */
+        const char *header_name;        /* what the C file includes; NULL: the header's text goes into the C file */
+        const char *version;            /* of dnncc */
+        const char *command;            /* options that shape the output, canonical order, safe text */
+        bool descriptor, unchecked;
+        const struct target *target;
+};
+
+/* Writes both; h may be NULL when header_name is NULL. Streams constants, so memory stays small. Write errors are left
+ * in the streams' error flags. False after one error. */
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_options *options, struct diag *diag);
+
+#endif

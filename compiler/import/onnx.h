@@ -1,0 +1,102 @@
+/* ONNX import, inside: what the files of this room share. The room's door is onnx_import (compiler/import/import.h).
+ *
+ *   onnx_wire.c       iterative scan of the bytes before protobuf-c unpacks them: depth, lengths, counts, wire types
+ *   onnx_tensor.c     TensorProto -> constant; external data
+ *   onnx_graph.c      model -> module: types, --dim/--input, names and scopes, topological order, functions, subgraphs
+ *   onnx_attribute.c  checked access to attributes
+ *   onnx_ops.def      one row per framework operator and opset range
+ *   onnx_OP*.c        importers: a node becomes Tensor IR in a few lines
+ *
+ * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message but through text_safe. */
+#ifndef COMPILER_IMPORT_ONNX_H
+#define COMPILER_IMPORT_ONNX_H
+
+#include "compiler/import/import.h"
+#include "ir/tensor.h"
+#include "passes/pass.h"
+
+#include "onnx.pb-c.h"                  /* generated from onnx.proto; text fields are bytes */
+
+struct onnx_import {
+        struct module *m;
+        struct builder b;               /* region and location are set for the node at hand; folds as it builds */
+        struct diag *diag;
+        struct pass_context *context;   /* of the folder; limits */
+        const struct import_options *options;
+        struct map *unsupported;        /* what was listed already */
+        int unsupported_count;
+        struct arena *arena;            /* lives as long as the import */
+        struct onnx_scope *scope;       /* innermost names */
+        /* onnx_graph.c keeps more behind this */
+        struct onnx_model *model;
+};
+
+/* A node as its importer sees it. The importer sets outputs[0..output_count) for every output it defines. */
+struct onnx_node {
+        const char *name, *op, *domain; /* text_safe */
+        int opset;                      /* of its domain */
+        int input_count, output_count;  /* trailing absent ones not counted */
+        struct value **inputs;          /* NULL: absent ("") */
+        struct value **outputs;         /* room for output_count */
+        const struct type **declared;   /* per output: static type the model states (value_info, graph output), or NULL */
+        const bool *wanted;             /* per output: named by the node ("" is not) */
+        const Onnx__NodeProto *proto;
+        unsigned char *attribute_used;  /* per attribute; an attribute that no accessor asked for is an error */
+};
+
+/* One row of onnx_ops.def. */
+struct onnx_row {
+        const char *domain, *op;        /* "" is ai.onnx */
+        int since, until;               /* opset range, inclusive; until 999: newest */
+        int inputs_min, inputs_max;     /* 999: any */
+        int outputs_max;
+        bool (*import)(struct onnx_import *im, struct onnx_node *n);
+        int variant;                    /* passed through onnx_node_variant: an opcode, a reducer, ... */
+};
+const struct onnx_row *onnx_row_find(const char *domain, const char *op, int opset);
+int onnx_variant(const struct onnx_node *n);              /* the row's variant (kept in the node by onnx_graph.c) */
+
+/* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds to the list that is printed
+ * once and the node's outputs count as unknown; the rest of the graph is still examined. */
+bool onnx_invalid(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+bool onnx_unsupported(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* Attributes. Each returns false after one error (wrong type, given twice); an absent one gives the preset. */
+bool onnx_has(const struct onnx_node *n, const char *name);       /* does not count as use */
+bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t *value);
+bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset, float *value);
+/* *values: NULL and *count 0 when absent; points into the model */
+bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name, const int64_t **values, int *count);
+bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, const float **values, int *count);
+/* one of a NULL-terminated list; *which is its index; absent: preset */
+bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset, int *which);
+bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant);       /* NULL when absent */
+const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n, const char *name);
+
+/* TensorProto to constant; external data through the options' rules. NULL after one error that names the tensor. */
+struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, const char *what);
+
+/* Imports a subgraph's nodes into region (arguments bound to its inputs); yields its outputs. */
+bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
+                   struct value *const *arguments, int argument_count);
+/* The same nodes straight into the current region (a branch known at compile time); outputs[output_count] are set. */
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
+                       struct value **outputs, int output_count);
+
+/* Scan before unpacking: false after one EXIT_INVALID error. Constant stack, one pass. */
+bool onnx_wire_check(const unsigned char *bytes, size_t length, const struct limits *limits, struct diag *diag);
+
+/* ---- helpers of importers (onnx_helpers.c) ---- */
+
+/* axis in [-rank, rank) made positive; false after one error */
+bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank, int *result);
+/* a constant integer operand of rank 0 or 1 (int32 or int64); *known false when it is a run-time value */
+bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input, int64_t *values, int room, int *count, bool *known);
+/* both sides of a numpy broadcast (NULL after an error) */
+bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values, int count);
+/* the declared type of an output, or an error that says what to add */
+const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output);
+
+#endif

@@ -1,0 +1,40 @@
+/* Element types: the table of elements.def as an enum and descriptors. */
+#ifndef IR_ELEMENT_H
+#define IR_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum element {
+#define ELEMENT(name, text, c, bytes, onnx, class, compute) E_##name,
+#include "ir/elements.def"
+        ELEMENT_COUNT
+};
+
+enum element_class { CLASS_FLOAT, CLASS_SINT, CLASS_UINT, CLASS_BOOL, CLASS_OTHER };
+
+struct element_info {
+        const char *text, *c_type;
+        int bytes, onnx;
+        enum element_class class;
+        enum element compute;
+};
+
+extern const struct element_info element_info[ELEMENT_COUNT];
+
+bool element_from_text(const char *text, size_t length, enum element *element);
+bool element_from_onnx(int number, enum element *element);        /* false: unknown number */
+
+static inline bool element_is_float(enum element e) { return element_info[e].class == CLASS_FLOAT; }
+static inline bool element_is_integer(enum element e)
+{
+        return element_info[e].class == CLASS_SINT || element_info[e].class == CLASS_UINT;
+}
+static inline bool element_is_stored(enum element e) { return element_info[e].bytes > 0 && e != E_INDEX; }
+
+/* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and bool in u. */
+union scalar { double f; long long i; unsigned long long u; };
+union scalar element_load(enum element e, const void *data, size_t index);
+void element_store(enum element e, void *data, size_t index, union scalar value);   /* rounds to nearest even */
+
+#endif

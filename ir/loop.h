@@ -1,0 +1,270 @@
+/* Loop IR: a program of buffers, kernels, and main. This header is the definition.
+ *
+ *   program    buffers, functions (kernels, and library functions it uses), and main
+ *   function   KERNEL: buffer and index parameters, a body; may fail with a code
+ *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers, always terminates
+ *              MAIN: no parameters; calls kernels on buffers, in order, with run-time control flow around them
+ *   block      a list of statements; variables live in the block that declares them
+ *   expression total and without effects; sharing is by let, never by pointer
+ *
+ * Scalar types are element types; arithmetic is on compute types (f32 f64 i32 i64 u32 u64 bool index), the others
+ * are only loaded, converted and stored. `index` counts and subscripts: its arithmetic never overflows (64-bit here, ptrdiff_t
+ * in C). A vector type has lanes > 1; a vector of bool is a mask. Literals take the type of their context; one
+ * that has none is written 0.5:f64 (rules: loop_parse.c).
+ *
+ * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
+ *
+ *     loop 1
+ *     program "mnist" source "3f2a..."
+ *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
+ *     buffer @conv1_w : f32[200] constant = file 0
+ *     buffer @t1 : f32[6272] workspace offset 0
+ *     buffer @t2 : f32[6272] view @t1 + 0
+ *     kernel @conv1(%x: in f32[784], %w: in f32[200], %y: out f32[6272]) {                ; "conv1" ...
+ *       for %m = 0 to 8 {
+ *         for %i = 0 to 784 parallel {
+ *           var %sum : f32 = 0.0
+ *           for %k = max(0, 2 - %i) to 5 {
+ *             set %sum = %sum + %x[%i + %k] * %w[%m * 25 + %k]
+ *           }
+ *           let %v : f32 = max(%sum, 0.0)
+ *           store %y[%m * 784 + %i] = %v
+ *         }
+ *       }
+ *     }
+ *     main {
+ *       call @conv1(@input, @conv1_w, @t1)
+ *     }
+ */
+#ifndef IR_LOOP_H
+#define IR_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "ir/element.h"
+#include "ir/tensor.h"
+
+enum { LANES_MAX = 64, LANES_TILE = 255 };       /* LANES_TILE: an opaque hardware tile, touched by intrinsics only */
+struct loop_type { uint8_t element, lanes; };
+#define LOOP_TYPE(e) ((struct loop_type){ (uint8_t)(e), 1 })
+static inline bool loop_type_same(struct loop_type a, struct loop_type b)
+{
+        return a.element == b.element && a.lanes == b.lanes;
+}
+
+/* ---- buffers ---- */
+
+enum loop_space {
+        SPACE_INPUT, SPACE_OUTPUT,      /* the caller's, in port order */
+        SPACE_CONSTANT,                 /* data, or a splat */
+        SPACE_WORKSPACE,                /* in `region` at `offset` once planned */
+        SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
+        SPACE_PARAMETER,                /* of a kernel */
+        SPACE_STACK, SPACE_THREAD, SPACE_SHARED           /* from an alloc statement */
+};
+enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
+
+struct loop_buffer {
+        const char *name;               /* unique identifier; parameters: unique in their kernel */
+        enum element element;
+        int64_t extent;                 /* elements (upper bound) */
+        enum loop_space space;
+        /* inputs and outputs */
+        const char *port;               /* the model's own name */
+        const struct type *type;        /* shape as the caller sees it; may be NULL elsewhere */
+        /* constants: extent elements, or one when splat */
+        const void *data;
+        bool splat;
+        /* workspace */
+        int region;
+        int64_t offset;                 /* bytes; -1 before planning */
+        /* views */
+        struct loop_buffer *view_of;
+        int64_t view_offset;            /* elements */
+        /* parameters */
+        enum loop_access access;
+        int alias_class;                /* parameters of one class may overlap; 0: overlaps nothing -> restrict */
+        int number;                     /* scratch of printers and passes; position of a parameter */
+        struct loop_buffer *next;
+};
+
+/* ---- expressions ---- */
+
+enum loop_opcode {
+#define LOOP_OP(name, ...) LOOP_##name,
+#include "ir/loop_ops.def"
+        LOOP_CAST,                      /* f32(a): float to integer saturates and NaN gives 0, integers wrap, to bool: != 0 */
+        LOOP_BITCAST,                   /* bits_f32(a): same bits, equal size */
+        LOOP_LITERAL, LOOP_VARIABLE,
+        LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal coordinates */
+        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector i: gather */
+        LOOP_CALL                       /* exp(a): a library function */
+};
+enum loop_form { FORM_INFIX, FORM_PREFIX, FORM_CALL };
+enum loop_result { RESULT_SAME, RESULT_BOOL, RESULT_SPECIAL };
+struct loop_op_info {
+        const char *name, *text;
+        int arity;
+        enum loop_form form;
+        int precedence;
+        enum loop_result result;
+        const char *doc;
+};
+extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows of loop_ops.def */
+
+struct loop_variable {
+        const char *name;               /* unique in its function, without % */
+        struct loop_type type;
+        int rows, columns;              /* a register tile when rows > 0: named variables, literal coordinates */
+        enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
+        int number;                     /* scratch */
+};
+
+struct loop_expr {
+        enum loop_opcode op;
+        struct loop_type type;
+        int arity;
+        struct loop_expr *args[3];      /* LOAD: args[0] index, args[1] mask or NULL */
+        union scalar literal;           /* LITERAL; f32 values are exact in f. TILE_ENTRY: row in i, column below */
+        int column;
+        struct loop_variable *variable;
+        struct loop_buffer *buffer;     /* LOAD */
+        struct loop_function *function; /* CALL */
+};
+
+/* ---- statements ---- */
+
+enum loop_stmt_kind {
+        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b evaluated once, end exclusive */
+        STMT_WHILE,                     /* while a { body } */
+        STMT_IF,                        /* if a { body } else { other } */
+        STMT_LET, STMT_VAR,             /* variable = a; a NULL in VAR: zero */
+        STMT_SET,                       /* variable = a; tile entries: {row, column} = a */
+        STMT_STORE,                     /* buffer[a] = b, mask c or NULL */
+        STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
+        STMT_FAIL,                      /* leave the program with code */
+        STMT_RETURN,                    /* a: last statement of a library function */
+        STMT_ALLOC,                     /* buffer lives until the end of this block */
+        STMT_BARRIER, STMT_PREFETCH     /* prefetch: buffer[a], code 0..2 = to L1, L2, non-temporal */
+};
+enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_THREAD };
+
+struct loop_stmt {
+        enum loop_stmt_kind kind;
+        struct loop_stmt *next;
+        struct loop_variable *variable;
+        struct loop_buffer *buffer;
+        struct loop_expr *a, *b, *c;
+        int64_t step;                   /* FOR: > 0 */
+        enum loop_for_kind for_kind;
+        int row, column;                /* SET of a tile entry */
+        bool streaming;                 /* STORE: past the caches, no meaning */
+        int code;                       /* FAIL, PREFETCH */
+        struct loop_block *body, *other;
+        struct loop_function *function; /* CALL */
+        struct loop_buffer **buffers;   /* CALL: one per buffer parameter */
+        struct loop_expr **scalars;     /* CALL: one per index parameter */
+};
+struct loop_block { struct loop_stmt *first, **end; };
+
+/* ---- functions and programs ---- */
+
+enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_LIBRARY, FUNCTION_MAIN };
+struct loop_function {
+        enum loop_function_kind kind;
+        const char *name;               /* unique; library: unique with its first parameter's element */
+        const char *location;           /* nodes of the model it computes, safe text, or NULL */
+        const char *summary;            /* kernels: one safe line for the reader: operation and shapes */
+        int buffer_count, scalar_count;
+        struct loop_buffer **buffers;
+        struct loop_variable **scalars;
+        struct loop_type result;        /* library */
+        const char *error;              /* library: stated error bound, "exact" or like "1.5 ulp" */
+        const char *spelling;           /* intrinsics: name in target tables; NULL otherwise */
+        struct loop_block *body;
+        bool can_fail;                  /* holds a FAIL */
+        double flops;                   /* kernels: floating operations per call, for comments and reports */
+        struct loop_function *next;
+        int number;                     /* scratch */
+};
+
+struct loop_library;
+struct loop_program {
+        struct arena *arena;
+        const char *name;
+        char source[65];
+        struct loop_buffer *buffers, **buffers_end;
+        struct loop_function *kernels, **kernels_end;
+        struct loop_function *main;
+        const struct loop_library *library;
+        struct names *names;            /* of buffers and kernels */
+        /* filled in by planning, bytes */
+        int64_t workspace_size, workspace_align;
+        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it */
+        bool planned;
+};
+
+/* ---- building (loop.c) ---- */
+
+struct loop_program *loop_program_new(struct arena *arena, const char *name, const struct loop_library *library);
+struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e, int64_t extent,
+                                    enum loop_space space);       /* name made unique */
+struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind, const char *name);
+void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);       /* name made unique */
+struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f, const char *name, enum element e,
+                                       int64_t extent, enum loop_access access);
+struct loop_block *loop_block_new(struct arena *arena);
+struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind);
+struct loop_variable *loop_variable_new(struct arena *arena, const char *name, struct loop_type type, int kind);
+struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);     /* through views; offset in elements */
+
+struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value);
+struct loop_expr *loop_index(struct arena *arena, int64_t value);         /* literal of type index */
+struct loop_expr *loop_float(struct arena *arena, enum element e, double value);
+struct loop_expr *loop_literal(struct arena *arena, struct loop_type type, union scalar value);
+struct loop_expr *loop_use(struct arena *arena, struct loop_variable *variable);
+/* Any row of loop_ops.def. Integer and index operands that are literal are computed here, and x + 0, x * 1, x * 0, x / 1,
+ * min and max of equal ones, nested sums of literals simplify for index; floats are left alone. */
+struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a, struct loop_expr *b,
+                          struct loop_expr *c);
+struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);           /* a when same */
+struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop_expr *a);
+struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
+struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args);
+bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
+bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);        /* structurally equal */
+void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context), void *context);
+void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
+                     void (*expr)(struct loop_expr *e, void *context), void *context);    /* in order, nested too */
+
+/* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type of args[0]; calls
+ * resolve in the library. NULL after an error (a formula that does not parse is a bug of ours). */
+struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library, const char *formula,
+                               struct loop_expr *const *args, int count, struct diag *diag);
+
+/* ---- the library: math by formula, and intrinsics (ir/library.loop, parsed once) ---- */
+
+struct loop_library *loop_library_new(struct arena *arena, struct diag *diag);
+/* overloads differ in the element type of the first parameter; NULL when there is none */
+struct loop_function *loop_library_find(const struct loop_library *library, const char *name, enum element e);
+struct loop_function *loop_library_first(const struct loop_library *library);     /* all of them by ->next */
+/* library functions that p needs, callees before callers; *count of them */
+struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p, int *count);
+
+/* ---- text and checks (loop_print.c, loop_parse.c, loop_verify.c) ---- */
+
+void loop_print(struct text *out, const struct loop_program *p, const struct tensor_print *options);
+void loop_print_function(struct text *out, const struct loop_function *f);        /* with its name */
+void loop_print_expr(struct text *out, const struct loop_expr *e);
+struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length, blob_reader read_blob, void *context,
+                                const struct loop_library *library, struct diag *diag);
+/* functions of library text: "function exp(x: f32) -> f32 error \"1 ulp\" { ... return e }"; "where T in f32 f64" makes
+ * one function per type, T its name inside */
+struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length, struct diag *diag);
+bool loop_verify(const struct loop_program *p, struct diag *diag);        /* EXIT_INTERNAL */
+
+#endif

@@ -1,0 +1,328 @@
+/* Tensor IR: whole tensors in typed SSA form. This header is the definition; docs/ir.md is derived from the tables.
+ *
+ *   module     functions and constants, one source (name and digest of the model)
+ *   function   a region with arguments (the inputs) that ends in a yield (the outputs)
+ *   region     arguments and a list of operations, the last a yield; nested ones see the values around them
+ *   op         an operation: operands, results, attributes as its row in ops.def lists them, regions
+ *   value      a result, a region argument, or a constant; knows its type and its uses
+ *
+ * Everything lives in the module's arena. Types are interned: equal types are equal pointers.
+ *
+ * Text form (tensor_print.c, tensor_parse.c; print(parse(print(m))) == print(m)):
+ *
+ *     dnn 1
+ *     module "mnist" source "3f2a..." passes "simplify,fold"
+ *     symbol N <= 64
+ *     const @conv1_w : <8 x 1 x 5 x 5 x f32> = file 0                  ; or hex "...", or [1.0, 2.0]
+ *     func @main(%input "Input3": <1 x 1 x 28 x 28 x f32>) -> ("Plus214_Output_0") {
+ *       %0 = convolve(%input, @conv1_w) strides=[1, 1] pads=[2, 2, 2, 2] : <1 x 8 x 28 x 28 x f32>    ; "conv1"
+ *       %1 = max(%0, 0.0) : <1 x 8 x 28 x 28 x f32>
+ *       yield(%1)
+ *     }
+ */
+#ifndef IR_TENSOR_H
+#define IR_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "ir/element.h"
+
+enum { RANK_MAX = 16, NESTING_MAX = 128 };
+
+/* ---- dimensions and types (types.c) ---- */
+
+/* A dimension is an extent >= 0, or, when negative, ~d is an index into the module's table of dimension
+ * expressions over symbols. Every symbol has an upper bound, so every dimension has one too. */
+typedef int64_t dim_t;
+static inline bool dim_is_static(dim_t d) { return d >= 0; }
+
+enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };       /* DIV rounds down */
+struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; };
+struct symbol { const char *name; int64_t bound; };       /* the extent lies in [0, bound] */
+
+struct module;
+dim_t dim_symbol(struct module *m, const char *name, int64_t bound);     /* found or added */
+dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);        /* folded when static */
+int64_t dim_bound(const struct module *m, dim_t d);       /* upper bound */
+char *dim_text(struct arena *arena, const struct module *m, dim_t d);
+
+enum type_kind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL };
+struct type {
+        enum type_kind kind;
+        enum element element;           /* of a tensor */
+        int rank;
+        const dim_t *dims;              /* [rank], outermost first; dense, row major */
+        const struct type *of;          /* of a sequence or optional */
+};
+
+const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);
+const struct type *type_scalar(struct module *m, enum element e);        /* rank 0 */
+const struct type *type_wrap(struct module *m, enum type_kind kind, const struct type *of);
+const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
+bool type_is_static(const struct type *t);                /* a tensor with all extents known */
+int64_t type_elements(const struct type *t);              /* of a static type; the verifier has checked the product */
+int64_t type_bytes(const struct type *t);                 /* of a static type with stored elements */
+char *type_text(struct arena *arena, const struct module *m, const struct type *t);      /* "<1 x 3 x f32>" */
+bool type_same_dims(const struct type *a, const struct type *b);
+
+/* ---- operations ---- */
+
+enum opcode {
+#define OP(name, ...) OP_##name,
+#define EW(name, ...) OP_##name,
+#define CMP(name, ...) OP_##name,
+#include "ir/ops.def"
+        OPCODE_COUNT
+};
+
+/* Ways to combine two elements, for reduce, reduce_window, arg_reduce (see reducers.def). */
+enum reducer {
+#define REDUCER(name, identity, formula, doc) REDUCE_##name,
+#include "ir/reducers.def"
+        REDUCER_COUNT
+};
+struct reducer_info { const char *name, *identity, *formula, *doc; };
+extern const struct reducer_info reducer_info[REDUCER_COUNT];
+
+enum trait {
+        TRAIT_PURE = 1,                 /* no effect but its results */
+        TRAIT_ELEMENTWISE = 2,          /* result[i] = formula(operands[i]); operand and result dims equal */
+        TRAIT_COMMUTATIVE = 4,          /* in its first two operands */
+        TRAIT_REGION = 8,               /* has regions */
+        TRAIT_TERMINATOR = 16,
+        TRAIT_FREE = 32,                /* moves elements, computes nothing: reshape, broadcast, slice, ... */
+        TRAIT_CONTRACTION = 64,         /* many multiply-adds per result: dot, convolve */
+        TRAIT_REDUCTION = 128           /* reads several elements per result: reduce, windows, arg_reduce */
+};
+
+enum { E_COMPUTE = -1 };                /* of an ELEMENT attribute: the operand's compute type */
+enum attr_kind { ATTR_INT, ATTR_INTS, ATTR_ENUM, ATTR_ELEMENT };
+enum { ATTR_MAX = 8 };
+struct attr_info {
+        const char *name;
+        enum attr_kind kind;
+        int64_t preset;                 /* default: INT, every entry of INTS, ENUM, ELEMENT; not printed when equal */
+        const char *const *names;       /* of an ENUM, NULL-terminated */
+};
+struct attr {
+        int64_t i;                      /* INT, ENUM, ELEMENT */
+        int count;                      /* of INTS; 0: all preset, the type rule fills it in to its full length */
+        int64_t *ints;
+};
+
+enum operand_kind { OPERAND_TENSOR, OPERAND_SHAPE, OPERAND_VARIADIC };
+enum { OPERAND_ROW_MAX = 6 };
+struct operand_info { const char *name; enum operand_kind kind; };       /* VARIADIC: last, one or more */
+
+enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_ANY };   /* LOGIC: bool, integers */
+
+struct op;
+struct emit;
+struct loop_expr;
+struct op_info {
+        const char *name, *doc, *formula;       /* formula: of an element-wise op, Loop IR syntax over x, y, z */
+        unsigned traits;
+        enum domain domain;
+        int operand_count, result_count, attr_count;
+        struct operand_info operands[OPERAND_ROW_MAX];
+        const char *results[2];
+        struct attr_info attrs[ATTR_MAX];
+        /* Computes the result types, or checks op->results[*].type where it cannot know them (reshape, run-time
+         * operands). On entry results[*].type may be NULL (unknown). Fills in empty INTS. Reports one error on
+         * failure, EXIT_INVALID. */
+        bool (*type_rule)(struct module *m, struct op *op, struct diag *diag);
+        /* The canonical lowering: the element of result number `result` at `index` (one index expression per
+         * dimension) as a Loop IR expression (lower.h). NULL for if and yield. */
+        struct loop_expr *(*element)(struct emit *e, const struct op *op, int result, struct loop_expr *const *index);
+};
+extern const struct op_info op_info[OPCODE_COUNT];
+bool opcode_from_text(const char *name, size_t length, enum opcode *code);
+
+enum value_kind { VALUE_RESULT, VALUE_ARGUMENT, VALUE_CONSTANT };
+struct value {
+        enum value_kind kind;
+        const struct type *type;
+        struct op *op;                  /* of a result */
+        int index;                      /* result or argument number */
+        struct region *region;          /* of an argument */
+        struct constant *constant;      /* of a constant */
+        struct use *uses;               /* unordered, doubly linked */
+        const char *name;               /* text name without %, or NULL; arguments and kept values have one */
+        int number;                     /* scratch of printers and passes */
+        void *scratch;                  /* scratch of passes, NULL between them */
+};
+
+struct use {
+        struct value *value;
+        struct op *user;
+        int index;                      /* operand number in user */
+        struct use *next, **previous;
+};
+
+struct op {
+        enum opcode code;
+        struct op *next, *previous;     /* in its region */
+        struct region *region;
+        int operand_count;
+        struct use *operands;           /* operands[i].value may be NULL only for a missing optional */
+        int result_count;
+        struct value *results;          /* [result_count] */
+        struct attr *attrs;             /* [op_info[code].attr_count], in row order */
+        int region_count;
+        struct region **regions;
+        const char *location;           /* the model's nodes it came from, text_safe, ", "-separated; or NULL */
+        int number;                     /* scratch */
+        bool dead;                      /* erased; memory stays in the arena */
+};
+
+struct region {
+        struct op *owner;               /* NULL: a function's body */
+        struct function *function;
+        int argument_count;
+        struct value *arguments;
+        struct op *first, *last;        /* last is the yield once built */
+};
+
+struct port { const char *name; };      /* the model's own name of an output, any bytes but NUL */
+struct function {
+        const char *name;
+        struct region body;             /* arguments: the inputs; their own names in input_ports */
+        struct port *input_ports, *output_ports;
+        int output_count;               /* operands of the yield */
+        struct function *next;
+        struct module *module;
+};
+
+enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* encoded kinds (palette, packed) will stand here */
+struct constant {
+        enum constant_kind kind;
+        struct value value;             /* the operand */
+        const char *name;               /* unique identifier when printed by name; given on creation or by the printer */
+        const void *data;               /* dense: type_bytes(type), little endian; splat: one element. Not owned. */
+        struct constant *next;
+};
+
+struct module {
+        struct arena *arena;
+        const char *name;               /* text_safe of the model's file or graph name */
+        char source[65];                /* hex SHA-256 of the model and its external data, or "" */
+        const char *passes_done;        /* comma list of the passes it went through; "" at first */
+        struct function *functions;
+        struct constant *constants, **constants_end;
+        struct names *constant_names;
+        struct map *types;              /* interned */
+        struct symbol *symbols;
+        int symbol_count;
+        struct dim_expr *dims;
+        int dim_count;
+};
+
+/* ---- building (tensor.c) ---- */
+
+struct module *module_new(const char *name);
+void module_free(struct module *m);
+struct function *function_new(struct module *m, const char *name);
+struct value *function_add_input(struct function *f, const char *name, const struct type *type);
+
+/* Constants. Dense data is not copied and must live as long as the module. A dense constant whose elements are
+ * all equal becomes a splat. Equal small constants are not shared: CSE compares contents. */
+struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
+struct value *constant_splat(struct module *m, const struct type *type, const void *element);
+struct value *constant_number(struct module *m, const struct type *type, double value);  /* splat, converted */
+struct value *constant_ints(struct module *m, const int64_t *values, int count);         /* <count x i64>, copied */
+bool value_is_constant(const struct value *v);
+bool value_is_splat(const struct value *v, double *number);               /* and which number */
+/* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for room */
+bool value_ints(const struct value *v, int64_t *ints, int room, int *count);
+union scalar constant_element(const struct constant *c, int64_t index);
+
+/* A builder appends to a region, or inserts before an operation. When `fold` is set, every pure operation whose
+ * operands are all constant is offered to it; a non-NULL answer replaces the operation. */
+struct builder {
+        struct module *m;
+        struct region *region;
+        struct op *before;              /* NULL: at the end */
+        const char *location;           /* given to every operation built */
+        struct diag *diag;              /* type errors are reported here */
+        struct value *(*fold)(struct builder *b, struct op *op, void *context);
+        void *fold_context;
+};
+
+/* The one way to make an operation. attrs: values in row order, or NULL for all presets; types: result types or
+ * NULL where the type rule infers them. Returns NULL after one error. */
+struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
+                    const struct attr *attrs, const struct type *const *types, int region_count);
+/* The result (folded perhaps) of a one-result operation, shorthand for op_build. */
+struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
+                          const struct attr *attrs, const struct type *type);
+struct region *op_add_region(struct op *op, int index);   /* regions[index], empty */
+struct value *region_add_argument(struct region *region, const struct type *type, const char *name);
+
+/* Shorthands; every one is value_build with the row's operands and attributes. A NULL operand gives NULL, so
+ * chains need one test at the end. */
+struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
+struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);      /* equal types */
+struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y);
+struct value *build_cast(struct builder *b, struct value *x, enum element to);    /* x itself when already so */
+struct value *build_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);   /* x when equal */
+struct value *build_transpose(struct builder *b, struct value *x, const int64_t *perm);         /* x when identity */
+/* dims[k]: the result dimension that x's dimension k becomes */
+struct value *build_broadcast(struct builder *b, struct value *x, const struct type *to, const int64_t *dims);
+/* numpy rules: x's shape aligned at the right end of `dims`; extents equal or 1. x when already so. */
+struct value *build_broadcast_numpy(struct builder *b, struct value *x, int rank, const dim_t *dims);
+struct value *build_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps,
+                          const dim_t *sizes);
+struct value *build_concat(struct builder *b, struct value *const *xs, int count, int axis);
+struct value *build_reduce(struct builder *b, enum reducer kind, struct value *x, const int64_t *axes, int count);
+struct value *build_gather(struct builder *b, struct value *x, struct value *indices, int axis);
+struct value *build_iota(struct builder *b, const struct type *type, int axis);
+struct value *build_scalar(struct builder *b, enum element e, double number);             /* rank 0 constant */
+struct value *build_like(struct builder *b, struct value *like, double number);           /* splat of like's type */
+struct op *build_yield(struct builder *b, struct value *const *values, int count);
+
+/* attribute access by name: a bug of ours when the row has no such attribute */
+int64_t op_int(const struct op *op, const char *name);
+const int64_t *op_ints(const struct op *op, const char *name, int *count);        /* count may be NULL */
+void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);
+void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name, const int64_t *values,
+                   int count);                            /* copied */
+struct attr *attrs_new(struct module *m, enum opcode code);               /* all preset */
+
+static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
+static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
+
+/* ---- changing ---- */
+
+void op_set_operand(struct op *op, int index, struct value *value);
+void value_replace(struct value *old, struct value *new); /* in all uses */
+void op_erase(struct op *op);                             /* results unused; regions go with it */
+void op_move_before(struct op *op, struct op *where);     /* also between regions */
+bool value_has_one_use(const struct value *v);
+int value_use_count(const struct value *v);
+bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
+/* a deep copy of op before b->before, operands mapped through value->scratch where set */
+struct op *op_clone(struct builder *b, const struct op *op);
+/* values used inside op's regions but defined outside them, in order of first use; count in *count */
+struct value **op_captures(struct arena *arena, const struct op *op, int *count);
+/* bind symbols to extents in all types of the module; every entry bounds[i] < 0 stays open */
+bool module_bind(struct module *m, const int64_t *extents, struct diag *diag);
+
+/* ---- text and checks (tensor_print.c, tensor_parse.c, tensor_verify.c) ---- */
+
+/* Where big constants go: beside the text (file: the text names file_name and offsets, bytes are appended to
+ * *blob), inside it as hex (blob NULL), or left out for reading (print_elide). */
+struct tensor_print { struct text *blob; const char *file_name; bool elide; };
+void tensor_print(struct text *out, struct module *m, const struct tensor_print *options);
+/* Reads text back. read_blob(context, name, &bytes, &length) opens the constants' file; NULL: none allowed.
+ * Input is hostile: any text gives a module or one EXIT_INVALID error. */
+typedef bool (*blob_reader)(void *context, const char *name, const void **bytes, size_t *length);
+struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
+                            struct diag *diag);
+/* Structure, dominance, types (every type rule again), use lists. EXIT_INTERNAL unless `user`. */
+bool tensor_verify(struct module *m, struct diag *diag);
+
+#endif
