@@ -1,0 +1,138 @@
+/* cse: equal expressions are computed once, equal constants are stored once.
+ *
+ *   %1 = exp(%0)                     %1 = exp(%0)
+ *   %2 = exp(%0)             ->      %3 = add(%1, %1)
+ *   %3 = add(%1, %2)
+ *
+ * Value numbering by content: operation, operands, attributes, result types; operands of commutative operations in a
+ * fixed order. An operation sees those of the regions around it. Pure operations without regions only; exact. */
+#include "passes/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- constants ---- */
+
+/* a quick hash of contents: eight bytes a step */
+static uint64_t content_hash(const void *data, size_t bytes)
+{
+        const unsigned char *p = data;
+        uint64_t h = bytes, word;
+        for (; bytes >= 8; p += 8, bytes -= 8) {
+                memcpy(&word, p, 8);
+                h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+                h ^= h >> 32;
+        }
+        word = 0;
+        if (bytes)
+                memcpy(&word, p, bytes);
+        return (h ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static size_t stored_bytes(const struct constant *c)
+{
+        return c->kind == CONSTANT_SPLAT ? (size_t)element_info[c->value.type->element].bytes
+                                         : (size_t)type_bytes(c->value.type);
+}
+
+struct constant_key { const struct type *type; enum constant_kind kind; uint64_t hash; };
+
+static int share_constants(struct module *m)
+{
+        struct arena *arena = arena_new();
+        struct map *of_type = map_new(arena), *seen = map_new(arena);
+        int shared = 0;
+        for (struct constant *c = m->constants; c; c = c->next) {
+                if (!c->value.uses || !type_is_static(c->value.type) || !element_is_stored(c->value.type->element))
+                        continue;
+                /* contents are hashed only where another constant has the same type */
+                struct constant_key key = { .type = c->value.type };
+                struct constant *alone = map_get(of_type, (const char *)&key, sizeof key);
+                struct constant *pair[] = { alone ? alone : c, alone && alone != c ? c : NULL };
+                map_set(of_type, (const char *)&key, sizeof key, c);
+                if (!alone)
+                        continue;
+                for (int i = 0; i < 2 && pair[i]; i++) {
+                        struct constant *d = pair[i];
+                        memset(&key, 0, sizeof key);
+                        key.type = d->value.type;
+                        key.kind = d->kind;
+                        key.hash = content_hash(d->data, stored_bytes(d));
+                        struct constant *first = map_get(seen, (const char *)&key, sizeof key);
+                        if (!first)
+                                map_set(seen, (const char *)&key, sizeof key, d);
+                        else if (first != d && !memcmp(first->data, d->data, stored_bytes(d))) {
+                                value_replace(&d->value, &first->value);
+                                shared++;
+                        }
+                }
+        }
+        arena_free(arena);
+        return shared;
+}
+
+/* ---- operations ---- */
+
+struct scope { const struct scope *outer; struct map *known; };
+
+static void add_pointer(struct text *key, const void *p)
+{
+        text_add_bytes(key, (const char *)&p, sizeof p);
+}
+
+static void make_key(struct text *key, const struct op *op)
+{
+        key->length = 0;
+        text_add_bytes(key, (const char *)&op->code, sizeof op->code);
+        bool swap = op_info[op->code].traits & TRAIT_COMMUTATIVE && op_operand(op, 1) < op_operand(op, 0);
+        for (int i = 0; i < op->operand_count; i++)
+                add_pointer(key, op_operand(op, swap && i < 2 ? 1 - i : i));
+        for (int i = 0; i < op->result_count; i++)
+                add_pointer(key, op->results[i].type);
+        for (int i = 0; i < op_info[op->code].attr_count; i++) {
+                const struct attr *a = &op->attrs[i];
+                text_add_bytes(key, (const char *)&a->i, sizeof a->i);
+                text_add_bytes(key, (const char *)&a->count, sizeof a->count);
+                text_add_bytes(key, (const char *)a->ints, sizeof *a->ints * (size_t)a->count);
+        }
+}
+
+static int cse_region(struct region *region, const struct scope *outer, struct arena *arena, struct text *key)
+{
+        struct scope scope = { outer, map_new(arena) };
+        int removed = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                if (op->code == OP_fusion)
+                        continue;
+                for (int i = 0; i < op->region_count; i++)
+                        removed += cse_region(op->regions[i], &scope, arena, key);
+                if (!(op_info[op->code].traits & TRAIT_PURE) || op->region_count)
+                        continue;
+                make_key(key, op);
+                struct op *known = NULL;
+                for (const struct scope *s = &scope; s && !known; s = s->outer)
+                        known = map_get(s->known, key->data, key->length);
+                if (!known) {
+                        map_set(scope.known, key->data, key->length, op);
+                        continue;
+                }
+                for (int i = 0; i < op->result_count; i++)
+                        value_replace(&op->results[i], &known->results[i]);
+                op_erase(op);
+                removed++;
+        }
+        return removed;
+}
+
+int pass_cse(struct function *f, struct pass_context *context)
+{
+        (void)context;
+        struct arena *arena = arena_new();
+        struct text key = { 0 };
+        int rewrites = share_constants(f->module);
+        rewrites += cse_region(&f->body, NULL, arena, &key);
+        text_free(&key);
+        arena_free(arena);
+        return rewrites;
+}

@@ -1,0 +1,178 @@
+/* fold: an operation on constants becomes the constant it computes.
+ *
+ *   %2 = mul(@w, <8 x f32> 2.0)        ->      @w_2
+ *
+ * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run later. Bounded before
+ * anything is spent: the result may not be larger than the dense operands that vanish with the operation plus
+ * limits.fold_bytes, and steps are limited per operation and in all. Splats stay splats: moving a splat's elements
+ * gives a splat, and an element-wise operation on splats is evaluated on one element. */
+#include "passes/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool foldable(const struct op *op)
+{
+        const struct op_info *info = &op_info[op->code];
+        if (!(info->traits & TRAIT_PURE) || op->result_count != 1 || op->region_count || !info->element)
+                return false;
+        const struct type *t = op->results[0].type;
+        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_stored(t->element))
+                return false;
+        for (int i = 0; i < op->operand_count; i++)
+                if (!op_operand(op, i) || !value_is_constant(op_operand(op, i)) ||
+                    !element_is_stored(op_operand(op, i)->type->element))
+                        return false;
+        return true;
+}
+
+static bool all_splats(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
+                        return false;
+        return op->operand_count > 0;
+}
+
+/* an operation that only moves the elements of its splat operand, whatever the indices */
+static const struct value *moved_splat(const struct op *op)
+{
+        switch (op->code) {
+        case OP_reshape: case OP_transpose: case OP_broadcast: {
+                const struct value *x = op_operand(op, 0);
+                return x->constant->kind == CONSTANT_SPLAT ? x : NULL;
+        }
+        case OP_slice:                  /* the type rule has checked constant bounds */
+                return op_operand(op, 0)->constant->kind == CONSTANT_SPLAT ? op_operand(op, 0) : NULL;
+        case OP_concat: {
+                const struct value *first = op_operand(op, 0);
+                if (!all_splats(op))
+                        return NULL;
+                size_t bytes = (size_t)element_info[first->type->element].bytes;
+                for (int i = 1; i < op->operand_count; i++)
+                        if (memcmp(op_operand(op, i)->constant->data, first->constant->data, bytes))
+                                return NULL;
+                return first;
+        }
+        default:
+                return NULL;
+        }
+}
+
+/* Runs op's kernel; its result, type_bytes long, in memory of the module's arena. NULL when out of budget. */
+static void *evaluate(struct module *m, const struct op *op, struct pass_context *context)
+{
+        struct diag silent = { .verbosity = -2, .stream = fopen("/dev/null", "w") };
+        struct arena *arena = arena_new();
+        void *result = NULL;
+        struct loop_program *p = loop_program_new(arena, "fold", context->library);
+        struct value **inputs;
+        int input_count;
+        struct lower_options options = { .unchecked = false };
+        struct loop_function *kernel = lower_kernel(p, op, &options, &inputs, &input_count, &silent);
+        if (kernel) {
+                const struct type *type = op->results[0].type;
+                struct loop_stmt *call = loop_append(arena, p->main->body, STMT_CALL);
+                call->function = kernel;
+                call->buffers = arena_array(arena, (size_t)input_count + 1, sizeof *call->buffers);
+                for (int i = 0; i < input_count; i++) {
+                        const struct constant *c = inputs[i]->constant;
+                        struct loop_buffer *b = loop_buffer_add(p, "c", inputs[i]->type->element,
+                                                                type_elements(inputs[i]->type), SPACE_CONSTANT);
+                        b->data = c->data;
+                        b->splat = c->kind == CONSTANT_SPLAT;
+                        call->buffers[i] = b;
+                }
+                struct loop_buffer *output = loop_buffer_add(p, "y", type->element, type_elements(type), SPACE_OUTPUT);
+                output->type = type;
+                call->buffers[input_count] = output;
+                struct interp *interp = interp_new(p, false, 0, &silent);
+                if (interp) {
+                        uint64_t steps = 0;
+                        void *data = arena_alloc(m->arena, (size_t)type_bytes(type));
+                        if (interp_run(interp, NULL, &data, (uint64_t)context->limits.fold_steps, &steps) == INTERP_OK)
+                                result = data;
+                        context->fold_steps += (int64_t)steps;
+                        interp_free(interp);
+                }
+        }
+        arena_free(arena);
+        if (silent.stream)
+                fclose(silent.stream);
+        return result;
+}
+
+/* the same element-wise operation on one element */
+static struct value *fold_splats(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct region side = { .function = b->region->function };
+        struct builder scalar = { .m = b->m, .region = &side, .diag = b->diag };
+        struct value **operands = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *operands);
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                operands[i] = constant_splat(b->m, type_scalar(b->m, v->type->element), v->constant->data);
+        }
+        struct op *one = op_build(&scalar, op->code, operands, op->operand_count, op->attrs, NULL, 0);
+        void *element = one ? evaluate(b->m, one, context) : NULL;
+        if (one)
+                op_erase(one);
+        return element ? constant_splat(b->m, op->results[0].type, element) : NULL;
+}
+
+static int64_t bytes_saved(const struct op *op)
+{
+        int64_t bytes = 0;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                if (v->constant->kind == CONSTANT_DENSE && value_has_one_use(v))
+                        bytes += type_bytes(v->type);
+        }
+        return bytes;
+}
+
+struct value *fold_op(struct builder *b, struct op *op, void *opaque)
+{
+        struct pass_context *context = opaque;
+        if (!foldable(op) || context->fold_steps >= context->limits.fold_total_steps)
+                return NULL;
+        const struct type *type = op->results[0].type;
+        const struct value *splat = moved_splat(op);
+        if (splat)
+                return constant_splat(b->m, type, splat->constant->data);
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE && all_splats(op))
+                return fold_splats(b, op, context);
+        if (type_bytes(type) > context->limits.fold_bytes &&
+            type_bytes(type) - context->limits.fold_bytes > bytes_saved(op))
+                return NULL;
+        if (op->code == OP_reshape)     /* the bytes stay where they are */
+                return constant_dense(b->m, type, op_operand(op, 0)->constant->data, op_operand(op, 0)->constant->name);
+        const struct value *first = op->operand_count ? op_operand(op, 0) : NULL;
+        void *data = evaluate(b->m, op, context);
+        return data ? constant_dense(b->m, type, data, first ? first->constant->name : NULL) : NULL;
+}
+
+static int fold_region(struct region *region, struct pass_context *context)
+{
+        int folded = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                if (op->code == OP_fusion)
+                        continue;
+                for (int i = 0; i < op->region_count; i++)
+                        folded += fold_region(op->regions[i], context);
+                struct builder b = { .m = region->function->module, .region = region, .before = op,
+                                     .location = op->location, .diag = context->diag };
+                struct value *v = foldable(op) ? fold_op(&b, op, context) : NULL;
+                if (!v)
+                        continue;
+                value_replace(op_result(op), v);
+                op_erase(op);
+                folded++;
+        }
+        return folded;
+}
+
+int pass_fold(struct function *f, struct pass_context *context)
+{
+        return fold_region(&f->body, context);
+}

@@ -1,0 +1,202 @@
+/* fuse: operations that can run as one loop nest become one kernel.
+ *
+ *   %2 = convolve(%0, @w)                    %5 = fusion(%0, @w, @b) {
+ *   %3 = broadcast(@b)                         %1 = convolve(%0, @w)
+ *   %4 = add(%2, %3)                 ->        %2 = broadcast(@b)
+ *   %5 = max(%4, 0.0)                          %3 = add(%1, %2)
+ *                                              %4 = max(%3, 0.0)
+ *                                              yield(%4) }
+ *
+ * From the last operation to the first, an operation joins the group of its users when all its uses are in one group and
+ * joining repeats no work:
+ *
+ *   - element-wise operations join users that read each of their elements once: element-wise ones (same index),
+ *     reductions (as a prologue), transposes and slices; never below a broadcast, a window or a contraction, which would
+ *     compute an element again for every read;
+ *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user; a broadcast or iota
+ *     with several users is copied for each of them first, so that it is never stored;
+ *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
+ *     element-wise rest of the group is its epilogue.
+ *
+ * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the same operations in the
+ * same order on each element. reshape and concat stay outside: they are views (lower.h). */
+#include "passes/pass.h"
+
+#include <string.h>
+
+struct member {                         /* what is known of an operation while groups form */
+        struct group *group;
+        bool identity;                  /* its element i is needed where the root's element i is stored, once */
+        bool repeated;                  /* some element may be read more than once */
+};
+
+struct group {
+        struct op *root;
+        int size;
+        bool anchored;                  /* holds a contraction or reduction */
+};
+
+static bool is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
+
+static bool is_anchor(const struct op *op)
+{
+        return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
+}
+
+static bool is_move(const struct op *op)
+{
+        switch (op->code) {
+        case OP_broadcast: case OP_iota: case OP_transpose:
+                return true;
+        case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own kernel */
+                return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        default:
+                return false;
+        }
+}
+
+static bool can_join_any(const struct op *op)
+{
+        if (op->result_count != 1 || !type_is_static(op->results[0].type))
+                return false;
+        return is_elementwise(op) || is_anchor(op) || is_move(op);
+}
+
+/* whether op may stand in user's group, as far as this one use goes */
+static bool accepts(const struct op *user, const struct member *at, const struct op *op, int operand)
+{
+        if (!can_join_any(user) || type_elements(user->results[0].type) == 0)
+                return false;
+        if (is_move(op)) {
+                /* operands that say where (axes) are read as they are */
+                return op_info[user->code].operand_count <= operand ||
+                       op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
+        }
+        if (is_anchor(op))
+                return is_elementwise(user) && at->identity && !at->group->anchored;
+        if (at->repeated)
+                return false;
+        switch (user->code) {
+        case OP_transpose: case OP_slice: case OP_reduce: case OP_arg_reduce:
+                return operand == 0;
+        default:
+                return is_elementwise(user);
+        }
+}
+
+static bool join(struct op *op, struct member *members, int limit)
+{
+        struct group *group = NULL;
+        struct member joined = { .identity = true };
+        for (const struct use *u = op->results[0].uses; u; u = u->next) {
+                struct op *user = u->user;
+                if (user->region != op->region || user->code == OP_yield)
+                        return false;
+                const struct member *at = &members[user->number];
+                if (!at->group || (group && at->group != group) || !accepts(user, at, op, u->index))
+                        return false;
+                group = at->group;
+                joined.identity &= is_elementwise(user) && at->identity;
+                joined.repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
+                                   user->code == OP_broadcast || user->code == OP_reduce_window || user->code == OP_arg_window;
+        }
+        if (!group || group->size >= limit)
+                return false;
+        joined.group = group;
+        members[op->number] = joined;
+        group->size++;
+        group->anchored |= is_anchor(op);
+        return true;
+}
+
+/* copies of broadcasts and iotas, one for each user, so that each can join its user's kernel */
+static void split_moves(struct region *region)
+{
+        for (struct op *op = region->first; op; op = op->next) {
+                if (op->code != OP_broadcast && op->code != OP_iota)
+                        continue;
+                struct use *u = op->results[0].uses;
+                for (u = u ? u->next : NULL; u;) {
+                        struct use *next = u->next;
+                        if (u->user->code != OP_yield && u->user->region == region) {
+                                struct builder b = { .m = region->function->module, .region = region, .before = u->user,
+                                                     .location = op->location };
+                                op_set_operand(u->user, u->index, op_result(op_clone(&b, op)));
+                        }
+                        u = next;
+                }
+        }
+}
+
+/* moves the members, in order, into the region of a fusion that takes the root's place */
+static void build_fusion(struct module *m, struct op **ops, int count, struct diag *diag)
+{
+        struct op *root = ops[count - 1];
+        struct text location = { 0 };
+        for (int i = 0; i < count; i++) {
+                const char *part = ops[i]->location;
+                bool known = !part;
+                for (int j = 0; j < i && !known; j++)
+                        known = ops[j]->location && !strcmp(ops[j]->location, part);
+                if (!known)
+                        text_add(&location, "%s%s", location.length ? ", " : "", part);
+        }
+        struct builder b = { .m = m, .region = root->region, .before = root, .diag = diag,
+                             .location = location.length ? arena_string(m->arena, location.data) : NULL };
+        text_free(&location);
+        const struct type *type = root->results[0].type;
+        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &type, 1);
+        if (!fusion)
+                return;
+        value_replace(op_result(root), op_result(fusion));
+        struct region *body = op_add_region(fusion, 0);
+        struct builder inside = { .m = m, .region = body, .diag = diag };
+        struct value *result = op_result(root);
+        struct op *yield = build_yield(&inside, &result, 1);
+        for (int i = 0; i < count; i++)
+                op_move_before(ops[i], yield);
+}
+
+static int fuse_region(struct region *region, struct pass_context *context)
+{
+        struct module *m = region->function->module;
+        split_moves(region);
+        int count = 0, fused = 0;
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = count++;
+        struct arena *arena = arena_new();
+        struct member *members = arena_array(arena, (size_t)count, sizeof *members);
+        for (struct op *op = region->last; op; op = op->previous) {
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        fused += fuse_region(op->regions[i], context);
+                if (!can_join_any(op) || join(op, members, (int)context->limits.kernel_operations))
+                        continue;
+                struct group *group = ARENA_NEW(arena, struct group);
+                *group = (struct group){ .root = op, .size = 1, .anchored = is_anchor(op) };
+                members[op->number] = (struct member){ .group = group, .identity = true };
+        }
+        /* members by group, in order */
+        struct op ***lists = arena_array(arena, (size_t)count, sizeof *lists);
+        int *filled = arena_array(arena, (size_t)count, sizeof *filled);
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                struct group *group = members[op->number].group;
+                if (!group || group->size < 2)
+                        continue;
+                int at = group->root->number;
+                if (!lists[at])
+                        lists[at] = arena_array(arena, (size_t)group->size, sizeof **lists);
+                lists[at][filled[at]++] = op;
+                if (op != group->root)
+                        continue;
+                build_fusion(m, lists[at], group->size, context->diag);
+                fused++;
+        }
+        arena_free(arena);
+        return fused;
+}
+
+int pass_fuse(struct function *f, struct pass_context *context)
+{
+        return fuse_region(&f->body, context);
+}

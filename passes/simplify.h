@@ -1,0 +1,16 @@
+/* The rules of simplify.def as functions, and the pattern helpers they share. */
+#ifndef PASSES_SIMPLIFY_H
+#define PASSES_SIMPLIFY_H
+
+#include "passes/pass.h"
+
+/* The value that replaces op's result, or NULL when the pattern is not there. */
+typedef struct value *(*rewrite_function)(struct builder *b, struct op *op, struct pass_context *context);
+
+#define RULE(code, class, name, algebra) \
+        struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context);
+#include "passes/simplify.def"
+
+int pass_dce(struct function *f, struct pass_context *context);
+
+#endif

@@ -1,0 +1,246 @@
+/* The rules of simplify.def on operations that move elements, on convolve, and on control flow. */
+#include "passes/simplify.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+static bool same_dims(const struct value *v, const struct op *op)
+{
+        return type_same_dims(v->type, op->results[0].type);
+}
+
+struct value *rewrite_reshape_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        if (same_dims(x, op))
+                return x;
+        if (!op_is(x, OP_reshape))
+                return NULL;
+        return build_reshape(b, op_operand(x->op, 0), op->results[0].type->rank, op->results[0].type->dims);
+}
+
+struct value *rewrite_transpose_transpose(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        int rank;
+        const int64_t *outer = op_ints(op, "perm", &rank);
+        bool identity = true;
+        for (int i = 0; i < rank; i++)
+                identity &= outer[i] == i;
+        if (identity)
+                return x;
+        if (!op_is(x, OP_transpose))
+                return NULL;
+        const int64_t *inner = op_ints(x->op, "perm", NULL);
+        int64_t both[RANK_MAX];
+        for (int i = 0; i < rank; i++)
+                both[i] = inner[outer[i]];
+        return build_transpose(b, op_operand(x->op, 0), both);
+}
+
+struct value *rewrite_transpose_reshape(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        int rank;
+        const int64_t *perm = op_ints(op, "perm", &rank);
+        int64_t last = -1;
+        for (int i = 0; i < rank; i++) {
+                if (x->type->dims[perm[i]] == 1)
+                        continue;
+                if (perm[i] < last)
+                        return NULL;
+                last = perm[i];
+        }
+        return build_reshape(b, x, rank, op->results[0].type->dims);
+}
+
+struct value *rewrite_broadcast_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        const struct type *t = op->results[0].type;
+        if (same_dims(x, op))
+                return x;
+        if (!type_is_static(t) || !type_is_static(x->type) || type_elements(t) != type_elements(x->type))
+                return NULL;
+        return build_reshape(b, x, t->rank, t->dims);
+}
+
+struct value *rewrite_broadcast_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        if (!op_is(x, OP_broadcast))
+                return NULL;
+        struct value *source = op_operand(x->op, 0);
+        const int64_t *outer = op_ints(op, "dims", NULL), *inner = op_ints(x->op, "dims", NULL);
+        int64_t both[RANK_MAX];
+        for (int i = 0; i < source->type->rank; i++)
+                both[i] = outer[inner[i]];
+        return build_broadcast(b, source, op->results[0].type, both);
+}
+
+/* constant starts and steps of a slice */
+static bool slice_bounds(const struct op *op, int64_t starts[RANK_MAX], int64_t steps[RANK_MAX])
+{
+        int n, k;
+        return value_ints(op_operand(op, 1), starts, RANK_MAX, &n) && value_ints(op_operand(op, 2), steps, RANK_MAX, &k);
+}
+
+struct value *rewrite_slice_all(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        if (!same_dims(op_operand(op, 0), op) || !slice_bounds(op, starts, steps))
+                return NULL;
+        for (int i = 0; i < op->results[0].type->rank; i++)
+                if (op->results[0].type->dims[i] > 1 && (starts[i] != 0 || steps[i] != 1))
+                        return NULL;
+        return op_operand(op, 0);
+}
+
+struct value *rewrite_slice_slice(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        int64_t starts[RANK_MAX], steps[RANK_MAX], inner_starts[RANK_MAX], inner_steps[RANK_MAX];
+        if (!op_is(x, OP_slice) || !slice_bounds(op, starts, steps) || !slice_bounds(x->op, inner_starts, inner_steps))
+                return NULL;
+        const struct type *t = op->results[0].type;
+        for (int i = 0; i < t->rank; i++) {
+                if (t->dims[i] == 0)
+                        return NULL;
+                starts[i] = inner_starts[i] + starts[i] * inner_steps[i];       /* within x: no overflow */
+                if (!int_mul(steps[i], inner_steps[i], &steps[i]))
+                        return NULL;
+        }
+        return build_slice(b, op_operand(x->op, 0), starts, steps, t->dims);
+}
+
+struct value *rewrite_pad_none(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        int64_t low[RANK_MAX];
+        int n;
+        if (!same_dims(op_operand(op, 0), op) || !value_ints(op_operand(op, 2), low, RANK_MAX, &n))
+                return NULL;
+        for (int i = 0; i < n; i++)
+                if (low[i] != 0)
+                        return NULL;
+        return op_operand(op, 0);
+}
+
+struct value *rewrite_concat_one(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value **kept = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *kept);
+        int count = 0;
+        int axis = (int)op_int(op, "axis");
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i)->type->dims[axis] != 0)
+                        kept[count++] = op_operand(op, i);
+        if (count == op->operand_count && count > 1)
+                return NULL;
+        if (count == 0)
+                return op_operand(op, 0)->type == op->results[0].type ? op_operand(op, 0) : NULL;
+        return count == 1 ? kept[0] : build_concat(b, kept, count, axis);
+}
+
+struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        int64_t axis = op_int(op, "axis");
+        int total = 0;
+        bool found = false;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *x = op_operand(op, i);
+                bool nested = op_is(x, OP_concat) && op_int(x->op, "axis") == axis && value_has_one_use(x);
+                total += nested ? x->op->operand_count : 1;
+                found |= nested;
+        }
+        if (!found)
+                return NULL;
+        struct value **all = arena_array(b->m->arena, (size_t)total, sizeof *all);
+        int count = 0;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *x = op_operand(op, i);
+                if (!(op_is(x, OP_concat) && op_int(x->op, "axis") == axis && value_has_one_use(x))) {
+                        all[count++] = x;
+                        continue;
+                }
+                for (int j = 0; j < x->op->operand_count; j++)
+                        all[count++] = op_operand(x->op, j);
+        }
+        return build_concat(b, all, count, (int)axis);
+}
+
+struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        int64_t axes[RANK_MAX];
+        int n;
+        if (x->type->element != op->results[0].type->element || !value_ints(op_operand(op, 1), axes, RANK_MAX, &n))
+                return NULL;
+        for (int i = 0; i < n; i++)
+                if (x->type->dims[axes[i] < 0 ? axes[i] + x->type->rank : axes[i]] != 1)
+                        return NULL;
+        return build_reshape(b, x, op->results[0].type->rank, op->results[0].type->dims);
+}
+
+/* zeros put around x by a pad become pads of the convolution; a cropping pad does not */
+struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        double zero;
+        int64_t low[RANK_MAX];
+        int n;
+        if (!op_is(x, OP_pad) || op_int(x->op, "mode") != 0 || !value_is_splat(op_operand(x->op, 1), &zero) ||
+            zero != 0 || !value_ints(op_operand(x->op, 2), low, RANK_MAX, &n))
+                return NULL;
+        struct value *source = op_operand(x->op, 0);
+        int spatial = x->type->rank - 2;
+        int64_t pads[2 * RANK_MAX];
+        int pad_count, dilation_count;
+        const int64_t *old = op_ints(op, "pads", &pad_count);
+        const int64_t *dilations = op_ints(op, "input_dilations", &dilation_count);
+        if (pad_count != 2 * spatial || !type_is_static(source->type) || !type_is_static(x->type))
+                return NULL;
+        for (int i = 0; i < x->type->rank; i++) {
+                int64_t high = x->type->dims[i] - source->type->dims[i] - low[i];
+                if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) || (i >= 2 && dilations[i - 2] != 1))
+                        return NULL;
+                if (i < 2)
+                        continue;
+                if (old[i - 2] < 0 || old[spatial + i - 2] < 0)
+                        return NULL;
+                pads[i - 2] = old[i - 2] + low[i];
+                pads[spatial + i - 2] = old[spatial + i - 2] + high;
+        }
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_convolve].attr_count);
+        attr_set_ints(b->m, attrs, OP_convolve, "pads", pads, 2 * spatial);
+        struct value *operands[] = { source, op_operand(op, 1) };
+        return value_build(b, OP_convolve, operands, 2, attrs, op->results[0].type);
+}
+
+/* the operations of the branch that is taken move out; one-result forms only reach here */
+struct value *rewrite_if_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double condition;
+        if (!value_is_splat(op_operand(op, 0), &condition))
+                return NULL;
+        struct region *taken = op->regions[condition ? 0 : 1];
+        struct value *result = op_operand(taken->last, 0);
+        for (struct op *moved = taken->first, *next; moved && moved != taken->last; moved = next) {
+                next = moved->next;
+                op_move_before(moved, op);
+        }
+        return result;
+}

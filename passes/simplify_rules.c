@@ -1,0 +1,463 @@
+/* The rules of simplify.def on element-wise operations. */
+#include "passes/simplify.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- patterns ---- */
+
+/* Splits a commutative operation into one constant and the rest. */
+static bool constant_side(const struct op *op, struct value **constant, struct value **rest)
+{
+        for (int i = 0; i < 2; i++)
+                if (value_is_constant(op_operand(op, i))) {
+                        *constant = op_operand(op, i);
+                        *rest = op_operand(op, 1 - i);
+                        return true;
+                }
+        return false;
+}
+
+/* an operand equal to a splat of this number (and, for zero, of this sign) gives the other one */
+static struct value *other_than(const struct op *op, double number)
+{
+        for (int i = 0; i < 2; i++) {
+                double found;
+                if (value_is_splat(op_operand(op, i), &found) && found == number && !signbit(found) == !signbit(number))
+                        return op_operand(op, 1 - i);
+        }
+        return NULL;
+}
+
+static enum element element_of(const struct op *op)
+{
+        return op->results[0].type->element;
+}
+
+/* a constant, or a constant spread by broadcasts and reshapes */
+static bool is_spread_constant(const struct value *v)
+{
+        while (op_is(v, OP_broadcast) || op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
+        return value_is_constant(v);
+}
+
+/* ---- addition and multiplication ---- */
+
+struct value *rewrite_add_zero_exact(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return other_than(op, element_is_float(element_of(op)) ? -0.0 : 0.0);
+}
+
+struct value *rewrite_add_zero(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return other_than(op, 0.0);
+}
+
+/* two constants in the same spread form meet in one operation */
+static struct value *reassociate(struct builder *b, struct op *op)
+{
+        for (int i = 0; i < 2; i++) {
+                struct value *outer = op_operand(op, i), *inner = op_operand(op, 1 - i);
+                if (!is_spread_constant(outer) || !op_is(inner, op->code) || !value_has_one_use(inner))
+                        continue;
+                for (int j = 0; j < 2; j++) {
+                        struct value *c = op_operand(inner->op, j), *x = op_operand(inner->op, 1 - j);
+                        if (!is_spread_constant(c) || is_spread_constant(x))
+                                continue;
+                        struct value *both;
+                        if (op_is(c, OP_broadcast) && op_is(outer, OP_broadcast)) {
+                                struct op *p = c->op, *q = outer->op;
+                                int np, nq;
+                                const int64_t *dp = op_ints(p, "dims", &np), *dq = op_ints(q, "dims", &nq);
+                                struct value *cp = op_operand(p, 0), *cq = op_operand(q, 0);
+                                if (cp->type != cq->type || np != nq)
+                                        continue;
+                                for (int k = 0; k < np; k++)
+                                        if (dp[k] != dq[k])
+                                                return NULL;
+                                both = build_broadcast(b, build_binary(b, op->code, cp, cq), c->type, dp);
+                        } else if (value_is_constant(c) && value_is_constant(outer)) {
+                                both = build_binary(b, op->code, c, outer);
+                        } else {
+                                continue;
+                        }
+                        if (!both || !is_spread_constant(both))
+                                return NULL;
+                        return build_binary(b, op->code, x, both);
+                }
+        }
+        return NULL;
+}
+
+struct value *rewrite_add_constants(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate(b, op);
+}
+
+struct value *rewrite_mul_constants(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate(b, op);
+}
+
+struct value *rewrite_sub_zero(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double number;
+        bool zero = value_is_splat(op_operand(op, 1), &number) && number == 0 && !signbit(number);
+        return zero ? op_operand(op, 0) : NULL;
+}
+
+struct value *rewrite_sub_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *c = op_operand(op, 1), *negated;
+        if (!element_is_float(element_of(op)))
+                return NULL;
+        if (value_is_constant(c)) {
+                negated = build_unary(b, OP_neg, c);
+        } else if (op_is(c, OP_broadcast) && value_is_constant(op_operand(c->op, 0))) {
+                negated = build_unary(b, OP_neg, op_operand(c->op, 0));
+                if (negated && value_is_constant(negated))
+                        negated = build_broadcast(b, negated, c->type, op_ints(c->op, "dims", NULL));
+        } else {
+                return NULL;
+        }
+        return negated && is_spread_constant(negated) ? build_binary(b, OP_add, op_operand(op, 0), negated) : NULL;
+}
+
+struct value *rewrite_sub_self(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 0) : NULL;
+}
+
+struct value *rewrite_mul_one(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return other_than(op, 1.0);
+}
+
+struct value *rewrite_mul_zero(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return other_than(op, 0.0) ? build_like(b, op_result(op), 0) : NULL;
+}
+
+/* (x + c) * d, so that the scale can go on into the contraction that makes x */
+struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *d = op_operand(op, i), *sum = op_operand(op, 1 - i);
+                if (!is_spread_constant(d) || !op_is(sum, OP_add) || !value_has_one_use(sum))
+                        continue;
+                for (int j = 0; j < 2; j++) {
+                        struct value *c = op_operand(sum->op, j), *x = op_operand(sum->op, 1 - j);
+                        if (!is_spread_constant(c) || !(op_is(x, OP_convolve) || op_is(x, OP_dot)) || !value_has_one_use(x))
+                                continue;
+                        struct value *product;
+                        if (op_is(c, OP_broadcast) && op_is(d, OP_broadcast) &&
+                            op_operand(c->op, 0)->type == op_operand(d->op, 0)->type) {
+                                int n;
+                                const int64_t *dims = op_ints(c->op, "dims", &n), *other = op_ints(d->op, "dims", NULL);
+                                for (int k = 0; k < n; k++)
+                                        if (dims[k] != other[k])
+                                                return NULL;
+                                struct value *p = build_binary(b, OP_mul, op_operand(c->op, 0), op_operand(d->op, 0));
+                                if (!p || !value_is_constant(p))
+                                        return NULL;
+                                product = build_broadcast(b, p, c->type, dims);
+                        } else {
+                                product = build_binary(b, OP_mul, c, d);
+                        }
+                        return build_binary(b, OP_add, build_binary(b, OP_mul, x, d), product);
+                }
+        }
+        return NULL;
+}
+
+/* The factor s of contraction * s when it is constant and varies along result dimension `along` only: as a
+ * constant of type <extent>, or a splat. */
+static struct value *factor_along(struct builder *b, struct value *s, int along, dim_t extent)
+{
+        double number;
+        const struct type *vector = type_tensor(b->m, s->type->element, 1, &extent);
+        if (value_is_splat(s, &number))
+                return constant_splat(b->m, vector, s->constant->data);
+        if (!op_is(s, OP_broadcast))
+                return NULL;
+        struct value *x = op_operand(s->op, 0);
+        const int64_t *dims = op_ints(s->op, "dims", NULL);
+        if (!value_is_constant(x))
+                return NULL;
+        for (int k = 0; k < x->type->rank; k++)
+                if (x->type->dims[k] != 1 && dims[k] != along)
+                        return NULL;
+        if (type_elements(x->type) == 1)        /* one number for all */
+                return x->constant->kind == CONSTANT_SPLAT ? constant_splat(b->m, vector, x->constant->data) : NULL;
+        return build_reshape(b, x, 1, &extent);
+}
+
+/* weights times s along their dimension `along`, computed now */
+static struct value *scaled_weights(struct builder *b, struct value *w, struct value *s, int along)
+{
+        int64_t dims[1] = { along };
+        struct value *spread = build_broadcast(b, s, w->type, dims);
+        struct value *scaled = spread ? build_binary(b, OP_mul, w, spread) : NULL;
+        return scaled && value_is_constant(scaled) ? scaled : NULL;
+}
+
+struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *y = op_operand(op, i);
+                if (!op_is(y, OP_convolve) || !value_has_one_use(y) || !element_is_float(element_of(op)))
+                        continue;
+                struct value *w = op_operand(y->op, 1);
+                struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1, w->type->dims[0]) : NULL;
+                struct value *scaled = s ? scaled_weights(b, w, s, 0) : NULL;
+                if (!scaled)
+                        continue;
+                struct value *operands[] = { op_operand(y->op, 0), scaled };
+                return value_build(b, OP_convolve, operands, 2, y->op->attrs, y->type);
+        }
+        return NULL;
+}
+
+struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *y = op_operand(op, i);
+                if (!op_is(y, OP_dot) || !value_has_one_use(y) || !element_is_float(element_of(op)))
+                        continue;
+                struct value *w = op_operand(y->op, 1);
+                int contracted, batch;
+                const int64_t *contract = op_ints(y->op, "contract_b", &contracted);
+                op_ints(y->op, "batch_b", &batch);
+                if (!value_is_constant(w) || batch || contracted != 1 || w->type->rank != 2)
+                        continue;
+                int column = 1 - (int)contract[0];
+                struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1, w->type->dims[column]);
+                struct value *scaled = s ? scaled_weights(b, w, s, column) : NULL;
+                if (!scaled)
+                        continue;
+                struct value *operands[] = { op_operand(y->op, 0), scaled };
+                return value_build(b, OP_dot, operands, 2, y->op->attrs, y->type);
+        }
+        return NULL;
+}
+
+struct value *rewrite_div_one(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double number;
+        return value_is_splat(op_operand(op, 1), &number) && number == 1 ? op_operand(op, 0) : NULL;
+}
+
+struct value *rewrite_div_power_of_two(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        double number;
+        int exponent;
+        enum element e = element_of(op);
+        if ((e != E_F32 && e != E_F64) || !value_is_splat(op_operand(op, 1), &number) || !isfinite(number) ||
+            number == 0 || fabs(frexp(number, &exponent)) != 0.5)
+                return NULL;
+        int limit = e == E_F32 ? 120 : 1000;    /* both 2^k and 2^-k are normal numbers */
+        if (exponent > limit || exponent < -limit || number == 1)
+                return NULL;
+        return build_binary(b, OP_mul, op_operand(op, 0), build_like(b, op_operand(op, 1), 1 / number));
+}
+
+struct value *rewrite_pow_one(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return rewrite_div_one(b, op, context);
+}
+
+/* ---- pairs ---- */
+
+static struct value *undo(const struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        return op_is(x, op->code) ? op_operand(x->op, 0) : NULL;
+}
+
+struct value *rewrite_neg_neg(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return undo(op);
+}
+
+struct value *rewrite_not_not(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return undo(op);
+}
+
+struct value *rewrite_abs_abs(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        if (op_is(x, OP_abs))
+                return x;
+        return op_is(x, OP_neg) ? build_unary(b, OP_abs, op_operand(x->op, 0)) : NULL;
+}
+
+/* ---- extremes ---- */
+
+/* the bound that max (lower) or min (upper) cannot pass */
+static double extreme(enum element e, bool lower)
+{
+        switch (element_info[e].class) {
+        case CLASS_FLOAT: return lower ? -INFINITY : INFINITY;
+        case CLASS_BOOL:  return lower ? 0 : 1;
+        case CLASS_UINT:  return lower ? 0 : ldexp(1, 8 * element_info[e].bytes) - 1;
+        default:          return lower ? -ldexp(1, 8 * element_info[e].bytes - 1) : ldexp(1, 8 * element_info[e].bytes - 1) - 1;
+        }
+}
+
+static struct value *bounded(struct op *op, bool lower)
+{
+        enum element e = element_of(op);
+        if (element_is_integer(e) && element_info[e].bytes == 8)
+                return NULL;            /* a double does not hold the bound */
+        return other_than(op, extreme(e, lower));
+}
+
+static struct value *idempotent(struct builder *b, struct op *op)
+{
+        if (op_operand(op, 0) == op_operand(op, 1))
+                return op_operand(op, 0);
+        struct value *c, *inner, *d, *x;
+        if (!constant_side(op, &c, &inner) || !op_is(inner, op->code) || !constant_side(inner->op, &d, &x) ||
+            value_is_constant(x))
+                return NULL;
+        struct value *both = build_binary(b, op->code, d, c);
+        return both && value_is_constant(both) ? build_binary(b, op->code, x, both) : NULL;
+}
+
+struct value *rewrite_max_lowest(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return bounded(op, true);
+}
+
+struct value *rewrite_min_highest(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return bounded(op, false);
+}
+
+struct value *rewrite_max_idempotent(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return idempotent(b, op);
+}
+
+struct value *rewrite_min_idempotent(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return idempotent(b, op);
+}
+
+/* ---- logic ---- */
+
+struct value *rewrite_and_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        if (op_operand(op, 0) == op_operand(op, 1))
+                return op_operand(op, 0);
+        return element_of(op) == E_BOOL ? other_than(op, 1) : NULL;
+}
+
+struct value *rewrite_or_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return op_operand(op, 0) == op_operand(op, 1) ? op_operand(op, 0) : other_than(op, 0);
+}
+
+struct value *rewrite_log_exp(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        struct value *x = op_operand(op, 0);
+        return op_is(x, OP_exp) ? op_operand(x->op, 0) : NULL;
+}
+
+struct value *rewrite_select_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double condition;
+        if (op_operand(op, 1) == op_operand(op, 2))
+                return op_operand(op, 1);
+        return value_is_splat(op_operand(op, 0), &condition) ? op_operand(op, condition ? 1 : 2) : NULL;
+}
+
+struct value *rewrite_select_not(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *c = op_operand(op, 0);
+        return op_is(c, OP_not) ? build_select(b, op_operand(c->op, 0), op_operand(op, 2), op_operand(op, 1)) : NULL;
+}
+
+/* ---- casts ---- */
+
+/* every value of `from` is a value of `to` */
+static bool holds(enum element to, enum element from)
+{
+        static const struct { int digits, exponent; } format[] = {
+                [E_F32] = { 24, 127 }, [E_F64] = { 53, 1023 }, [E_F16] = { 11, 15 }, [E_BF16] = { 8, 127 },
+        };
+        enum element_class t = element_info[to].class, f = element_info[from].class;
+        int to_bits = 8 * element_info[to].bytes, from_bits = 8 * element_info[from].bytes;
+        if (to == from)
+                return true;
+        if (t == CLASS_FLOAT && f == CLASS_FLOAT)
+                return format[to].digits >= format[from].digits && format[to].exponent >= format[from].exponent;
+        if (t == CLASS_FLOAT)
+                return f == CLASS_BOOL || (f != CLASS_OTHER && format[to].digits >= from_bits && format[to].exponent >= from_bits);
+        if (t == CLASS_SINT)
+                return f == CLASS_BOOL || (f == CLASS_SINT && to_bits >= from_bits) || (f == CLASS_UINT && to_bits > from_bits);
+        return t == CLASS_UINT && (f == CLASS_BOOL || (f == CLASS_UINT && to_bits >= from_bits));
+}
+
+struct value *rewrite_cast_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        return op_operand(op, 0)->type == op->results[0].type ? op_operand(op, 0) : NULL;
+}
+
+/* to bool is a test, not a conversion, and float to integer saturates where integer to integer wraps: both are the same
+ * function of a value that the middle type holds exactly, except integer -> float -> narrower integer */
+struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *middle = op_operand(op, 0);
+        if (!op_is(middle, OP_cast))
+                return NULL;
+        struct value *x = op_operand(middle->op, 0);
+        enum element from = x->type->element, through = middle->type->element, to = element_of(op);
+        if (!holds(through, from))
+                return NULL;
+        if (element_is_float(through) && !element_is_float(from) && element_is_integer(to) && !holds(to, from))
+                return NULL;
+        return build_cast(b, x, to);
+}
+
+struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        if (x->type == op->results[0].type)
+                return x;
+        if (!op_is(x, OP_bitcast))
+                return NULL;
+        struct value *source = op_operand(x->op, 0);
+        return value_build(b, OP_bitcast, &source, 1, op->attrs, op->results[0].type);
+}
