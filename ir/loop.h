@@ -55,6 +55,10 @@ static inline bool loop_type_same(struct loop_type a, struct loop_type b)
 {
         return a.element == b.element && a.lanes == b.lanes;
 }
+static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
+
+/* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
+enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200 };
 
 /* ---- buffers ---- */
 
@@ -217,7 +221,10 @@ struct loop_function *loop_function_new(struct arena *arena, enum loop_function_
 void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);       /* name made unique */
 struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f, const char *name, enum element e,
                                        int64_t extent, enum loop_access access);
+struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f, const char *name,
+                                      struct loop_type type);     /* a scalar parameter */
 struct loop_block *loop_block_new(struct arena *arena);
+/* step is 1, and FOR, WHILE and IF have an empty body; the rest is the caller's to fill in */
 struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind);
 struct loop_variable *loop_variable_new(struct arena *arena, const char *name, struct loop_type type, int kind);
 struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);     /* through views; offset in elements */
@@ -233,7 +240,16 @@ struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_
                           struct loop_expr *c);
 struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);           /* a when same */
 struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop_expr *a);
-struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
+struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);  /* lanes of the index */
+struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b, struct loop_expr *index, int lanes,
+                                   struct loop_expr *mask);
+struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a);                  /* a when one lane */
+struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a, struct loop_expr *step);
+struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row, int column);
+/* a node as it stands, nothing simplified */
+struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type, struct loop_expr *a,
+                            struct loop_expr *b, struct loop_expr *c);
+union scalar loop_wrap(enum element e, uint64_t bits);    /* an integer or bool of that many bits, as literals hold it */
 struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args);
 bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);        /* structurally equal */
