@@ -1,0 +1,319 @@
+#include "compiler/driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "codegen/targets.h"
+#include "compiler/import/import.h"
+
+/* ---- unfinished outputs are removed when the program ends early ---- */
+
+static struct outputs *unfinished;
+
+static void remove_unfinished(void)
+{
+        if (unfinished)
+                outputs_discard(unfinished);
+}
+
+/* ---- options to context ---- */
+
+static bool set_limit(struct run *run, const char *text)
+{
+        static const struct { const char *name; size_t field; } table[] = {
+#define LIMIT(name, preset, doc) { #name, offsetof(struct limits, name) },
+#include "passes/limits.def"
+        };
+        const char *equal = strchr(text, '=');
+        for (size_t i = 0; equal && i < sizeof table / sizeof *table; i++) {
+                uint64_t value;
+                if (strlen(table[i].name) != (size_t)(equal - text) || strncmp(table[i].name, text, (size_t)(equal - text)))
+                        continue;
+                if (!size_parse(equal + 1, &value))
+                        break;
+                *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) = (int64_t)value;
+                return true;
+        }
+        diag_error(&run->diag, EXIT_USAGE, "--limit wants NAME=N with a name from --limit help, not '%s'",
+                   text_safe(run->arena, text, strlen(text)));
+        return false;
+}
+
+static bool prepare_context(struct run *run)
+{
+        const struct options *o = &run->options;
+        struct pass_context *context = &run->context;
+        context->diag = &run->diag;
+        context->limits = limits_preset;
+        context->exact = o->exact;
+        context->assume_finite = o->assume_finite;
+        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 };
+        context->target = target_find(o->target);
+        if (!context->target) {
+                diag_error(&run->diag, EXIT_USAGE, "no target is called '%s': see --target=help",
+                           text_safe(run->arena, o->target, strlen(o->target)));
+                return false;
+        }
+        for (int i = 0; i < o->limits.count; i++)
+                if (!set_limit(run, o->limits.items[i]))
+                        return false;
+        context->library = loop_library_new(run->arena, &run->diag);
+        return context->library != NULL;
+}
+
+static bool choose_names(struct run *run)
+{
+        static const char *const suffixes[] = { [EMIT_C] = "c", [EMIT_IR] = "dnn", [EMIT_LOOPS] = "loops" };
+        const struct options *o = &run->options;
+        bool from_stdin = !strcmp(o->model, "-");
+        if (!o->output)
+                run->output = from_stdin ? arena_printf(run->arena, "model.%s", suffixes[o->emit])
+                                         : arena_printf(run->arena, "%s.%s", path_stem(run->arena, o->model, false),
+                                                        suffixes[o->emit]);
+        else
+                run->output = strcmp(o->output, "-") ? o->output : NULL;
+        if (o->name && !text_is_identifier(o->name)) {
+                diag_error(&run->diag, EXIT_USAGE, "--name wants a C identifier of at most 31 characters that is no reserved "
+                           "word, not '%s'", text_safe(run->arena, o->name, strlen(o->name)));
+                return false;
+        }
+        const char *stem = run->output ? path_stem(run->arena, run->output, false)
+                           : from_stdin ? "model" : path_stem(run->arena, o->model, false);
+        run->prefix = o->name ? o->name : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
+        if (run->output && o->emit == EMIT_C) {
+                size_t length = strlen(run->output);
+                if (length < 3 || strcmp(run->output + length - 2, ".c")) {
+                        diag_error(&run->diag, EXIT_USAGE, "the output is C: its name must end in .c, not '%s'",
+                                   text_safe(run->arena, run->output, length));
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* ---- reading ---- */
+
+static void add_dependency(void *context, const char *path)
+{
+        struct run *run = context;
+        struct list *list = &run->dependencies;
+        for (int i = 0; i < list->count; i++)
+                if (!strcmp(list->items[i], path))
+                        return;
+        ARENA_GROW(run->arena, list->items, list->count);
+        list->items[list->count++] = arena_string(run->arena, path);
+        outputs_protect(run->outputs, path);
+}
+
+/* the file with the big constants of a .dnn or .loops text, beside it */
+static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
+{
+        struct run *run = context;
+        const char *model = run->options.model;
+        if (!strcmp(model, "-") || strchr(name, '/') || !strcmp(name, "..")) {
+                diag_error(&run->diag, EXIT_IO, "constants in a file '%s' need a model that is a file beside it",
+                           text_safe(run->arena, name, strlen(name)));
+                return false;
+        }
+        const char *path = arena_printf(run->arena, "%.*s%s", (int)(path_base(model) - model), model, name);
+        unsigned char *data;
+        if (!file_read(path, run->context.limits.file_bytes, &data, length, &run->diag))
+                return false;
+        *bytes = arena_copy(run->arena, data, *length);
+        free(data);
+        add_dependency(run, path);
+        return true;
+}
+
+static const char *skip_comments(const char *p, const char *end)
+{
+        while (p < end && (*p == ';' || *p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) {
+                if (*p == ';')
+                        while (p < end && *p != '\n')
+                                p++;
+                else
+                        p++;
+        }
+        return p;
+}
+
+static bool begins_with(const struct run *run, const char *word)
+{
+        const char *end = (const char *)run->bytes + run->length, *p = skip_comments((const char *)run->bytes, end);
+        size_t length = strlen(word);
+        return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
+}
+
+/* --dim and --input on the symbols of a .dnn text */
+static bool bind_symbols(struct run *run)
+{
+        struct module *m = run->state.module;
+        const struct list *dims = &run->options.dims;
+        int64_t *extents = arena_array(run->arena, (size_t)m->symbol_count + 1, sizeof *extents);
+        for (int i = 0; i < m->symbol_count; i++)
+                extents[i] = -1;
+        for (int i = 0; i < dims->count; i++) {
+                const char *text = dims->items[i], *equal = strrchr(text, '=');
+                int found = -1;
+                int64_t extent;
+                for (int s = 0; equal && s < m->symbol_count; s++)
+                        if (strlen(m->symbols[s].name) == (size_t)(equal - text) &&
+                            !strncmp(m->symbols[s].name, text, (size_t)(equal - text)))
+                                found = s;
+                if (found < 0 || !int_parse(equal + 1, &extent) || extent < 0) {
+                        diag_error(&run->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'",
+                                   text_safe(run->arena, text, strlen(text)));
+                        return false;
+                }
+                extents[found] = extent;
+        }
+        if (run->options.inputs.count || run->options.outputs.count || run->options.keep.count) {
+                diag_error(&run->diag, EXIT_USAGE, "--input, --output and --keep are for .onnx models");
+                return false;
+        }
+        bool open = false;
+        for (int i = 0; i < m->symbol_count; i++) {
+                if (extents[i] >= 0)
+                        continue;
+                open = true;
+                if (run->options.emit != EMIT_IR)
+                        diag_error(&run->diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N", m->symbols[i].name,
+                                   m->symbols[i].name);
+        }
+        if (open && run->options.emit != EMIT_IR)
+                return false;
+        return !dims->count || module_bind(m, extents, &run->diag);
+}
+
+static bool read_model(struct run *run)
+{
+        struct options *o = &run->options;
+        const char *model = o->model;
+        if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length, &run->diag))
+                return false;
+        if (strcmp(model, "-"))
+                add_dependency(run, model);
+        if (begins_with(run, "loop")) {
+                run->state.program_arena = arena_new();
+                run->state.program = loop_parse(run->state.program_arena, (const char *)run->bytes, run->length, read_blob,
+                                                run, run->context.library, &run->diag);
+                return run->state.program != NULL;
+        }
+        if (begins_with(run, "dnn")) {
+                run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob, run, &run->diag);
+                return run->state.module && bind_symbols(run);
+        }
+        struct import_options import = {
+                .path = strcmp(model, "-") ? model : NULL, .external_dir = o->external,
+                .dims = o->dims.items, .dim_count = o->dims.count,
+                .inputs = o->inputs.items, .input_count = o->inputs.count,
+                .outputs = o->outputs.items, .output_count = o->outputs.count,
+                .keep = o->keep.items, .keep_count = o->keep.count,
+        };
+        run->state.module = onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
+        return run->state.module != NULL;
+}
+
+/* ---- the run ---- */
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report_time(const struct run *run, const char *what, double start)
+{
+        if (run->options.time_passes)
+                fprintf(stderr, "time: %-10s %9.3f ms\n", what, 1e3 * (seconds() - start));
+}
+
+static bool compile(struct run *run)
+{
+        const struct options *o = &run->options;
+        double start = seconds();
+        if (!read_model(run))
+                return false;
+        report_time(run, "import", start);
+        struct pipeline_options pipeline = {
+                .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
+                .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
+                .stats = o->stats, .stop_before_lower = o->emit == EMIT_IR && !o->tests.count,
+        };
+        if (!pipeline_run(&run->state, &pipeline, &run->context))
+                return false;
+        if (run->state.program && o->stats)
+                report_stats(run);
+        if (run->state.program && !report_budgets(run))
+                return false;
+        if (o->tests.count) {
+                bool fine = true;
+                for (int i = 0; i < o->tests.count; i++)
+                        fine &= test_run(run, o->tests.items[i]);
+                return fine;
+        }
+        start = seconds();
+        bool fine = emit_outputs(run);
+        report_time(run, "print", start);
+        return fine;
+}
+
+static bool print_help(const struct options *o)
+{
+        bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
+        if (o->help)
+                options_help();
+        else if (o->version)
+                puts("dnncc " DNNCC_VERSION);
+        else if (o->help_passes)
+                report_passes();
+        else if (o->help_ops)
+                report_operations();
+        else if (help_limits)
+                report_limits();
+        else if (!strcmp(o->target, "help"))
+                target_help();
+        else
+                return false;
+        return true;
+}
+
+enum exit_code driver_main(int argc, char **argv)
+{
+        signal(SIGPIPE, SIG_IGN);       /* a closed pipe is a write error, not a silent death */
+        struct run run = { .arena = arena_new(), .diag = { .subject = "dnncc" } };
+        run.outputs = unfinished = outputs_new(run.arena);
+        memory_cleanup = remove_unfinished;
+        bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
+        run.diag.verbosity = run.options.verbose - run.options.quiet;
+        bool help = fine && print_help(&run.options);
+        if (fine && !help && !run.options.model) {
+                diag_error(&run.diag, EXIT_USAGE, "no model given: dnncc [options] MODEL, see --help");
+                fine = false;
+        }
+        if (fine && !help) {
+                const char *model = run.options.model;
+                run.diag.subject = strcmp(model, "-") ? text_safe(run.arena, path_base(model), strlen(path_base(model)))
+                                                      : "standard input";
+                fine = prepare_context(&run) && choose_names(&run) && compile(&run);
+        }
+        if (fine && (fflush(stdout) || ferror(stdout))) {
+                diag_error(&run.diag, EXIT_IO, "cannot write standard output: %s", strerror(errno));
+                fine = false;
+        }
+        outputs_discard(run.outputs);
+        unfinished = NULL;
+        if (run.state.module)
+                module_free(run.state.module);
+        arena_free(run.state.program_arena);
+        free(run.bytes);
+        enum exit_code code = fine ? EXIT_OK : run.diag.code ? run.diag.code : EXIT_INTERNAL;
+        arena_free(run.arena);
+        return code;
+}

@@ -1,0 +1,41 @@
+/* One run of dnncc: options in, files out. main.c holds only main(). */
+#ifndef COMPILER_DRIVER_H
+#define COMPILER_DRIVER_H
+
+#include "base/text.h"
+#include "compiler/files.h"
+#include "compiler/options.h"
+#include "passes/manager.h"
+
+struct run {
+        struct arena *arena;
+        struct options options;
+        struct diag diag;
+        struct pass_context context;
+        struct pipeline_state state;
+        struct outputs *outputs;
+        unsigned char *bytes;           /* of the model */
+        size_t length;
+        const char *output;             /* path of the main output; NULL: standard output */
+        const char *prefix;             /* --name, or made from the output's name */
+        struct list dependencies;
+};
+
+enum exit_code driver_main(int argc, char **argv);
+
+/* Writes what --emit asks for, and the dependency file (emit.c). */
+bool emit_outputs(struct run *run);
+/* C text (and header text, when h is not NULL) of the planned program */
+bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name);
+
+/* --max-ram, --max-consts, and the sizes of --stats (report.c) */
+bool report_budgets(struct run *run);
+void report_stats(struct run *run);
+void report_passes(void);
+void report_operations(void);
+void report_limits(void);
+
+/* --test DIR (test_run.c): EXIT_OK or the error's code */
+bool test_run(struct run *run, const char *dir);
+
+#endif

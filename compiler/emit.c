@@ -1,0 +1,107 @@
+#include <errno.h>
+#include <string.h>
+
+#include "codegen/c_printer.h"
+#include "compiler/driver.h"
+
+bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name)
+{
+        struct c_options options = {
+                .prefix = run->prefix, .header_name = header_name, .version = DNNCC_VERSION,
+                .command = options_canonical(run->arena, &run->options), .descriptor = !run->options.no_descriptor,
+                .unchecked = run->options.unchecked, .target = run->context.target,
+        };
+        return c_print(c, h, run->state.program, &options, &run->diag);
+}
+
+static bool print_ir(struct run *run, FILE *out)
+{
+        struct text text = { 0 }, blob = { 0 };
+        const char *blob_path = run->output ? arena_printf(run->arena, "%s.bin", run->output) : NULL;
+        struct tensor_print options = { 0 };
+        if (blob_path) {
+                options.blob = &blob;
+                options.file_name = path_base(blob_path);
+        }
+        if (run->options.emit == EMIT_IR)
+                tensor_print(&text, run->state.module, &options);
+        else
+                loop_print(&text, run->state.program, &options);
+        bool fine = true;
+        if (blob.length) {
+                FILE *file = outputs_open(run->outputs, blob_path, &run->diag);
+                fine = file != NULL;
+                if (file)
+                        fwrite(blob.data, 1, blob.length, file);
+        }
+        fwrite(text.data, 1, text.length, out);
+        text_free(&text);
+        text_free(&blob);
+        return fine;
+}
+
+/* spaces, $ and # as make wants them */
+static void print_make_path(FILE *out, const char *path)
+{
+        for (; *path; path++) {
+                if (*path == ' ' || *path == '#' || *path == '\\')
+                        fputc('\\', out);
+                if (*path == '$')
+                        fputc('$', out);
+                fputc(*path, out);
+        }
+}
+
+static bool print_depfile(struct run *run, const char *header)
+{
+        const struct options *o = &run->options;
+        if (!o->depfile && !o->depfile_name)
+                return true;
+        if (!run->output && !o->depfile_name) {
+                diag_error(&run->diag, EXIT_USAGE, "-MD needs -MF FILE when the output goes to standard output");
+                return false;
+        }
+        const char *path = o->depfile_name ? o->depfile_name
+                                           : arena_printf(run->arena, "%s.d", path_stem(run->arena, run->output, true));
+        FILE *file = outputs_open(run->outputs, path, &run->diag);
+        if (!file)
+                return false;
+        print_make_path(file, run->output ? run->output : "-");
+        if (header) {
+                fputc(' ', file);
+                print_make_path(file, header);
+        }
+        fputc(':', file);
+        for (int i = 0; i < run->dependencies.count; i++) {
+                fputc(' ', file);
+                print_make_path(file, run->dependencies.items[i]);
+        }
+        fputc('\n', file);
+        return true;
+}
+
+bool emit_outputs(struct run *run)
+{
+        bool is_c = run->options.emit == EMIT_C, fine;
+        if ((run->options.emit == EMIT_IR && !run->state.module) ||
+            (run->options.emit != EMIT_IR && !run->state.program)) {
+                diag_error(&run->diag, EXIT_USAGE, run->state.program ? "a .loops program cannot be written as Tensor IR"
+                           : "the passes given do not lower the model: --passes must contain lower");
+                return false;
+        }
+        if (is_c && !run->state.program->planned) {
+                diag_error(&run->diag, EXIT_USAGE, "the passes given do not place the buffers: --passes must end in plan");
+                return false;
+        }
+        const char *header = is_c && run->output ? arena_printf(run->arena, "%s.h", path_stem(run->arena, run->output, true))
+                                                 : NULL;
+        FILE *h = header ? outputs_open(run->outputs, header, &run->diag) : NULL;
+        if (header && !h)
+                return false;
+        FILE *out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
+        if (!out)
+                return false;
+        fine = is_c ? emit_c(run, out, h, header ? path_base(header) : NULL) : print_ir(run, out);
+        fine = fine && print_depfile(run, header);
+        return fine && outputs_commit(run->outputs, &run->diag);
+}

@@ -1,0 +1,191 @@
+#include "compiler/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path, const char *why)
+{
+        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_safe(arena, path, strlen(path)), why);
+        return false;
+}
+
+static bool read_all(int fd, int64_t limit, int64_t expected, unsigned char **bytes, size_t *length)
+{
+        size_t capacity = expected > 0 && expected <= limit ? (size_t)expected + 1 : 65536, used = 0;
+        unsigned char *data = memory_alloc(capacity);
+        for (;;) {
+                if (used == capacity)
+                        data = memory_resize(data, capacity *= 2);
+                ssize_t got = read(fd, data + used, capacity - used);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got < 0) {
+                        free(data);
+                        return false;
+                }
+                if (got == 0)
+                        break;
+                used += (size_t)got;
+                if ((int64_t)used > limit) {
+                        free(data);
+                        errno = EFBIG;
+                        return false;
+                }
+        }
+        *bytes = data;
+        *length = used;
+        return true;
+}
+
+bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct stat st = { 0 };
+        bool standard = !strcmp(path, "-"), fine = false;
+        int fd = standard ? 0 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st))
+                fail(diag, arena, "read", path, strerror(errno));
+        else if (!standard && !S_ISREG(st.st_mode))
+                fail(diag, arena, "read", path, "not a regular file");
+        else if ((S_ISREG(st.st_mode) && st.st_size > limit) ||
+                 (!(fine = read_all(fd, limit, st.st_size, bytes, length)) && errno == EFBIG))
+                diag_error(diag, EXIT_INVALID, "the file is larger than %lld bytes: raise with --limit file_bytes=N",
+                           (long long)limit);
+        else if (!fine)
+                fail(diag, arena, "read", path, strerror(errno));
+        if (fd > 0)
+                close(fd);
+        arena_free(arena);
+        return fine;
+}
+
+/* ---- outputs ---- */
+
+struct output { const char *path, *temporary; FILE *file; struct output *next; };
+struct file_id { dev_t device; ino_t inode; struct file_id *next; };
+struct outputs {
+        struct arena *arena;
+        struct output *first, **end;
+        struct file_id *inputs;
+};
+
+struct outputs *outputs_new(struct arena *arena)
+{
+        struct outputs *outputs = ARENA_NEW(arena, struct outputs);
+        outputs->arena = arena;
+        outputs->end = &outputs->first;
+        return outputs;
+}
+
+void outputs_protect(struct outputs *outputs, const char *input_path)
+{
+        struct stat st;
+        if (stat(input_path, &st))
+                return;
+        struct file_id *id = ARENA_NEW(outputs->arena, struct file_id);
+        *id = (struct file_id){ st.st_dev, st.st_ino, outputs->inputs };
+        outputs->inputs = id;
+}
+
+FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
+{
+        struct arena *arena = outputs->arena;
+        struct stat st;
+        const char *refused = NULL;
+        if (!lstat(path, &st)) {
+                if (!S_ISREG(st.st_mode))
+                        refused = S_ISLNK(st.st_mode) ? "it is a symbolic link" : S_ISDIR(st.st_mode) ? "it is a folder"
+                                  : "it is not a regular file";
+                for (const struct file_id *id = outputs->inputs; id; id = id->next)
+                        if (id->device == st.st_dev && id->inode == st.st_ino)
+                                refused = "it is an input of this run";
+        }
+        for (const struct output *o = outputs->first; o; o = o->next)
+                if (!strcmp(o->path, path))
+                        refused = "another output of this run has that name";
+        if (refused) {
+                fail(diag, arena, "write", path, refused);
+                return NULL;
+        }
+        char *temporary = arena_printf(arena, "%s.XXXXXX", path);
+        int fd = mkstemp(temporary);
+        FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+        if (!file) {
+                fail(diag, arena, "write", path, strerror(errno));
+                if (fd >= 0) {
+                        close(fd);
+                        unlink(temporary);
+                }
+                return NULL;
+        }
+        mode_t mask = umask(0);
+        umask(mask);
+        fchmod(fd, 0666 & ~mask);
+        setvbuf(file, arena_alloc(arena, 1 << 16), _IOFBF, 1 << 16);
+        struct output *output = ARENA_NEW(arena, struct output);
+        *output = (struct output){ arena_string(arena, path), temporary, file, NULL };
+        *outputs->end = output;
+        outputs->end = &output->next;
+        return file;
+}
+
+bool outputs_commit(struct outputs *outputs, struct diag *diag)
+{
+        for (struct output *o = outputs->first; o; o = o->next) {
+                bool failed = ferror(o->file);
+                errno = failed ? EIO : 0;
+                failed |= fclose(o->file) != 0;
+                o->file = NULL;
+                if (failed) {
+                        fail(diag, outputs->arena, "write", o->path, strerror(errno));
+                        outputs_discard(outputs);
+                        return false;
+                }
+        }
+        for (struct output *o = outputs->first; o; o = o->next) {
+                if (rename(o->temporary, o->path)) {
+                        fail(diag, outputs->arena, "write", o->path, strerror(errno));
+                        outputs_discard(outputs);
+                        return false;
+                }
+                o->temporary = NULL;
+        }
+        outputs->first = NULL;
+        outputs->end = &outputs->first;
+        return true;
+}
+
+void outputs_discard(struct outputs *outputs)
+{
+        for (struct output *o = outputs->first; o; o = o->next) {
+                if (o->file)
+                        fclose(o->file);
+                if (o->temporary)
+                        unlink(o->temporary);
+        }
+        outputs->first = NULL;
+        outputs->end = &outputs->first;
+}
+
+const char *path_base(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        return slash ? slash + 1 : path;
+}
+
+char *path_stem(struct arena *arena, const char *path, bool with_folder)
+{
+        const char *base = path_base(path), *dot = strrchr(base, '.');
+        const char *from = with_folder ? path : base;
+        size_t length = dot && dot != base ? (size_t)(dot - from) : strlen(from);
+        char *stem = arena_copy(arena, from, length + 1);
+        stem[length] = 0;
+        return stem;
+}

@@ -1,0 +1,6 @@
+#include "compiler/driver.h"
+
+int main(int argc, char **argv)
+{
+        return (int)driver_main(argc, argv);
+}

@@ -1,0 +1,183 @@
+#include "compiler/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/text.h"
+
+enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, CHOICE };
+
+struct option {
+        const char *text, *argument;
+        enum option_kind kind;
+        size_t field;
+        const char *doc;
+};
+
+static const struct option option_table[] = {
+#define OPTION(text_, argument, kind, field, doc) { text_, argument, kind, offsetof(struct options, field), doc },
+#include "compiler/options.def"
+};
+enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
+
+static void *field_of(struct options *options, const struct option *option)
+{
+        return (char *)options + option->field;
+}
+
+static bool set_option(struct options *options, const struct option *option, const char *value, struct arena *arena,
+                       struct diag *diag)
+{
+        void *field = field_of(options, option);
+        switch (option->kind) {
+        case FLAG:
+                *(int *)field = 1;
+                return true;
+        case SET_0: case SET_1: case SET_2: case SET_3:
+                *(int *)field = (int)option->kind - SET_0;
+                return true;
+        case TEXT:
+                *(const char **)field = value;
+                return true;
+        case LIST: {
+                struct list *list = field;
+                ARENA_GROW(arena, list->items, list->count);
+                list->items[list->count++] = value;
+                return true;
+        }
+        case SIZE: {
+                uint64_t bytes;
+                if (!size_parse(value, &bytes)) {
+                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K or 1M, not '%s'", option->text,
+                                   text_safe(arena, value, strlen(value)));
+                        return false;
+                }
+                *(int64_t *)field = (int64_t)bytes;
+                return true;
+        }
+        case CHOICE: {
+                int which = 0;
+                for (const char *p = option->argument; *p; which++) {
+                        size_t length = strcspn(p, "|");
+                        if (strlen(value) == length && !strncmp(p, value, length)) {
+                                *(int *)field = which;
+                                return true;
+                        }
+                        p += length + (p[length] == '|');
+                }
+                diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'", option->text, option->argument,
+                           text_safe(arena, value, strlen(value)));
+                return false;
+        }
+        }
+        return false;
+}
+
+/* "--name=x", "--name x", "-o x", "-ox"; *value NULL when the argument must follow. NULL: no such option. */
+static const struct option *find_option(const char *word, const char **value)
+{
+        for (int i = 0; i < OPTION_COUNT; i++) {
+                const struct option *o = &option_table[i];
+                size_t length = strlen(o->text);
+                if (strncmp(word, o->text, length))
+                        continue;
+                *value = NULL;
+                if (!word[length])
+                        return o;
+                if (!o->argument)
+                        continue;
+                if (!strncmp(o->text, "--", 2) && word[length] != '=')
+                        continue;
+                *value = word + length + (word[length] == '=');
+                return o;
+        }
+        return NULL;
+}
+
+bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag)
+{
+        *options = (struct options){ .level = 2, .max_ram = -1, .max_consts = -1, .target = "generic" };
+        bool only_files = false;
+        for (int i = 1; i < argc; i++) {
+                const char *word = argv[i], *value;
+                const char *safe = text_safe(arena, word, strlen(word));
+                if (!only_files && !strcmp(word, "--")) {
+                        only_files = true;
+                        continue;
+                }
+                if (only_files || word[0] != '-' || !word[1]) {
+                        if (options->model) {
+                                diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one", safe);
+                                return false;
+                        }
+                        options->model = word;
+                        continue;
+                }
+                const struct option *option = find_option(word, &value);
+                if (!option) {
+                        diag_error(diag, EXIT_USAGE, "unknown option '%s': see --help", safe);
+                        return false;
+                }
+                if (option->argument && !value) {
+                        if (i + 1 == argc) {
+                                diag_error(diag, EXIT_USAGE, "%s wants %s", option->text, option->argument);
+                                return false;
+                        }
+                        value = argv[++i];
+                }
+                if (!set_option(options, option, value, arena, diag))
+                        return false;
+        }
+        return true;
+}
+
+void options_help(void)
+{
+        puts("usage: dnncc [options] MODEL\n\n"
+             "Compiles a neural network (MODEL: .onnx, .dnn, .loops, or - for standard input) to C99.\n");
+#define GROUP(title) printf("%s:\n", title);
+#define OPTION(text, argument, kind, field, doc)                                                                     \
+        {                                                                                                            \
+                const char *arg = argument;                                                                          \
+                bool is_long = text[1] == '-';                                                                       \
+                printf("  %s%s%-*s %s\n", text, arg ? is_long ? "=" : " " : "",                                      \
+                       27 - (int)strlen(text) - (arg != NULL) > 1 ? 27 - (int)strlen(text) - (arg != NULL) : 1,      \
+                       arg ? arg : "", doc);                                                                         \
+        }
+#include "compiler/options.def"
+        puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded,\n"
+             "70 internal error.");
+}
+
+char *options_canonical(struct arena *arena, const struct options *options)
+{
+        struct text text = { 0 };
+        text_add(&text, "-O%d", options->level);
+        if (strcmp(options->target, "generic"))
+                text_add(&text, " --target=%s", text_safe(arena, options->target, strlen(options->target)));
+        static const struct { const char *text; size_t field; } lists[] = {
+                { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
+                { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },
+                { "--limit", offsetof(struct options, limits) },
+        };
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+                const struct list *list = (const void *)((const char *)options + lists[i].field);
+                for (int j = 0; j < list->count; j++)
+                        text_add(&text, " %s %s", lists[i].text, text_safe(arena, list->items[j], strlen(list->items[j])));
+        }
+        static const struct { const char *text; size_t field; } flags[] = {
+                { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
+                { "--unchecked", offsetof(struct options, unchecked) },
+                { "--no-descriptor", offsetof(struct options, no_descriptor) },
+        };
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+                if (*(const int *)(const void *)((const char *)options + flags[i].field))
+                        text_add(&text, " %s", flags[i].text);
+        if (options->passes)
+                text_add(&text, " --passes=%s", text_safe(arena, options->passes, strlen(options->passes)));
+        char *copy = arena_string(arena, text.data);
+        text_free(&text);
+        return copy;
+}

@@ -1,0 +1,35 @@
+/* The command line: options.def as a struct. */
+#ifndef COMPILER_OPTIONS_H
+#define COMPILER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/memory.h"
+
+#define DNNCC_VERSION "0.1.0"
+
+struct list { const char **items; int count; };
+
+enum { EMIT_C, EMIT_IR, EMIT_LOOPS };
+
+struct options {
+        const char *model;              /* a path, or "-" */
+        const char *output, *name, *target, *depfile_name, *external, *cc;
+        const char *passes, *print_after, *print_before, *dump_dir;
+        int emit, weights, level;
+        int no_descriptor, depfile, exact, assume_finite, unchecked, no_verify, check, time_passes, stats;
+        int verbose, quiet, help, version, help_passes, help_ops;
+        int64_t max_ram, max_consts;    /* -1: no budget */
+        struct list dims, inputs, outputs, keep, limits, tests;
+};
+
+/* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
+bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag);
+void options_help(void);
+/* The options that shape the output, in the table's order, as text for the head of the generated file: no paths, nothing
+ * that only looks inside. */
+char *options_canonical(struct arena *arena, const struct options *options);
+
+#endif

@@ -1,0 +1,115 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/driver.h"
+#include "compiler/import/onnx.h"
+
+/* ---- sizes ---- */
+
+static int64_t buffer_bytes(const struct loop_buffer *b)
+{
+        return (b->splat ? 1 : b->extent) * element_info[b->element].bytes;
+}
+
+static bool is_stored_constant(const struct loop_buffer *b) { return b->space == SPACE_CONSTANT; }
+static bool is_workspace(const struct loop_buffer *b) { return b->space == SPACE_WORKSPACE; }
+
+static int64_t sum_bytes(const struct loop_program *p, bool (*counts)(const struct loop_buffer *))
+{
+        int64_t sum = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (counts(b))
+                        sum += buffer_bytes(b);
+        return sum;
+}
+
+static int larger_first(const void *x, const void *y)
+{
+        int64_t a = buffer_bytes(*(struct loop_buffer *const *)x), b = buffer_bytes(*(struct loop_buffer *const *)y);
+        return a < b ? 1 : a > b ? -1 : strcmp((*(struct loop_buffer *const *)x)->name, (*(struct loop_buffer *const *)y)->name);
+}
+
+/* "conv1 802816, t4 401408, ...": the five largest */
+static char *largest(struct run *run, bool (*counts)(const struct loop_buffer *))
+{
+        int count = 0;
+        for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
+                count += counts(b);
+        struct loop_buffer **list = arena_array(run->arena, (size_t)count + 1, sizeof *list);
+        count = 0;
+        for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
+                if (counts(b))
+                        list[count++] = b;
+        qsort(list, (size_t)count, sizeof *list, larger_first);
+        struct text text = { 0 };
+        for (int i = 0; i < count && i < 5; i++)
+                text_add(&text, "%s%s %" PRId64, i ? ", " : "", list[i]->name, buffer_bytes(list[i]));
+        char *copy = arena_string(run->arena, text.data ? text.data : "none");
+        text_free(&text);
+        return copy;
+}
+
+bool report_budgets(struct run *run)
+{
+        const struct loop_program *p = run->state.program;
+        const struct options *o = &run->options;
+        int64_t constants = sum_bytes(p, is_stored_constant);
+        if (o->max_ram >= 0 && p->workspace_size > o->max_ram)
+                diag_error(&run->diag, EXIT_BUDGET, "the workspace takes %" PRId64 " bytes, --max-ram allows %" PRId64
+                           "; largest: %s", p->workspace_size, o->max_ram, largest(run, is_workspace));
+        if (o->max_consts >= 0 && constants > o->max_consts)
+                diag_error(&run->diag, EXIT_BUDGET, "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
+                           "; largest: %s", constants, o->max_consts, largest(run, is_stored_constant));
+        return run->diag.code != EXIT_BUDGET;
+}
+
+void report_stats(struct run *run)
+{
+        const struct loop_program *p = run->state.program;
+        double flops = 0;
+        int kernels = 0, calls = 0;
+        for (const struct loop_function *k = p->kernels; k; k = k->next)
+                kernels++;
+        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next) {
+                calls += s->kind == STMT_CALL;
+                flops += s->kind == STMT_CALL ? s->function->flops : 0;
+        }
+        fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n", p->workspace_size,
+                p->live_peak, p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
+        fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", sum_bytes(p, is_stored_constant));
+        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP\n", kernels, calls, flops * 1e-6);
+}
+
+/* ---- the tables as text ---- */
+
+void report_passes(void)
+{
+        static const char *const level[] = { "tensor", "lower", "loop" };
+        for (int i = 0; i < pass_count; i++)
+                printf("%-10s %-6s %c  %s\n", passes[i].name, level[passes[i].level], passes[i].class == CLASS_E ? 'E' : 'R',
+                       passes[i].doc);
+}
+
+void report_operations(void)
+{
+        puts("operations of the Tensor IR:");
+        for (int i = 0; i < OPCODE_COUNT; i++)
+                printf("  %-16s %s%s%s\n", op_info[i].name, op_info[i].doc, op_info[i].formula ? ": " : "",
+                       op_info[i].formula ? op_info[i].formula : "");
+        puts("\nONNX operators:");
+        const struct onnx_row *rows;
+        int count = onnx_rows(&rows);
+        for (int i = 0; i < count; i++) {
+                printf("  %s%s%-24s opset %d", rows[i].domain, *rows[i].domain ? "." : "", rows[i].op, rows[i].since);
+                if (rows[i].until < 999)
+                        printf("..%d", rows[i].until);
+                putchar('\n');
+        }
+}
+
+void report_limits(void)
+{
+#define LIMIT(name, preset, doc) printf("%-18s %14lld  %s\n", #name, (long long)(preset), doc);
+#include "passes/limits.def"
+}
