@@ -40,13 +40,16 @@ enum { RANK_MAX = 16, NESTING_MAX = 128 };
 typedef int64_t dim_t;
 static inline bool dim_is_static(dim_t d) { return d >= 0; }
 
-enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };       /* DIV rounds down */
-struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; };
+/* Never negative: SUB is 0 where b > a. DIV rounds down, by 0 gives 0. */
+enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
+struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };  /* size: symbols and literals */
 struct symbol { const char *name; int64_t bound; };       /* the extent lies in [0, bound] */
 
 struct module;
 dim_t dim_symbol(struct module *m, const char *name, int64_t bound);     /* found or added */
-dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);        /* folded when static */
+/* Folded when static, brought to one form so that equal terms are equal numbers. A term that overflows or grows beyond
+ * reason is INT64_MAX, an extent that no type may have. */
+dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);
 int64_t dim_bound(const struct module *m, dim_t d);       /* upper bound */
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);
 
@@ -59,7 +62,7 @@ struct type {
         const struct type *of;          /* of a sequence or optional */
 };
 
-const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);
+const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);     /* NULL: rank > RANK_MAX */
 const struct type *type_scalar(struct module *m, enum element e);        /* rank 0 */
 const struct type *type_wrap(struct module *m, enum type_kind kind, const struct type *of);
 const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
@@ -68,6 +71,8 @@ int64_t type_elements(const struct type *t);              /* of a static type; t
 int64_t type_bytes(const struct type *t);                 /* of a static type with stored elements */
 char *type_text(struct arena *arena, const struct module *m, const struct type *t);      /* "<1 x 3 x f32>" */
 bool type_same_dims(const struct type *a, const struct type *b);
+/* rank, extents (their bounds), their product and its bytes are within what size_elements allows */
+bool type_is_sound(const struct module *m, const struct type *t);
 
 /* ---- operations ---- */
 
@@ -114,7 +119,7 @@ struct attr {
         int64_t *ints;
 };
 
-enum operand_kind { OPERAND_TENSOR, OPERAND_SHAPE, OPERAND_VARIADIC };
+enum operand_kind { OPERAND_TENSOR, OPERAND_SHAPE, OPERAND_VARIADIC, OPERAND_OPTIONAL };
 enum { OPERAND_ROW_MAX = 6 };
 struct operand_info { const char *name; enum operand_kind kind; };       /* VARIADIC: last, one or more */
 
@@ -128,9 +133,9 @@ struct op_info {
         unsigned traits;
         enum domain domain;
         int operand_count, result_count, attr_count;
-        struct operand_info operands[OPERAND_ROW_MAX];
-        const char *results[2];
-        struct attr_info attrs[ATTR_MAX];
+        const struct operand_info *operands;
+        const char *const *results;
+        const struct attr_info *attrs;
         /* Computes the result types, or checks op->results[*].type where it cannot know them (reshape, run-time
          * operands). On entry results[*].type may be NULL (unknown). Fills in empty INTS. Reports one error on
          * failure, EXIT_INVALID. */
@@ -195,6 +200,7 @@ struct function {
         int output_count;               /* operands of the yield */
         struct function *next;
         struct module *module;
+        struct names *names;            /* of arguments */
 };
 
 enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* encoded kinds (palette, packed) will stand here */
@@ -211,7 +217,7 @@ struct module {
         const char *name;               /* text_safe of the model's file or graph name */
         char source[65];                /* hex SHA-256 of the model and its external data, or "" */
         const char *passes_done;        /* comma list of the passes it went through; "" at first */
-        struct function *functions;
+        struct function *functions, **functions_end;
         struct constant *constants, **constants_end;
         struct names *constant_names;
         struct map *types;              /* interned */
@@ -226,6 +232,7 @@ struct module {
 struct module *module_new(const char *name);
 void module_free(struct module *m);
 struct function *function_new(struct module *m, const char *name);
+/* name: the model's own; the argument's identifier is made from it */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 
 /* Constants. Dense data is not copied and must live as long as the module. A dense constant whose elements are
@@ -256,6 +263,13 @@ struct builder {
  * NULL where the type rule infers them. Returns NULL after one error. */
 struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
                     const struct attr *attrs, const struct type *const *types, int region_count);
+/* the same for operations with regions that have another number of results than their row: fusion, if */
+struct op *op_build_results(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
+                            const struct attr *attrs, const struct type *const *types, int result_count,
+                            int region_count);
+/* Checks op against its row (operands, attributes, regions), then runs its type rule: result types are filled in, or
+ * checked where given. An operation with regions is to be inferred again when they are full. One error on failure. */
+bool op_infer(struct module *m, struct op *op, struct diag *diag);
 /* The result (folded perhaps) of a one-result operation, shorthand for op_build. */
 struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
                           const struct attr *attrs, const struct type *type);
@@ -282,6 +296,7 @@ struct value *build_gather(struct builder *b, struct value *x, struct value *ind
 struct value *build_iota(struct builder *b, const struct type *type, int axis);
 struct value *build_scalar(struct builder *b, enum element e, double number);             /* rank 0 constant */
 struct value *build_like(struct builder *b, struct value *like, double number);           /* splat of like's type */
+/* In a function's body it also sets output_count, and names output_ports that have none. */
 struct op *build_yield(struct builder *b, struct value *const *values, int count);
 
 /* attribute access by name: a bug of ours when the row has no such attribute */
@@ -308,7 +323,10 @@ bool op_is(const struct value *v, enum opcode code);      /* v is a result of su
 struct op *op_clone(struct builder *b, const struct op *op);
 /* values used inside op's regions but defined outside them, in order of first use; count in *count */
 struct value **op_captures(struct arena *arena, const struct op *op, int *count);
-/* bind symbols to extents in all types of the module; every entry bounds[i] < 0 stays open */
+/* All operations of a region and those nested in it, each before those inside it:
+ * for (op = region_walk(region, NULL); op; op = region_walk(region, op)) */
+struct op *region_walk(const struct region *region, const struct op *last);
+/* bind symbols to extents in all types of the module, then check every type again; extents[i] < 0 stays open */
 bool module_bind(struct module *m, const int64_t *extents, struct diag *diag);
 
 /* ---- text and checks (tensor_print.c, tensor_parse.c, tensor_verify.c) ---- */
