@@ -1,4 +1,4 @@
-# dnncc. `make` builds build/dnncc; README.md says the rest.
+# dnncc. `make` builds build/dnncc; `make demo` shows it at work; `make check` tests it. README.md says the rest.
 
 B := build
 CC ?= cc
@@ -8,12 +8,49 @@ STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=
 INC := -I. -I$(B)
 LIBS := -lprotobuf-c -lm
 PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= 2
 
 # The rooms. compiler/main.c is the program; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir passes codegen codegen/targets compiler compiler/import
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
+UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
+DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
+
+.PHONY: all setup python install demo check check-unit check-python conformance asan bless format bench-interp \
+        docs clean
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+# ---- set-up: the packages of a fresh Debian, and Python for the tests ----
+
+PACKAGES := gcc clang make pkg-config libprotobuf-c-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
+            libclang-rt-14-dev
+VENV := $(B)/venv
+PY := $(VENV)/bin/python
+PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
+
+# One recursive make after the set-up, so that its variables see what was installed.
+setup: $(B)/.packages
+$(B)/.packages:
+	@mkdir -p $(B)
+	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
+	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && python3 -c 'import ensurepip' 2>/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES) >/dev/null; \
+	else echo "install first: $(PACKAGES)"; exit 1; fi
+	@touch $@
+
+python: $(B)/.python
+$(B)/.python: | setup
+	@echo "python: $(PYTHON_PACKAGES)"
+	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
+	@touch $@
+
+# ---- the compiler ----
 
 all: $(B)/dnncc
 
@@ -22,7 +59,7 @@ $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 
 $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	@$(AR) rcs $@ $^
 
 $(B)/obj/%.o: %.c $(GENERATED)
 	@mkdir -p $(@D)
@@ -42,6 +79,74 @@ $(B)/library.inc: ir/library.loop
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/doc/dnncc
+	install -m 755 $(B)/dnncc $(DESTDIR)$(PREFIX)/bin/dnncc
+	install -m 644 docs/dnncc.1 $(DESTDIR)$(PREFIX)/share/man/man1/dnncc.1
+	install -m 644 README.md LICENSE $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/dnncc
 
-.PHONY: all
+# ---- showing and testing ----
+
+demo: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory run-demo
+
+D := $(B)/digits
+.PHONY: run-demo
+run-demo:
+	@mkdir -p $(D)
+	$(B)/dnncc examples/digits/digits.onnx -o $(D)/digits.c
+	$(CC) -std=c99 -O2 -Wall -Wextra -I$(D) examples/digits/main.c $(D)/digits.c -o $(D)/digits
+	@echo
+	@$(D)/digits
+	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
+	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
+
+check: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory python
+	@$(MAKE) --no-print-directory check-unit check-python
+
+check-unit: $(UNIT)
+	@for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || exit 1; done
+
+$(B)/unit/%: test/unit/%.c $(B)/libdnncc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(LDFLAGS) -lcmocka $(LIBS)
+
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
+PYTHON_TESTS := test/driver test/golden test/models test/operators test/hostile test/conformance
+export ONNX_MODELS := $(abspath $(B))/onnx_models
+check-python:
+	$(PYTEST) $(wildcard $(PYTHON_TESTS))
+
+conformance: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all python
+	$(PYTEST) test/conformance --write-score docs/conformance.md $(CONFORMANCE_FLAGS)
+
+# The compiler and its unit tests under ASan and UBSan, in a folder of their own; the hostile and golden tests with it.
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) B=$(B)/asan CFLAGS="$(SANITIZE)" all check-unit
+	@$(MAKE) --no-print-directory python
+	DNNCC=$(abspath $(B))/asan/dnncc $(PYTEST) test/driver test/golden test/hostile
+
+bless: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all python docs
+	BLESS=1 $(PY) -m pytest -q -p no:cacheprovider test/golden
+	@$(MAKE) --no-print-directory conformance CONFORMANCE_FLAGS=--bless
+
+# docs/ir.md and docs/dnncc.1 come from the tables
+docs: $(B)/manual
+	$(B)/manual ir > docs/ir.md
+	$(B)/manual man > docs/dnncc.1
+$(B)/manual: docs/manual.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+
+format:
+	clang-format -i $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) $(wildcard test/unit/*.c test/*.c examples/*/main.c)
+
+clean:
+	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(GENERATED) $(B)/onnx.pb-c.c
+
+-include $(DEPENDENCIES)

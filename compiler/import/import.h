@@ -24,4 +24,7 @@ struct module *onnx_import(const unsigned char *bytes, size_t length, const stru
                            struct pass_context *context, void (*dependency)(void *context, const char *path),
                            void *dependency_context);
 
+/* A file that holds one TensorProto, as a constant of m; the data live as long as m. NULL after one error. */
+struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context);
+
 #endif

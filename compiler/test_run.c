@@ -1,0 +1,271 @@
+/* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files, in port order).
+ *
+ * By default the interpreter runs it; with --cc=CMD the generated C, compiled by `CMD -o PROGRAM FILES`, does. Equal
+ * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4 max|want|. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/driver.h"
+#include "compiler/import/import.h"
+
+struct test {
+        struct run *run;
+        struct arena *arena;
+        struct module *m;               /* holds the tensors read */
+        const char *dir;
+        int input_count, output_count;
+        struct loop_buffer **inputs, **outputs;
+        const void **given;
+        void **got;
+};
+
+static size_t port_bytes(const struct loop_buffer *b)
+{
+        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
+}
+
+/* DIR/kind_K.pb as dense bytes of buffer b; NULL after an error */
+static const void *read_tensor(struct test *t, const char *kind, int k, const struct loop_buffer *b)
+{
+        const char *path = arena_printf(t->arena, "%s/%s_%d.pb", t->dir, kind, k);
+        struct value *v = onnx_tensor_file(t->m, path, &t->run->context);
+        if (!v)
+                return NULL;
+        if (v->type->element != b->element || type_elements(v->type) != b->extent) {
+                diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s", kind, k,
+                           type_text(t->arena, t->m, v->type), b->name,
+                           b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text);
+                return NULL;
+        }
+        if (v->constant->kind == CONSTANT_DENSE)
+                return v->constant->data;
+        size_t bytes = (size_t)element_info[b->element].bytes;
+        char *dense = arena_alloc(t->arena, port_bytes(b));
+        for (size_t i = 0; i < (size_t)b->extent; i++)
+                memcpy(dense + i * bytes, v->constant->data, bytes);
+        return dense;
+}
+
+static void collect_ports(struct test *t)
+{
+        const struct loop_program *p = t->run->state.program;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                t->input_count += b->space == SPACE_INPUT;
+                t->output_count += b->space == SPACE_OUTPUT;
+        }
+        t->inputs = arena_array(t->arena, (size_t)t->input_count, sizeof *t->inputs);
+        t->outputs = arena_array(t->arena, (size_t)t->output_count, sizeof *t->outputs);
+        t->given = arena_array(t->arena, (size_t)t->input_count, sizeof *t->given);
+        t->got = arena_array(t->arena, (size_t)t->output_count, sizeof *t->got);
+        int in = 0, out = 0;
+        for (struct loop_buffer *b = p->buffers; b; b = b->next) {
+                if (b->space == SPACE_INPUT)
+                        t->inputs[in++] = b;
+                if (b->space == SPACE_OUTPUT)
+                        t->outputs[out++] = b;
+        }
+        for (int k = 0; k < t->output_count; k++)
+                t->got[k] = arena_alloc(t->arena, port_bytes(t->outputs[k]));
+}
+
+/* ---- two ways to run ---- */
+
+static bool run_interpreter(struct test *t)
+{
+        struct diag *diag = &t->run->diag;
+        struct interp *interp = interp_new(t->run->state.program, false, (uint64_t)t->run->context.limits.total_bytes, diag);
+        if (!interp)
+                return false;
+        int code = interp_run(interp, t->given, t->got, 0, NULL);
+        interp_free(interp);
+        if (code != INTERP_OK)
+                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", path_base(t->dir), code);
+        return code == INTERP_OK;
+}
+
+static const char runner[] =
+        "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
+        "int main(void)\n{\n"
+        "        const struct dnncc_model_1 *m = %s_describe();\n"
+        "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
+        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
+        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1))\n"
+        "                        return 1;\n"
+        "        for (int o = 0; o < 2; o++)\n"
+        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
+        "                        size_t bytes = (size_t)(o ? m->outputs : m->inputs)[k].bytes;\n"
+        "                        char name[32];\n"
+        "                        FILE *f;\n"
+        "                        data[o][k] = calloc(1, bytes + 1);\n"
+        "                        sprintf(name, \"in%%u\", k);\n"
+        "                        if (!o && (!(f = fopen(name, \"rb\")) || fread(data[o][k], 1, bytes, f) != bytes || fclose(f)))\n"
+        "                                return 1;\n"
+        "                }\n"
+        "        if (m->run(region, (const void *const *)data[0], data[1], NULL))\n"
+        "                return 2;\n"
+        "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
+        "                char name[32];\n"
+        "                sprintf(name, \"out%%u\", k);\n"
+        "                FILE *f = fopen(name, \"wb\");\n"
+        "                if (!f || fwrite(data[1][k], 1, (size_t)m->outputs[k].bytes, f) != m->outputs[k].bytes || fclose(f))\n"
+        "                        return 1;\n"
+        "        }\n"
+        "        return 0;\n}\n";
+
+static bool write_file(const char *path, const void *data, size_t bytes)
+{
+        FILE *file = fopen(path, "wb");
+        bool fine = file && fwrite(data, 1, bytes, file) == bytes;
+        return (!file || !fclose(file)) && fine;
+}
+
+static bool read_file(const char *path, void *data, size_t bytes)
+{
+        FILE *file = fopen(path, "rb");
+        bool fine = file && fread(data, 1, bytes, file) == bytes;
+        if (file)
+                fclose(file);
+        return fine;
+}
+
+static bool run_in(struct test *t, const char *folder)
+{
+        struct run *run = t->run;
+        const char *prefix = run->prefix;
+        FILE *c = fopen(arena_printf(t->arena, "%s/%s.c", folder, prefix), "wb");
+        FILE *h = fopen(arena_printf(t->arena, "%s/%s.h", folder, prefix), "wb");
+        bool fine = c && h && emit_c(run, c, h, arena_printf(t->arena, "%s.h", prefix));
+        fine = (!c || !fclose(c)) && (!h || !fclose(h)) && fine;
+        const char *text = arena_printf(t->arena, runner, prefix, prefix);
+        fine = fine && write_file(arena_printf(t->arena, "%s/run_test.c", folder), text, strlen(text));
+        for (int k = 0; k < t->input_count && fine; k++)
+                fine = write_file(arena_printf(t->arena, "%s/in%d", folder, k), t->given[k], port_bytes(t->inputs[k]));
+        if (!fine) {
+                if (!run->diag.errors)
+                        diag_error(&run->diag, EXIT_IO, "--test: cannot write to %s: %s", folder, strerror(errno));
+                return false;
+        }
+        int status = system(arena_printf(t->arena, "cd %s && %s -o run_test run_test.c %s.c", folder, run->options.cc, prefix));
+        if (status) {
+                diag_error(&run->diag, EXIT_IO, "--test: --cc failed to compile the generated code");
+                return false;
+        }
+        status = system(arena_printf(t->arena, "cd %s && ./run_test", folder));
+        if (status) {
+                diag_error(&run->diag, EXIT_INTERNAL, "--test %s: the compiled program failed (status %d)", path_base(t->dir),
+                           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+                return false;
+        }
+        for (int k = 0; k < t->output_count && fine; k++)
+                fine = read_file(arena_printf(t->arena, "%s/out%d", folder, k), t->got[k], port_bytes(t->outputs[k]));
+        return fine;
+}
+
+static bool run_compiled(struct test *t)
+{
+        char folder[] = "/tmp/dnncc-test-XXXXXX";
+        if (t->input_count > 256 || t->output_count > 256 || t->run->options.no_descriptor) {
+                diag_error(&t->run->diag, EXIT_USAGE, "--cc needs the descriptor, and at most 256 inputs and outputs");
+                return false;
+        }
+        if (!mkdtemp(folder)) {
+                diag_error(&t->run->diag, EXIT_IO, "--test: cannot make a folder: %s", strerror(errno));
+                return false;
+        }
+        bool fine = run_in(t, folder);
+        const char *const files[] = { "run_test", "run_test.c" };
+        for (size_t i = 0; i < 2; i++)
+                unlink(arena_printf(t->arena, "%s/%s", folder, files[i]));
+        for (int k = 0; k < t->input_count; k++)
+                unlink(arena_printf(t->arena, "%s/in%d", folder, k));
+        for (int k = 0; k < t->output_count; k++)
+                unlink(arena_printf(t->arena, "%s/out%d", folder, k));
+        unlink(arena_printf(t->arena, "%s/%s.c", folder, t->run->prefix));
+        unlink(arena_printf(t->arena, "%s/%s.h", folder, t->run->prefix));
+        rmdir(folder);
+        return fine;
+}
+
+/* ---- comparing ---- */
+
+static double as_number(enum element e, const void *data, int64_t i)
+{
+        union scalar s = element_load(e, data, (size_t)i);
+        return element_is_float(e) ? s.f : element_info[e].class == CLASS_SINT ? (double)s.i : (double)s.u;
+}
+
+/* "[0, 3, 17]" */
+static char *coordinates(struct test *t, const struct type *type, int64_t i)
+{
+        struct text text = { 0 };
+        int64_t at[RANK_MAX] = { 0 };
+        for (int d = type->rank - 1; d >= 0; d--) {
+                at[d] = i % type->dims[d];
+                i /= type->dims[d];
+        }
+        text_add(&text, "[");
+        for (int d = 0; d < type->rank; d++)
+                text_add(&text, "%s%" PRId64, d ? ", " : "", at[d]);
+        text_add(&text, "]");
+        char *copy = arena_string(t->arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
+static bool compare(struct test *t, int k, const void *want)
+{
+        const struct loop_buffer *b = t->outputs[k];
+        double largest = 0, error = 0;
+        int64_t first = -1, wrong = 0;
+        for (int64_t i = 0; i < b->extent; i++) {
+                double w = fabs(as_number(b->element, want, i));
+                if (isfinite(w) && w > largest)
+                        largest = w;
+        }
+        for (int64_t i = 0; i < b->extent; i++) {
+                double w = as_number(b->element, want, i), g = as_number(b->element, t->got[k], i);
+                double allowed = element_is_float(b->element) ? 1e-3 * fabs(w) + 1e-4 * largest
+                                 : element_is_integer(b->element) && element_info[b->element].bytes == 1 ? 1 : 0;
+                double difference = w == g || (isnan(w) && isnan(g)) ? 0 : fabs(w - g);
+                if (difference > error)
+                        error = difference;
+                if (difference <= allowed)
+                        continue;
+                wrong++;
+                if (first < 0)
+                        first = i;
+        }
+        if (wrong) {
+                diag_error(&t->run->diag, EXIT_INTERNAL, "--test %s: output '%s': %" PRId64 " of %" PRId64
+                           " elements differ, first %s: %.9g, want %.9g", path_base(t->dir), b->name, wrong, b->extent,
+                           coordinates(t, b->type, first), as_number(b->element, t->got[k], first),
+                           as_number(b->element, want, first));
+                return false;
+        }
+        printf("test %s: output '%s': %" PRId64 " elements equal, largest difference %.3g of %.3g\n", path_base(t->dir),
+               b->name, b->extent, error, largest);
+        return true;
+}
+
+bool test_run(struct run *run, const char *dir)
+{
+        struct test t = { .run = run, .arena = arena_new(), .m = module_new("test"), .dir = dir };
+        collect_ports(&t);
+        bool fine = true;
+        for (int k = 0; k < t.input_count && fine; k++)
+                fine = (t.given[k] = read_tensor(&t, "input", k, t.inputs[k])) != NULL;
+        fine = fine && (run->options.cc ? run_compiled(&t) : run_interpreter(&t));
+        for (int k = 0; k < t.output_count && fine; k++) {
+                const void *want = read_tensor(&t, "output", k, t.outputs[k]);
+                fine = want && compare(&t, k, want);
+        }
+        module_free(t.m);
+        arena_free(t.arena);
+        return fine;
+}

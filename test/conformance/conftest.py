@@ -1,0 +1,84 @@
+"""Scores a conformance run per class, writes docs/conformance.md (--write-score) and holds the score.
+
+test/conformance/passing.txt lists every test that passed when it was last blessed: each of them must pass again.
+"""
+import collections
+import pathlib
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PASSING = HERE / "passing.txt"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-score", default=None, help="write the score as Markdown to this file")
+    parser.addoption("--bless", action="store_true", help="make the list of passing tests anew")
+
+
+def pytest_collection_modifyitems(config, items):
+    gone = [i for i in items if i.name.endswith("_cuda")]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [i for i in items if not i.name.endswith("_cuda")]
+
+
+def split(nodeid):
+    _, group, name = nodeid.split("::")
+    return group.replace("OnnxBackend", "").replace("ModelTest", ""), name
+
+
+def reason(report):
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.replace("Skipped: ", "")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if hasattr(config, "workerinput"):
+        return
+    stats, rows, missing = terminalreporter.stats, collections.defaultdict(collections.Counter), collections.Counter()
+    passed = set()
+    for outcome in ("passed", "skipped", "failed"):
+        for report in stats.get(outcome, []):
+            if "::OnnxBackend" not in report.nodeid:
+                continue
+            group, name = split(report.nodeid)
+            rows[group][outcome] += 1
+            if outcome == "passed":
+                passed.add(name)
+            if outcome == "skipped":
+                for part in reason(report).split("node '")[1:]:
+                    if "(" in part:
+                        missing[part.split("(")[1].split(",")[0].split(")")[0]] += 1
+    if not rows:
+        return
+    lines = ["# ONNX conformance", "",
+             "The backend tests of onnx 1.22.0 through dnncc, in strict mode: every graph input stays a run-time argument.",
+             "`make conformance` makes this page. Unsupported: exit code 4 and a message that names what is missing.", "",
+             "| class | pass | unsupported | fail |", "|---|---|---|---|"]
+    total = collections.Counter()
+    for group in sorted(rows):
+        total.update(rows[group])
+        lines.append(f"| {group} | {rows[group]['passed']} | {rows[group]['skipped']} | {rows[group]['failed']} |")
+    lines.append(f"| **all** | **{total['passed']}** | **{total['skipped']}** | **{total['failed']}** |")
+    lines += ["", "## What the unsupported tests ask for", "", "| operator | nodes |", "|---|---|"]
+    lines += [f"| {name} | {count} |" for name, count in sorted(missing.items(), key=lambda m: (-m[1], m[0]))]
+    terminalreporter.write_line("\n".join(lines[:7 + len(rows) + 1]))
+    if config.getoption("--write-score"):
+        pathlib.Path(config.getoption("--write-score")).write_text("\n".join(lines) + "\n")
+    if config.getoption("--bless"):
+        PASSING.write_text("\n".join(sorted(passed)) + "\n")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    config = session.config
+    if hasattr(config, "workerinput") or config.getoption("--bless") or not PASSING.exists():
+        return
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    ran = {split(r.nodeid)[1]: outcome for outcome in ("passed", "skipped", "failed")
+           for r in reporter.stats.get(outcome, []) if "::OnnxBackend" in r.nodeid}
+    lost = [n for n in PASSING.read_text().split() if ran.get(n, "passed") != "passed"]
+    if lost:
+        reporter.write_line(f"{len(lost)} tests that passed before do not any more: {' '.join(lost[:20])}", red=True)
+        session.exitstatus = 1

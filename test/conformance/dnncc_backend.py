@@ -1,0 +1,58 @@
+"""dnncc behind onnx.backend: a model is compiled to C, the C to a program, and the program calls the descriptor.
+
+Strict: every graph input stays a run-time argument. A model that dnncc declines (exit 4) is skipped with its reason; any other
+failure, of dnncc, of the C compilers' strict warnings, of a sanitizer, or of a result, is a failure of the test.
+"""
+import os
+import pathlib
+import sys
+import unittest
+
+import onnx
+from onnx.backend.base import Backend, BackendRep
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+LARGE = 100_000  # bytes of a model file from which sanitizers would take minutes (the light models)
+
+
+def static_shape(value):
+    return all(d.HasField("dim_value") for d in value.type.tensor_type.shape.dim)
+
+
+class Compiled(BackendRep):
+    def __init__(self, model):
+        self.model = model
+
+    def run(self, inputs, **_):
+        initializers = {i.name for i in self.model.graph.initializer}
+        given = [i for i in self.model.graph.input if i.name not in initializers]
+        with dnncc.Workspace(os.environ.get("PYTEST_CURRENT_TEST", "model").split("::")[-1].split(" ")[0]) as folder:
+            path = folder / "model.onnx"
+            onnx.save(self.model, str(path))
+            options = []
+            for value, array in zip(given, inputs):
+                if value.type.HasField("tensor_type") and not static_shape(value) and hasattr(array, "shape"):
+                    options.append(f"--input={value.name}={'x'.join(str(d) for d in array.shape)}")
+            try:
+                dnncc.compile_model(path, folder, options)
+            except dnncc.CompileError as error:
+                if error.code == dnncc.UNSUPPORTED:
+                    raise unittest.SkipTest("; ".join(error.text.strip().splitlines())[:300])
+                raise
+            dnncc.check_clang(folder)
+            heavy = any(len(t.dims) == 4 for t in self.model.graph.value_info) or len(self.model.graph.node) > 25
+            flags = ["-O2"] if heavy and len(inputs) == 1 and inputs[0].size > 100_000 else dnncc.SANITIZE
+            program = dnncc.build_host(folder, flags)
+            return tuple(dnncc.run_host(program, inputs))
+
+
+class DnnccBackend(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **keywords):
+        return Compiled(model)
+
+    @classmethod
+    def supports_device(cls, device):
+        return device == "CPU"

@@ -1,0 +1,128 @@
+"""What the Python tests share: run dnncc, compile what it wrote with the strict warning set, run it on arrays.
+
+Environment: DNNCC (default build/dnncc), DNNCC_CC (default gcc), DNNCC_KEEP (a folder that keeps every generated file).
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DNNCC = os.environ.get("DNNCC", str(ROOT / "build" / "dnncc"))
+CC = os.environ.get("DNNCC_CC", "gcc")
+HOST = ROOT / "test" / "host.c"
+
+# interface.md: what generated C must be clean under, with gcc and clang
+STRICT = ("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wdouble-promotion -Wcast-align "
+          "-Wstrict-prototypes -Werror").split()
+SANITIZE = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+
+OK, USAGE, IO, INVALID, UNSUPPORTED, BUDGET, INTERNAL = 0, 1, 2, 3, 4, 5, 70
+
+
+class CompileError(Exception):
+    def __init__(self, code, text):
+        super().__init__(f"dnncc exited with {code}: {text.strip()}")
+        self.code, self.text = code, text
+
+
+def run(command, timeout=120, **keywords):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, **keywords)
+
+
+def compile_model(model, folder, options=(), timeout=120):
+    """dnncc model -o folder/model.c; raises CompileError."""
+    done = run([DNNCC, model, "-o", pathlib.Path(folder) / "model.c", "--name=model", *options], timeout=timeout)
+    if done.returncode != OK:
+        raise CompileError(done.returncode, done.stderr)
+    return done
+
+
+def build_host(folder, flags=(), cc=CC, timeout=600):
+    """Compiles folder/model.c strictly and links it with test/host.c; returns the program."""
+    folder = pathlib.Path(folder)
+    program = folder / "host"
+    for command in ([cc, *STRICT, *flags, "-c", folder / "model.c", "-o", folder / "model.o"],
+                    [cc, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-DDESCRIBE=model_describe", *flags, "-I", folder,
+                     "-include", folder / "model.h", HOST, folder / "model.o", "-o", program]):
+        done = run(command, timeout=timeout)
+        assert done.returncode == 0, done.stderr[:4000]
+    return program
+
+
+def check_clang(folder):
+    """clang's view of the warnings, without generating code."""
+    if not shutil.which("clang"):
+        return
+    done = run(["clang", *STRICT, "-fsyntax-only", pathlib.Path(folder) / "model.c"])
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+def numpy_type(onnx_type):
+    return onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
+
+
+def describe(program):
+    """[(is_input, name, onnx type, shape)] in order, from host --describe."""
+    done = run([program, "--describe"])
+    assert done.returncode == 0, done.stderr
+    ports = []
+    for line in done.stdout.splitlines():
+        word = line.split(" ", 4)
+        if word[0] in ("input", "output"):
+            shape = tuple(int(d) for d in word[3].strip("[]").split(",") if d)
+            ports.append((word[0] == "input", word[4], int(word[2]), shape))
+    return ports
+
+
+def run_host(program, inputs, timeout=600):
+    """Runs the program on numpy arrays; returns the outputs as arrays of the described type and shape."""
+    ports = describe(program)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        given, expected = folder / "in", folder / "out"
+        given.mkdir()
+        expected.mkdir()
+        wanted = [p for p in ports if p[0]]
+        assert len(wanted) == len(inputs), f"{len(inputs)} inputs for {len(wanted)}"
+        for k, (array, port) in enumerate(zip(inputs, wanted)):
+            dtype = np.dtype(numpy_type(port[2]))
+            array = np.ascontiguousarray(array)
+            assert array.dtype == dtype and array.shape == port[3], (array.dtype, array.shape, port)
+            (given / f"{k}.bin").write_bytes(array.tobytes())
+        done = run([program, given, expected], timeout=timeout)
+        if done.returncode != 0:
+            raise AssertionError(f"the generated program exited with {done.returncode}: {done.stderr[-3000:]}")
+        outputs = []
+        for k, port in enumerate(p for p in ports if not p[0]):
+            data = (expected / f"{k}.bin").read_bytes()
+            outputs.append(np.frombuffer(data, dtype=numpy_type(port[2])).reshape(port[3]))
+        return outputs
+
+
+def load_tensor(path):
+    return onnx.numpy_helper.to_array(onnx.load_tensor(str(path)))
+
+
+class Workspace:
+    """A temporary folder, kept under DNNCC_KEEP when that is set."""
+
+    def __init__(self, name):
+        self.keep = os.environ.get("DNNCC_KEEP")
+        self.name = name
+
+    def __enter__(self):
+        if self.keep:
+            self.path = pathlib.Path(self.keep) / self.name
+            self.path.mkdir(parents=True, exist_ok=True)
+        else:
+            self.path = pathlib.Path(tempfile.mkdtemp(prefix="dnncc-"))
+        return self.path
+
+    def __exit__(self, *_):
+        if not self.keep:
+            shutil.rmtree(self.path, ignore_errors=True)
