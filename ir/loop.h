@@ -58,7 +58,8 @@ static inline bool loop_type_same(struct loop_type a, struct loop_type b)
 static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
-enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200 };
+enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };     /* TILE_MAX: rows, columns */
+#define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
 /* ---- buffers ---- */
 
