@@ -1,0 +1,277 @@
+"""The command line: options, exit codes, files that appear whole or not at all."""
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+
+
+def call(*arguments, **keywords):
+    return dnncc.run([dnncc.DNNCC, *arguments], **keywords)
+
+
+def save(path, nodes, inputs, outputs, initializers=(), opset=17):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), str(path))
+    return path
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def relu(path, shape=(2, 3)):
+    return save(path, [helper.make_node("Relu", ["x"], ["y"], "r")], [value("x", shape)], [value("y", shape)])
+
+
+def test_usage_errors(tmp_path):
+    model = relu(tmp_path / "m.onnx")
+    for arguments in ([], ["--no-such-option", model], [model, "--emit=pdf"], [model, "--name=1x"], [model, "--name=int"],
+                      [model, "--name=a;b"], [model, model], [model, "--target=pdp11"], [model, "--max-ram=many"],
+                      [model, "--limit", "nonsense=3"], [model, "--passes=nonsense"], [model, "--passes=plan,simplify"],
+                      [model, "--dim", "N="], [model, "--dim", "N=1e9"], [model, "-o", "x.txt"], ["-o"],
+                      [model, "--output", "nothing"], [model, "--keep", "nothing"]):
+        done = call(*arguments, cwd=tmp_path)
+        assert done.returncode == dnncc.USAGE, (arguments, done.stderr)
+        assert done.stderr.count("\n") == 1 and "error" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["m.onnx"]
+
+
+def test_help_texts():
+    for option, wanted in (("--help", "--max-ram"), ("--version", "dnncc "), ("--help-passes", "simplify"),
+                           ("--help-ops", "convolve"), ("--target=help", "generic")):
+        done = call(option)
+        assert done.returncode == 0 and wanted in done.stdout and done.stderr == ""
+
+
+def test_default_output_names(tmp_path):
+    relu(tmp_path / "my net.v2.onnx")
+    assert call("my net.v2.onnx", cwd=tmp_path).returncode == 0
+    assert {"my net.v2.c", "my net.v2.h"} <= set(os.listdir(tmp_path))
+    assert "int my_net_v2_run(" in (tmp_path / "my net.v2.h").read_text()
+
+
+def test_standard_streams(tmp_path):
+    model = relu(tmp_path / "m.onnx").read_bytes()
+    done = subprocess.run([dnncc.DNNCC, "-", "-o", "-"], input=model, capture_output=True)
+    assert done.returncode == 0 and b"int model_run(" in done.stdout
+    (tmp_path / "one.c").write_bytes(done.stdout)
+    assert dnncc.run(["gcc", *dnncc.STRICT, "-c", tmp_path / "one.c", "-o", tmp_path / "one.o"]).returncode == 0
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([dnncc.DNNCC, "-", "-o", "-"], input=model, stdout=full, stderr=subprocess.PIPE).returncode == dnncc.IO
+
+
+def test_atomic_output(tmp_path):
+    model = relu(tmp_path / "m.onnx")
+    (tmp_path / "m.c").write_text("old")
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(model.read_bytes()[:-7])
+    assert call(broken, "-o", tmp_path / "m.c").returncode == dnncc.INVALID
+    assert (tmp_path / "m.c").read_text() == "old"
+    for target in ("folder.c", "link.c"):
+        if target == "folder.c":
+            (tmp_path / target).mkdir()
+        else:
+            (tmp_path / target).symlink_to(tmp_path / "m.c")
+        assert call(model, "-o", tmp_path / target).returncode == dnncc.IO
+    assert call(model, "-o", "/dev/full").returncode != 0
+    (tmp_path / "same.c").write_bytes(model.read_bytes())
+    assert call(tmp_path / "same.c", "-o", tmp_path / "same.c").returncode == dnncc.IO
+    assert (tmp_path / "same.c").read_bytes() == model.read_bytes()
+    assert (tmp_path / "m.c").read_text() == "old"
+    assert not [n for n in os.listdir(tmp_path) if re.search(r"\.[A-Za-z0-9]{6}$", n) and n.count(".") > 1]
+    assert call(model, "-o", tmp_path / "m.c").returncode == 0
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(os.stat(tmp_path / "m.c").st_mode) == 0o666 & ~umask
+
+
+def test_missing_and_odd_inputs(tmp_path):
+    os.mkfifo(tmp_path / "fifo.onnx")
+    for path in (tmp_path / "missing.onnx", tmp_path, tmp_path / "fifo.onnx", "/dev/zero"):
+        assert call(path, "-o", tmp_path / "x.c").returncode == dnncc.IO
+    with open(tmp_path / "sparse.onnx", "wb") as f:
+        f.truncate(8 << 30)
+    assert call(tmp_path / "sparse.onnx", "-o", tmp_path / "x.c").returncode == dnncc.INVALID
+    assert not (tmp_path / "x.c").exists()
+
+
+def test_dependency_file(tmp_path):
+    model = relu(tmp_path / "a b.onnx")
+    assert call(model, "-o", tmp_path / "m.c", "-MD").returncode == 0
+    text = (tmp_path / "m.d").read_text()
+    assert text == f"{tmp_path}/m.c {tmp_path}/m.h: {tmp_path}/a\\ b.onnx\n"
+    assert call(model, "-o", tmp_path / "m.c", "-MF", tmp_path / "other.d").returncode == 0
+    assert (tmp_path / "other.d").exists()
+
+
+def test_open_dimensions(tmp_path):
+    model = save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [value("x", ["N", 3])], [value("y", ["N", 3])])
+    done = call(model, "-o", tmp_path / "m.c")
+    assert done.returncode == dnncc.INVALID and "--dim N=" in done.stderr
+    for option in ("--dim=N=4", "--input=x=4x3"):
+        assert call(model, "-o", tmp_path / "m.c", option).returncode == 0
+        assert "12u" in (tmp_path / "m.h").read_text()
+    assert call(model, "-o", tmp_path / "m.c", "--dim", "M=4").returncode == dnncc.USAGE
+    assert call(model, "-o", tmp_path / "m.c", "--dim", "N=2", "--input", "x=3x3").returncode != 0
+
+
+def test_unsupported_lists_every_node(tmp_path):
+    nodes = [helper.make_node("NoSuchThing", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "fine"),
+             helper.make_node("OtherThing", ["b"], ["y"], "second", domain="com.example")]
+    graph = helper.make_graph(nodes, "g", [value("x", [2])], [value("y", [2])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)], ir_version=8)
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    done = call(tmp_path / "m.onnx", "-o", tmp_path / "m.c")
+    assert done.returncode == dnncc.UNSUPPORTED
+    assert "'first'" in done.stderr and "NoSuchThing" in done.stderr and "'second'" in done.stderr and "com.example" in done.stderr
+    assert "'fine'" not in done.stderr
+
+
+def test_budgets(tmp_path):
+    done = call(DIGITS, "-o", tmp_path / "d.c", "--max-ram=1K")
+    assert done.returncode == dnncc.BUDGET and "largest" in done.stderr and not (tmp_path / "d.c").exists()
+    done = call(DIGITS, "-o", tmp_path / "d.c", "--max-consts=1K")
+    assert done.returncode == dnncc.BUDGET and "dense_w" in done.stderr
+    size = int(re.search(r"_WORKSPACE_SIZE\s+(\d+)u", (call(DIGITS, "-o", tmp_path / "d.c"), (tmp_path / "d.h").read_text())[1]).group(1))
+    assert call(DIGITS, "-o", tmp_path / "d.c", f"--max-ram={size}").returncode == 0
+    assert call(DIGITS, "-o", tmp_path / "d.c", f"--max-ram={size - 1}").returncode == dnncc.BUDGET
+
+
+def test_output_and_keep(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "ra"), helper.make_node("Neg", ["a"], ["b"], "nb"),
+             helper.make_node("Exp", ["a"], ["c"], "ec")]
+    model = save(tmp_path / "m.onnx", nodes, [value("x", [4])], [value("b", [4]), value("c", [4])])
+    x = np.array([-1, 0, 1, 2], np.float32)
+    a = np.maximum(x, 0)
+    for options, wanted in (([], [-a, np.exp(a)]), (["--output=c"], [np.exp(a)]), (["--keep=a"], [-a, np.exp(a), a]),
+                            (["--output=b", "--keep=a"], [-a, a])):
+        with dnncc.Workspace("output-keep") as work:
+            dnncc.compile_model(model, work, options)
+            got = dnncc.run_host(dnncc.build_host(work, dnncc.SANITIZE), [x])
+            assert len(got) == len(wanted)
+            for g, w in zip(got, wanted):
+                np.testing.assert_allclose(g, w, rtol=1e-6)
+
+
+def test_vectors(tmp_path):
+    """--test: the interpreter and the compiled program against vectors, and a vector that is wrong"""
+    model = relu(tmp_path / "m.onnx")
+    x = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
+    data = tmp_path / "set"
+    data.mkdir()
+    (data / "input_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
+    (data / "output_0.pb").write_bytes(numpy_helper.from_array(np.maximum(x, 0)).SerializeToString())
+    for options in ([], ["--cc=cc -std=gnu11"]):
+        done = call(model, "--test", data, *options)
+        assert done.returncode == 0 and "equal" in done.stdout, done.stderr
+    (data / "output_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
+    for options in ([], ["--cc=cc -std=gnu11"]):
+        done = call(model, "--test", data, *options)
+        assert done.returncode != 0 and "[0, 0]" in done.stderr, done.stderr
+    (data / "output_0.pb").write_bytes(numpy_helper.from_array(x[:1]).SerializeToString())
+    assert call(model, "--test", data).returncode == dnncc.INVALID
+    assert not (tmp_path / "m.c").exists()
+
+
+def test_look_inside(tmp_path):
+    done = call(DIGITS, "-o", tmp_path / "d.c", "--print-ir-after=fuse", "--time-passes", "--stats", "--check",
+                f"--dump-dir={tmp_path / 'dumps'}")
+    assert done.returncode == 0, done.stderr
+    assert "fusion(" in done.stderr and "time: fuse" in done.stderr and "stats: workspace" in done.stderr
+    assert done.stderr.count(": equal") == 7, done.stderr
+    names = sorted(os.listdir(tmp_path / "dumps"))
+    assert names[0].startswith("00-import") and any(n.startswith("07-plan") for n in names)
+    plain = call(DIGITS, "-o", tmp_path / "e.c", "--name=d")
+    assert plain.returncode == 0
+    assert (tmp_path / "e.c").read_text().replace("e.h", "d.h") == (tmp_path / "d.c").read_text()
+
+
+def test_levels_agree(tmp_path):
+    x = np.random.default_rng(0).random((1, 1, 8, 8), np.float32)
+    results = []
+    for options in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["--exact"], ["-O0", "--unchecked"]):
+        with dnncc.Workspace("level") as work:
+            dnncc.compile_model(DIGITS, work, options)
+            results.append(dnncc.run_host(dnncc.build_host(work, dnncc.SANITIZE), [x])[0])
+    for r in results:
+        np.testing.assert_allclose(r, results[0], rtol=1e-5, atol=1e-7)
+    assert np.array_equal(results[4], results[0]), "--exact keeps every bit"
+
+
+def test_emit_and_read_back(tmp_path):
+    assert call(DIGITS, "-o", tmp_path / "d.c", "--name=d").returncode == 0
+    for emit, suffix in (("ir", "dnn"), ("loops", "loops")):
+        text = tmp_path / f"d.{suffix}"
+        assert call(DIGITS, f"--emit={emit}", "-o", text).returncode == 0
+        options = [] if emit == "ir" else ["--passes="]
+        assert call(text, f"--emit={emit}", "-o", tmp_path / f"again.{suffix}", *options).returncode == 0
+        assert call(text, "-o", tmp_path / f"{emit}.c", "--name=d", *options).returncode == 0
+        strip = lambda s: re.sub(r"\b([A-Z_]*BUILD_)[0-9a-f]+", "", s).replace(f"{emit}.h", "d.h")  # noqa: E731
+        same = lambda s: re.sub(r"(?m)^ \* [Oo]ptions:.*$", "", strip(s))  # noqa: E731
+        assert same((tmp_path / f"{emit}.c").read_text()) == same((tmp_path / "d.c").read_text())
+        inside = call(DIGITS, f"--emit={emit}", "-o", "-")
+        assert inside.returncode == 0 and inside.stdout.startswith(("dnn ", "loop "))
+
+
+def test_deterministic(tmp_path):
+    """equal input and options: equal bytes, whatever the folder, the locale or the time"""
+    texts = set()
+    for k, environment in enumerate(({}, {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"}, {"LANG": "tr_TR.UTF-8"})):
+        folder = tmp_path / f"folder{k}"
+        folder.mkdir()
+        (folder / "m.onnx").write_bytes(DIGITS.read_bytes())
+        done = call("m.onnx", "-o", "out.c", cwd=folder, env={**os.environ, **environment})
+        assert done.returncode == 0
+        texts.add((folder / "out.c").read_bytes() + (folder / "out.h").read_bytes())
+    assert len(texts) == 1
+    assert str(tmp_path).encode() not in texts.pop()
+
+
+def test_header_of_another_build_is_refused(tmp_path):
+    assert call(DIGITS, "-o", tmp_path / "d.c").returncode == 0
+    header = (tmp_path / "d.h").read_bytes()
+    assert call(DIGITS, "-o", tmp_path / "d.c", "-O0").returncode == 0
+    assert dnncc.run(["gcc", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode == 0
+    (tmp_path / "d.h").write_bytes(header)
+    assert dnncc.run(["gcc", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode != 0
+
+
+def test_only_allowed_symbols(tmp_path):
+    assert call(DIGITS, "-o", tmp_path / "d.c").returncode == 0
+    assert dnncc.run(["gcc", "-std=c99", "-O2", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode == 0
+    names = dnncc.run(["nm", tmp_path / "d.o"]).stdout.splitlines()
+    undefined = {n.split()[-1] for n in names if " U " in n}
+    public = {n.split()[-1] for n in names if " T " in n or " D " in n or " R " in n}
+    assert undefined <= {"memcpy", "memset"} and public == {"d_run", "d_describe"}
+    assert not [n for n in names if " d " in n.lower() and " D " not in n and " d " in n and "rel" not in n], names
+
+
+def test_examples(tmp_path):
+    assert call(DIGITS, "-o", tmp_path / "digits.c").returncode == 0
+    for example, wanted in (("digits", "digits it never saw are right"), ("embed", "9: 0.")):
+        program = tmp_path / example
+        done = dnncc.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{tmp_path}",
+                          dnncc.ROOT / "examples" / example / "main.c", tmp_path / "digits.c", "-o", program])
+        assert done.returncode == 0, done.stderr
+        done = dnncc.run([program])
+        assert done.returncode == 0 and wanted in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "dnn", "dnn 1", "dnn 1\nmodule", "loop 1", "loop 1\nprogram", "hello", "\0\0\0"])
+def test_broken_texts(tmp_path, text):
+    path = tmp_path / "m.dnn"
+    path.write_text(text)
+    done = call(path, "-o", tmp_path / "m.c")
+    assert done.returncode in (dnncc.INVALID, dnncc.UNSUPPORTED) and not (tmp_path / "m.c").exists()

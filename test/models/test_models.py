@@ -1,0 +1,90 @@
+"""Real trained models against their vectors. The models live beside the project (DNNCC_MODELS, default ../shared/models), not in
+it: without that folder these tests are skipped."""
+import os
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", dnncc.ROOT.parent / "shared" / "models"))
+REQUIRED = ["mnist_cnn", "super_resolution", "micro_kws_fp32", "resnet8_fp32", "yunet_face", "ncf_recommender", "cct2_vit",
+            "magika_v3", "nanodet_m_320", "dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq"]
+
+
+def bindings(folder):
+    """--input options from shapes.txt: one 'name dtype shape' a line"""
+    options = []
+    for line in (folder / "shapes.txt").read_text().splitlines():
+        name, _, shape = line.rsplit(None, 2)
+        if shape != "scalar":
+            options.append(f"--input={name}={shape}")
+    return options
+
+
+def allowed(folder, want):
+    """|got - want| that SOURCE's tolerance line allows, per element"""
+    text = (folder / "SOURCE").read_text()
+    line = next(l for l in text.splitlines() if l.startswith("tolerance:"))
+    if match := re.search(r"abs ([0-9.]+)", line):
+        return np.full(want.shape, float(match.group(1)))
+    if np.issubdtype(want.dtype, np.integer):
+        return np.full(want.shape, 1.0)
+    return 1e-3 * np.abs(want) + 1e-4 * np.max(np.abs(want), initial=0)
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_model(name):
+    folder = MODELS / name
+    if not folder.is_dir():
+        pytest.skip("the models folder is absent")
+    with dnncc.Workspace(name) as work:
+        done = dnncc.compile_model(folder / "model.onnx", work, [*bindings(folder), "--stats"])
+        ratio = float(re.search(r"live peak \d+ \(([0-9.]+)x\)", done.stderr).group(1))
+        assert ratio <= 1.10, done.stderr
+        dnncc.check_clang(work)
+        for flags in (["-O2"], dnncc.SANITIZE) if name != "super_resolution" else (["-O2"],):
+            program = dnncc.build_host(work, flags)
+            for data in sorted(folder.glob("test_data_set_*")):
+                count = len(list(data.glob("input_*.pb")))
+                inputs = [dnncc.load_tensor(data / f"input_{k}.pb") for k in range(count)]
+                for k, got in enumerate(dnncc.run_host(program, inputs)):
+                    want = dnncc.load_tensor(data / f"output_{k}.pb")
+                    assert got.shape == want.shape and got.dtype == want.dtype
+                    error = np.abs(got.astype(np.float64) - want.astype(np.float64))
+                    assert np.all(error <= allowed(folder, want)), f"output {k}: largest difference {error.max()}"
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_restart_and_round_trip(name):
+    """print, parse, print is the identity after every pass, and a dump of any stage compiles to the same C"""
+    folder = MODELS / name
+    if not folder.is_dir():
+        pytest.skip("the models folder is absent")
+    with dnncc.Workspace(name + "-dumps") as work:
+        dnncc.compile_model(folder / "model.onnx", work, [*bindings(folder), f"--dump-dir={work / 'dumps'}"])
+        c_text = strip_options((work / "model.c").read_text(), work)
+        for dump in sorted((work / "dumps").glob("*.dnn")) + sorted((work / "dumps").glob("*.loops")):
+            emit = "ir" if dump.suffix == ".dnn" else "loops"
+            again = work / "again" / dump.name
+            again.parent.mkdir(exist_ok=True)
+            options = ["--passes="] if emit == "ir" else ["--passes="]
+            done = dnncc.run([dnncc.DNNCC, dump, f"--emit={emit}", "-o", again, *options])
+            assert done.returncode == 0, done.stderr
+            assert again.read_bytes() == dump.read_bytes(), dump.name
+            if dump.name.startswith("06") or dump.suffix == ".dnn" or "plan" in dump.name:
+                restart = work / ("c-" + dump.stem)
+                restart.mkdir()
+                options = ["--passes="] if "plan" in dump.name else []
+                dnncc.compile_model(dump, restart, options)
+                assert strip_options((restart / "model.c").read_text(), work) == c_text, dump.name
+
+
+def strip_options(text, _):
+    """without the head line that names the options (they differ: --input is bound in a dump) and the build hash"""
+    text = re.sub(r"(?m)^ \* [Oo]ptions:.*$", "", text)
+    return re.sub(r"\b([A-Z_]*BUILD_)[0-9a-f]+", r"\1", text)
