@@ -187,8 +187,8 @@ struct op {
 struct region {
         struct op *owner;               /* NULL: a function's body */
         struct function *function;
-        int argument_count;
-        struct value *arguments;
+        int argument_count, argument_room;
+        struct value *arguments;        /* never move */
         struct op *first, *last;        /* last is the yield once built */
 };
 
@@ -275,6 +275,8 @@ struct value *value_build(struct builder *b, enum opcode code, struct value *con
                           const struct attr *attrs, const struct type *type);
 struct region *op_add_region(struct op *op, int index);   /* regions[index], empty */
 struct value *region_add_argument(struct region *region, const struct type *type, const char *name);
+/* room for all arguments a region will ever have; without it the first one takes room for 65536 (a function's body) or 256 */
+void region_reserve(struct region *region, int count);
 
 /* Shorthands; every one is value_build with the row's operands and attributes. A NULL operand gives NULL, so
  * chains need one test at the end. */

@@ -1,0 +1,109 @@
+/* Constants: dense data that lives elsewhere, and splats. */
+#include "ir/tensor.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static struct value *constant_add(struct module *m, enum constant_kind kind, const struct type *type, const void *data,
+                                  const char *name)
+{
+        struct constant *c = ARENA_NEW(m->arena, struct constant);
+        c->kind = kind;
+        c->data = data;
+        c->value = (struct value){ .kind = VALUE_CONSTANT, .type = type, .constant = c };
+        if (name)
+                c->name = text_identifier(m->constant_names, name, strlen(name), "constant");
+        *m->constants_end = c;
+        m->constants_end = &c->next;
+        return &c->value;
+}
+
+struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name)
+{
+        assert(type_is_static(type) && element_is_stored(type->element));
+        size_t bytes = (size_t)type_bytes(type), one = (size_t)element_info[type->element].bytes;
+        /* all equal: the data is itself shifted by one element */
+        if (bytes && !memcmp(data, (const char *)data + one, bytes - one))
+                return constant_add(m, CONSTANT_SPLAT, type, arena_copy(m->arena, data, one), name);
+        return constant_add(m, CONSTANT_DENSE, type, data, name);
+}
+
+struct value *constant_splat(struct module *m, const struct type *type, const void *element)
+{
+        assert(element_is_stored(type->element));
+        size_t one = (size_t)element_info[type->element].bytes;
+        return constant_add(m, CONSTANT_SPLAT, type, arena_copy(m->arena, element, one), NULL);
+}
+
+/* saturating, as casts of Tensor IR are */
+static union scalar scalar_from_number(enum element e, double value)
+{
+        union scalar s = { .u = 0 };
+        int bits = 8 * element_info[e].bytes;
+        if (element_is_float(e)) {
+                s.f = value;
+        } else if (isnan(value)) {
+                s.u = e == E_BOOL;
+        } else if (e == E_BOOL) {
+                s.u = value != 0;
+        } else if (element_info[e].class == CLASS_SINT) {
+                double top = ldexp(1, bits - 1);
+                long long most = (long long)(UINT64_MAX >> (65 - bits));
+                s.i = value >= top ? most : value < -top ? -most - 1 : (long long)value;
+        } else {
+                s.u = value >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : value <= 0 ? 0 : (unsigned long long)value;
+        }
+        return s;
+}
+
+struct value *constant_number(struct module *m, const struct type *type, double value)
+{
+        unsigned char element[16] = { 0 };
+        assert(element_is_stored(type->element));
+        element_store(type->element, element, 0, scalar_from_number(type->element, value));
+        return constant_splat(m, type, element);
+}
+
+struct value *constant_ints(struct module *m, const int64_t *values, int count)
+{
+        dim_t dims[] = { count };
+        int64_t *copy = arena_copy(m->arena, values, (size_t)count * sizeof *values);
+        return constant_dense(m, type_tensor(m, E_I64, 1, dims), copy, NULL);
+}
+
+bool value_is_constant(const struct value *v)
+{
+        return v->kind == VALUE_CONSTANT;
+}
+
+union scalar constant_element(const struct constant *c, int64_t index)
+{
+        return element_load(c->value.type->element, c->data, c->kind == CONSTANT_SPLAT ? 0 : (size_t)index);
+}
+
+bool value_is_splat(const struct value *v, double *number)
+{
+        if (v->kind != VALUE_CONSTANT || v->constant->kind != CONSTANT_SPLAT)
+                return false;
+        enum element e = v->type->element;
+        union scalar s = constant_element(v->constant, 0);
+        if (number)
+                *number = element_is_float(e) ? s.f : element_info[e].class == CLASS_SINT ? (double)s.i : (double)s.u;
+        return true;
+}
+
+bool value_ints(const struct value *v, int64_t *ints, int room, int *count)
+{
+        if (v->kind != VALUE_CONSTANT || v->type->rank > 1 || !element_is_integer(v->type->element) ||
+            !type_is_static(v->type) || type_elements(v->type) > room)
+                return false;
+        *count = (int)type_elements(v->type);
+        for (int i = 0; i < *count; i++) {
+                union scalar s = constant_element(v->constant, i);
+                if (v->type->element == E_U64 && s.u > INT64_MAX)
+                        return false;
+                ints[i] = s.i;
+        }
+        return true;
+}
