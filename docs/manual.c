@@ -1,0 +1,202 @@
+/* The manual that comes from the tables: `manual ir` prints docs/ir.md, `manual man` docs/dnncc.1. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "compiler/options.h"
+#include "ir/loop.h"
+#include "ir/tensor.h"
+#include "passes/pass.h"
+
+/* | and newlines would end a table cell */
+static void cell(const char *text)
+{
+        for (; *text; text++)
+                if (*text == '|')
+                        fputs("\\|", stdout);
+                else
+                        putchar(*text);
+}
+
+static void print_elements(void)
+{
+        puts("## Element types\n\n| type | C | bytes | ONNX | computed in |\n|---|---|---|---|---|");
+        for (int e = 0; e < ELEMENT_COUNT; e++) {
+                const struct element_info *i = &element_info[e];
+                if (i->bytes && e != E_INDEX)
+                        printf("| %s | %s | %d | %d | %s |\n", i->text, i->c_type, i->bytes, i->onnx, element_info[i->compute].text);
+        }
+        fputs("\nStored only, not lowered:", stdout);
+        for (int e = 0; e < ELEMENT_COUNT; e++)
+                if (!element_info[e].bytes)
+                        printf(" %s", element_info[e].text);
+        puts(".");
+}
+
+static void print_attributes(const struct op_info *info)
+{
+        static const char *const kind[] = { "int", "ints", "", "type" };
+        for (int i = 0; i < info->attr_count; i++) {
+                const struct attr_info *a = &info->attrs[i];
+                printf("%s%s: ", i ? ", " : "", a->name);
+                if (a->kind == ATTR_ENUM) {
+                        for (int k = 0; a->names[k]; k++)
+                                printf("%s%s", k ? "/" : "", a->names[k]);
+                        continue;
+                }
+                printf("%s", kind[a->kind]);
+                if (a->kind == ATTR_ELEMENT)
+                        printf(" (%s)", a->preset == E_COMPUTE ? "compute type" : element_info[a->preset].text);
+                else
+                        printf(" (%lld)", (long long)a->preset);
+        }
+}
+
+static void print_operations(void)
+{
+        static const char *const domain[] = { "numbers", "floats", "integers", "integers and bool", "any" };
+        puts("\n## Element-wise operations\n\nOperands and result have equal shapes. The formula is the meaning, in the compute type, "
+             "rounded once.\n\n| operation | formula | elements | |\n|---|---|---|---|");
+        for (int o = 0; o < OPCODE_COUNT; o++) {
+                const struct op_info *info = &op_info[o];
+                if (!info->formula)
+                        continue;
+                printf("| %s | `", info->name);
+                cell(info->formula);
+                printf("` | %s | ", domain[info->domain]);
+                cell(info->doc);
+                puts(" |");
+        }
+        puts("\n## Other operations\n\nAn operand in brackets is a tensor of integers that says where or how much, constant or not. Presets "
+             "in parentheses.\n\n| operation | operands | attributes | |\n|---|---|---|---|");
+        for (int o = 0; o < OPCODE_COUNT; o++) {
+                const struct op_info *info = &op_info[o];
+                if (info->formula)
+                        continue;
+                printf("| %s | ", info->name);
+                for (int i = 0; i < info->operand_count; i++) {
+                        const struct operand_info *p = &info->operands[i];
+                        printf("%s%s%s%s", i ? ", " : "", p->kind == OPERAND_SHAPE ? "[" : "", p->name,
+                               p->kind == OPERAND_SHAPE ? "]" : p->kind == OPERAND_VARIADIC ? "..." : "");
+                }
+                fputs(" | ", stdout);
+                print_attributes(info);
+                fputs(" | ", stdout);
+                cell(info->doc);
+                puts(" |");
+        }
+        puts("\n## Reducers\n\nWays to combine two elements, in reduce, arg_reduce and reduce_window.\n\n"
+             "| reducer | start | formula | |\n|---|---|---|---|");
+        for (int r = 0; r < REDUCER_COUNT; r++)
+                printf("| %s | %s | `%s` | %s |\n", reducer_info[r].name, reducer_info[r].identity, reducer_info[r].formula,
+                       reducer_info[r].doc);
+}
+
+static void print_loop_operations(void)
+{
+        static const char *const form[] = { "a %s b", "%sa", "%s" };
+        puts("\n# Loop IR\n\nA program is buffers, kernels, and main. [ir/loop.h](../ir/loop.h) defines it and shows its text.\n\n"
+             "## Expressions\n\nExpressions are total and have no effects.\n\n| form | operands | |\n|---|---|---|");
+        for (int o = 0; o < LOOP_CAST; o++) {
+                const struct loop_op_info *info = &loop_op_info[o];
+                char text[64];
+                snprintf(text, sizeof text, form[info->form], info->text);
+                fputs("| `", stdout);
+                cell(text);
+                printf("` | %d | ", info->arity);
+                cell(info->doc);
+                puts(" |");
+        }
+        puts("| `f32(a)` | 1 | conversion: float to integer saturates and NaN gives 0, integers wrap, to bool: != 0 |\n"
+             "| `bits_f32(a)` | 1 | the same bits as another type of equal size |\n"
+             "| `%x[i]` | 1 | load; with lanes: consecutive, or a gather when i is a vector |\n"
+             "| `%t{2, 1}` | 0 | entry of a register tile |");
+        puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library.loop](../ir/library.loop)); the bound is held by the tests.\n\n"
+             "| function | types | error |\n|---|---|---|");
+}
+
+static void print_library(void)
+{
+        struct arena *arena = arena_new();
+        struct diag diag = { .subject = "library" };
+        struct loop_library *library = loop_library_new(arena, &diag);
+        if (!library)
+                return;
+        for (const struct loop_function *f = loop_library_first(library); f;) {
+                printf("| %s | ", f->name);
+                const struct loop_function *g = f;
+                for (; g && !strcmp(g->name, f->name); g = g->next)
+                        printf("%s%s", g == f ? "" : ", ", element_info[g->scalars[0]->type.element].text);
+                printf(" | %s |\n", f->error ? f->error : "");
+                f = g;
+        }
+        arena_free(arena);
+}
+
+static void print_ir(void)
+{
+        puts("# Tensor IR\n\n*Made from the tables by `make docs`.*\n\nWhole tensors in typed SSA form. [ir/tensor.h](../ir/tensor.h) "
+             "defines it and shows its text; `dnncc --emit=ir` writes it, and a `.dnn` file is accepted wherever a model is.\n");
+        print_elements();
+        print_operations();
+        print_loop_operations();
+        print_library();
+        puts("\n## Codes that a run can end with\n\n| name | value | |\n|---|---|---|");
+#define FAIL(name, value, doc) printf("| %s | %d | %s |\n", #name, value, doc);
+#include "ir/fail_codes.def"
+        puts("\n# Passes\n\n| pass | level | class | |\n|---|---|---|---|");
+        static const char *const level[] = { "tensor", "lower", "loop" };
+        for (int i = 0; i < pass_count; i++)
+                printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level], passes[i].class == CLASS_E ? 'E' : 'R',
+                       passes[i].doc);
+        puts("\n# Limits\n\n`--limit NAME=N` changes one.\n\n| limit | preset | |\n|---|---|---|");
+#define LIMIT(name, preset, doc) printf("| %s | %lld | %s |\n", #name, (long long)(preset), doc);
+#include "passes/limits.def"
+}
+
+/* roff: a leading dot or quote and backslashes mean something */
+static void roff(const char *text)
+{
+        for (; *text; text++)
+                if (*text == '-')
+                        fputs("\\-", stdout);
+                else if (*text == '\\')
+                        fputs("\\e", stdout);
+                else
+                        putchar(*text);
+}
+
+static void print_man(void)
+{
+        printf(".TH DNNCC 1 \"\" \"dnncc " DNNCC_VERSION "\" \"User Commands\"\n.SH NAME\ndnncc \\- compile a neural network to C\n"
+               ".SH SYNOPSIS\n.B dnncc\n[\\fIoptions\\fR] \\fIMODEL\\fR\n.SH DESCRIPTION\nCompiles MODEL (.onnx, .dnn, .loops, or \\- for "
+               "standard input) to a C99 source file and its header.\n.SH OPTIONS\n");
+#define GROUP(title) printf(".SS %s\n", title);
+#define OPTION(text, argument, kind, field, doc)                                        \
+        {                                                                               \
+                const char *arg = argument;                                             \
+                fputs(".TP\n.B ", stdout);                                              \
+                roff(text);                                                             \
+                if (arg) {                                                              \
+                        fputs((text)[1] == '-' ? "=" : " ", stdout);                    \
+                        roff(arg);                                                      \
+                }                                                                       \
+                putchar('\n');                                                          \
+                roff(doc);                                                              \
+                putchar('\n');                                                          \
+        }
+#include "compiler/options.def"
+        puts(".SH EXIT STATUS\n0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded, "
+             "70 internal error.");
+}
+
+int main(int argc, char **argv)
+{
+        if (argc == 2 && !strcmp(argv[1], "ir"))
+                print_ir();
+        else if (argc == 2 && !strcmp(argv[1], "man"))
+                print_man();
+        else
+                return 1;
+        return 0;
+}

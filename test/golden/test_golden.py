@@ -1,0 +1,27 @@
+"""Golden texts: what passes make of small programs, and the C that comes out. `make bless` renews them.
+
+NAME.dnn begins with a comment "; run: OPTIONS"; NAME.expected holds what dnncc NAME.dnn OPTIONS -o - prints.
+"""
+import os
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import dnncc  # noqa: E402
+
+CASES = sorted(HERE.glob("*.dnn"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=[p.stem for p in CASES])
+def test_golden(path):
+    first = path.read_text().splitlines()[0]
+    assert first.startswith("; run: ")
+    done = dnncc.run([dnncc.DNNCC, path, *first[len("; run: "):].split(), "-o", "-", "--name=model"])
+    assert done.returncode == 0, done.stderr
+    expected = path.with_suffix(".expected")
+    if os.environ.get("BLESS"):
+        expected.write_text(done.stdout)
+    assert done.stdout == expected.read_text(), f"{path.name} changed: look, then make bless"
