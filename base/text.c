@@ -73,7 +73,7 @@ static const char *const reserved[] = {
         "NULL", "offsetof", "size_t", "ptrdiff_t", "max_align_t", "int8_t", "int16_t", "int32_t", "int64_t",
         "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t", "memcpy",
         "memset", "memmove", "memcmp", "strlen", "strcpy", "main", "linux", "unix", "i386", "errno", "assert",
-        "EOF", "stdin", "stdout", "stderr", "NAN", "INFINITY", "I", "complex", "abs", "exp", "log", "sin", "cos",
+        "EOF", "stdin", "stdout", "stderr", "NAN", "INFINITY", "complex", "abs", "exp", "log", "sin", "cos",
         "tan", "sqrt", "pow", "floor", "ceil", "round", "trunc", "erf", "tanh", "fma", "fmax", "fmin", "malloc",
         "free", "exit", "abort", "printf", "div", "index", "signal", "time", "read", "write", "open", "close",
         "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "labs", "ldiv", "atoi", "rand",
@@ -84,7 +84,7 @@ static bool is_reserved(const char *text)
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
                 if (!strcasecmp(reserved[i], text))
                         return true;
-        return false;
+        return !strcmp(text, "I");      /* of complex.h; i is everyone's loop variable */
 }
 
 bool text_is_identifier(const char *text)
