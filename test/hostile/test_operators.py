@@ -1,0 +1,209 @@
+"""Operators with attributes and operands that no exporter writes: each must end in a clear error or a right result.
+
+Every model here is built without the checker. E: exit 3 or 4 and one line; L: exit 3 naming a limit; A: it compiles, and the C is
+clean; EA: either."""
+import os
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+F, I64, I32, I8, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.INT8, TensorProto.BOOL
+BIG = 2 ** 62
+MIN = -2 ** 63
+
+
+def const(name, values, dtype=np.int64, shape=None):
+    array = np.array(values, dtype=dtype)
+    return numpy_helper.from_array(array.reshape(shape) if shape is not None else array, name)
+
+
+def zeros(name, shape, dtype=np.float32):
+    return numpy_helper.from_array(np.zeros(shape, dtype), name)
+
+
+def node(op, inputs, domain="", outputs=("y",), **attributes):
+    made = helper.make_node(op, list(inputs), list(outputs), "the_node", domain=domain)
+    for name, given in attributes.items():
+        made.attribute.append(given if isinstance(given, onnx.AttributeProto) else helper.make_attribute(name, given))
+    return made
+
+
+def case(verdict, title, op, x=(1, 1, 4, 4), extra=(), opset=17, kind=F, out=None, inputs=None, **attributes):
+    """One node of `op` on a run-time input x and constants `extra`."""
+    return verdict, title, op, x, list(extra), opset, kind, out, inputs, attributes
+
+
+def w(*shape):
+    return zeros("w", shape)
+
+
+CONV = dict(op="Conv", extra=[w(1, 1, 3, 3)])
+CASES = [
+    # 53-58: convolution
+    *[case("E", f"strides {s}", **CONV, strides=[s, 1]) for s in (0, -1)],
+    case("EA", "strides 2^62", **CONV, strides=[BIG, 1]),
+    *[case("E", f"dilations {d}", **CONV, dilations=[d, 1]) for d in (0, -1, BIG)],
+    case("EA", "pads negative", **CONV, pads=[-1, 0, 0, 0]), case("E", "pads 2^62", **CONV, pads=[BIG, 0, 0, 0]),
+    case("E", "pads 2^62 twice", **CONV, pads=[BIG, BIG, BIG, BIG]),
+    case("E", "pads count", **CONV, pads=[1, 1, 1]), case("E", "strides count", **CONV, strides=[1]),
+    case("E", "kernel_shape", **CONV, kernel_shape=[5, 5]), case("E", "kernel_shape count", **CONV, kernel_shape=[3]),
+    case("E", "weight rank 5", "Conv", extra=[w(1, 1, 3, 3, 3)]), case("E", "weight rank 1", "Conv", extra=[w(3)]),
+    *[case("E", f"group {g}", **CONV, group=g) for g in (0, 3, -1, BIG)],
+    case("E", "channels", "Conv", extra=[w(1, 2, 3, 3)]),
+    case("E", "kernel larger than the image", "Conv", extra=[w(1, 1, 9, 9)]),
+    case("EA", "no output channels", "Conv", extra=[w(0, 1, 3, 3)]),
+    case("E", "auto_pad unknown", **CONV, auto_pad="SOMEHOW"), case("E", "bias length", "Conv", extra=[w(1, 1, 3, 3), zeros("b", (7,))]),
+    # 59: pooling
+    case("E", "kernel 0", "MaxPool", kernel_shape=[0, 2]), case("EA", "pads >= kernel", "MaxPool", kernel_shape=[2, 2], pads=[2, 2, 2, 2]),
+    case("E", "kernel missing", "MaxPool"), case("E", "kernel negative", "AveragePool", kernel_shape=[-2, 2]),
+    case("E", "kernel 2^62", "AveragePool", kernel_shape=[BIG, 2]), case("E", "kernel count", "MaxPool", kernel_shape=[2]),
+    # 60: Reshape
+    *[case("E", f"to {s}", "Reshape", extra=[const("s", s)]) for s in
+      ([-1, -1], [3, 5], [MIN, 1], [BIG, 4], [-2, 8], [0, 0, 0, 0, 0])],
+    case("E", "0 with allowzero", "Reshape", extra=[const("s", [0, -1])], allowzero=1),
+    case("E", "shape of rank 2", "Reshape", extra=[const("s", [[16]])]), case("E", "shape as float", "Reshape", extra=[const("s", [16], np.float32)]),
+    # 61: Transpose
+    case("E", "perm doubled", "Transpose", perm=[0, 0, 1, 2]), case("E", "perm out of range", "Transpose", perm=[0, 1, 2, 9]),
+    case("E", "perm short", "Transpose", perm=[1, 0]), case("E", "perm negative", "Transpose", perm=[-1, 0, 1, 2]),
+    # 62: indices
+    case("E", "index 99 of a constant", "Gather", inputs=["k", "i"], extra=[zeros("k", (4,)), const("i", [99])]),
+    case("EA", "index 99", "Gather", extra=[const("i", [99])], axis=2), case("EA", "index -99", "Gather", extra=[const("i", [-99])], axis=2),
+    case("E", "axis 9", "Gather", extra=[const("i", [0])], axis=9), case("E", "float indices", "Gather", extra=[zeros("i", (1,))]),
+    case("EA", "tuple out of range", "GatherND", extra=[const("i", [[0, 0, 9, 9]])]), case("E", "tuple too long", "GatherND", extra=[const("i", [[0, 0, 0, 0, 0]])]),
+    # 63: Slice
+    case("E", "step 0", "Slice", extra=[const("a", [0]), const("b", [2]), const("c", [2]), const("d", [0])]),
+    case("EA", "extreme ends", "Slice", extra=[const("a", [MIN]), const("b", [2 ** 63 - 1]), const("c", [3])]),
+    case("EA", "step INT64_MIN", "Slice", extra=[const("a", [3]), const("b", [MIN]), const("c", [3]), const("d", [MIN])]),
+    case("E", "axes doubled", "Slice", extra=[const("a", [0, 0]), const("b", [2, 2]), const("c", [3, 3])]),
+    case("E", "lengths differ", "Slice", extra=[const("a", [0]), const("b", [2, 2])]),
+    case("E", "axis 7", "Slice", extra=[const("a", [0]), const("b", [1]), const("c", [7])]),
+    # 64: axes
+    *[case("E", f"axis {a}", op, axis=a) for op in ("Softmax", "Flatten", "LogSoftmax", "ArgMax", "Concat") for a in (7, MIN, -9)],
+    case("E", "axes 9", "ReduceMean", axes=[9]), case("E", "axes doubled", "ReduceMax", axes=[1, 1]), case("E", "axes INT64_MIN", "ReduceMax", axes=[MIN]),
+    case("E", "axes 9", "Squeeze", extra=[const("a", [9])]), case("E", "of extent 4", "Squeeze", extra=[const("a", [2])]),
+    case("E", "axes 99", "Unsqueeze", extra=[const("a", [99])]), case("E", "axes doubled", "Unsqueeze", extra=[const("a", [0, 0])]),
+    # 65: Split
+    case("E", "sum", "Split", extra=[const("s", [1, 1])], axis=2, outputs=("y", "z")), case("E", "negative", "Split", extra=[const("s", [-1, 5])], axis=2, outputs=("y", "z")),
+    case("E", "num_outputs 0", "Split", opset=18, axis=2, num_outputs=0), case("E", "num_outputs", "Split", opset=18, axis=2, num_outputs=9),
+    # 66-67: too large
+    case("L", "2^40", "ConstantOfShape", inputs=["s"], extra=[const("s", [2 ** 20, 2 ** 20])]), case("E", "-4", "ConstantOfShape", inputs=["s"], extra=[const("s", [-4])]),
+    case("E", "2^62 x 4", "ConstantOfShape", inputs=["s"], extra=[const("s", [BIG, 4])]), case("E", "rank 99", "ConstantOfShape", inputs=["s"], extra=[const("s", [1] * 99)]),
+    case("L", "2^40", "Expand", extra=[const("s", [2 ** 18, 2 ** 18, 4, 4])]), case("E", "negative", "Expand", extra=[const("s", [-3, 1, 4, 4])]),
+    case("E", "2^63-1", "Tile", extra=[const("r", [2 ** 63 - 1, 1, 1, 1])]), case("E", "negative", "Tile", extra=[const("r", [-1, 1, 1, 1])]),
+    case("L", "2^40", "Range", inputs=["a", "b", "c"], extra=[const("a", 0), const("b", 2 ** 40), const("c", 1)]),
+    case("E", "2^62", "Range", inputs=["a", "b", "c"], extra=[const("a", 0), const("b", BIG), const("c", 1)]),
+    case("E", "2^60", "Pad", extra=[const("p", [2 ** 60] * 8)]), case("E", "count", "Pad", extra=[const("p", [1] * 7)]),
+    case("E", "crop beyond", "Pad", extra=[const("p", [0, 0, -3, 0, 0, 0, -3, 0])]),
+    case("E", "mode", "Pad", extra=[const("p", [1] * 8)], mode="sideways"),
+    # 68: Range
+    case("E", "delta 0", "Range", inputs=["a", "b", "c"], extra=[const("a", 0), const("b", 9), const("c", 0)]),
+    case("E", "delta NaN", "Range", inputs=["a", "b", "c"], extra=[const(n, v, np.float32) for n, v in (("a", 0), ("b", 9), ("c", np.nan))]),
+    case("E", "delta 1e-300", "Range", inputs=["a", "b", "c"], extra=[const(n, v, np.float64) for n, v in (("a", 0), ("b", 9), ("c", 1e-300))]),
+    # 70: folding
+    *[case("EA", f"fold {op} of extremes", op, inputs=["k", "l"], extra=[const("k", [MIN, 1, 7]), const("l", [-1, 0, 0])]) for op in ("Div", "Mod")],
+    case("EA", "fold Cast of NaN", "Cast", inputs=["k"], extra=[const("k", [np.nan, 1e30, -1e30], np.float32)], to=I32),
+    case("EA", "fold Abs of INT64_MIN", "Abs", inputs=["k"], extra=[const("k", [MIN])]),
+    case("EA", "fold shift 99", "BitShift", inputs=["k", "l"], extra=[const("k", [1], np.uint8), const("l", [99], np.uint8)], direction="LEFT"),
+    case("E", "shift of signed", "BitShift", inputs=["k", "l"], extra=[const("k", [1]), const("l", [1])], direction="LEFT"),
+    # 71
+    *[case("E", f"block {b}", op, blocksize=b) for op in ("DepthToSpace", "SpaceToDepth") for b in (0, -2, 3, BIG)],
+    # 72: BatchNormalization
+    case("E", "lengths", "BatchNormalization", extra=[zeros(n, (3,)) for n in "abcd"]),
+    case("A", "variance -1, epsilon 0", "BatchNormalization", extra=[zeros(n, (1,)) for n in "abc"] + [const("d", [-1], np.float32)], epsilon=0.0),
+    # 73: quantisation
+    case("EA", "scale 0", "QuantizeLinear", extra=[const("s", 0, np.float32), const("z", 0, np.int8)]),
+    case("EA", "scale NaN", "QuantizeLinear", extra=[const("s", np.nan, np.float32), const("z", 0, np.int8)]),
+    case("E", "scale length", "QuantizeLinear", extra=[const("s", [1, 1, 1], np.float32), const("z", [0, 0, 0], np.int8)], axis=2),
+    case("E", "zero point length", "QuantizeLinear", extra=[const("s", 1, np.float32), const("z", [0, 0], np.int8)]),
+    case("E", "zero point of another type", "DequantizeLinear", kind=I8, extra=[const("s", 1, np.float32), const("z", 0, np.uint8)]),
+    # 75: Resize
+    *[case("E", f"scale {s}", "Resize", inputs=["x", "", "s"], extra=[const("s", [1, 1, s, 1], np.float32)]) for s in (0, -1, np.nan, np.inf)],
+    case("E", "scale 1e30", "Resize", inputs=["x", "", "s"], extra=[const("s", [1, 1, 1e30, 1], np.float32)]),
+    case("E", "scales and sizes", "Resize", inputs=["x", "", "s", "z"], extra=[const("s", [1, 1, 2, 2], np.float32), const("z", [1, 1, 8, 8])]),
+    case("E", "neither", "Resize", inputs=["x"]), case("E", "sizes negative", "Resize", inputs=["x", "", "", "z"], extra=[const("z", [1, 1, -8, 8])]),
+    case("E", "mode", "Resize", inputs=["x", "", "s"], extra=[const("s", [1, 1, 2, 2], np.float32)], mode="guess"),
+    case("E", "scales count", "Resize", inputs=["x", "", "s"], extra=[const("s", [2, 2], np.float32)]),
+    # 76: attributes
+    case("E", "attribute of wrong type", "Softmax", axis="one"), case("E", "unknown attribute", "Relu", frobnicate=1),
+    case("E", "twice", "Softmax", axis=1, axis2=helper.make_attribute("axis", 1)), case("E", "1e6 ints", "Transpose", perm=[0] * 1_000_000),
+    case("E", "missing", "Cast"), case("E", "Cast to 99", "Cast", to=99), case("E", "Cast to -1", "Cast", to=-1), case("E", "Cast to string", "Cast", to=8),
+    # 77
+    case("E", "inner extents", "Gemm", x=(2, 3), extra=[zeros("b", (4, 5))]), case("E", "rank 3", "Gemm", x=(2, 3, 4), extra=[zeros("b", (4, 5))]),
+    case("E", "by a scalar", "MatMul", x=(2, 3), extra=[zeros("b", ())]), case("E", "inner extents", "MatMul", x=(2, 3), extra=[zeros("b", (4, 5))]),
+    case("E", "batch extents", "MatMul", x=(2, 2, 3), extra=[zeros("b", (5, 3, 4))]), case("E", "C does not broadcast", "Gemm", x=(2, 3), extra=[zeros("b", (3, 5)), zeros("c", (7,))]),
+    case("E", "broadcast", "Add", x=(2, 3), extra=[zeros("b", (4,))]), case("E", "mixed types", "Add", extra=[const("b", [1])]),
+    case("E", "mixed types", "Where", extra=[zeros("a", (1,)), zeros("b", (1,))]), case("E", "mixed types", "Concat", inputs=["x", "b"], extra=[const("b", [[[[1] * 4]]])], axis=2),
+    case("E", "bool", "Add", kind=B, inputs=["x", "x"]), case("E", "of integers", "Exp", kind=I32), case("E", "of floats", "And", inputs=["x", "x"]),
+    # 80
+    case("EA", "over 0 elements", "Softmax", x=(2, 0), axis=1), case("EA", "of none", "ReduceMax", x=(2, 0), axes=[1]),
+    case("EA", "windows in the padding", "AveragePool", kernel_shape=[2, 2], pads=[1, 1, 1, 1], strides=[5, 5]),
+    # counts of operands
+    case("E", "too few", "Add", inputs=["x"]), case("E", "too many", "Relu", inputs=["x", "x"]), case("E", "empty name", "Add", inputs=["x", ""]),
+    case("E", "none", "Relu", inputs=[]), case("E", "rank 17", "Relu", x=(1,) * 17),
+    case("E", "LRN size 0", "LRN", size=0), case("E", "LRN size 2^62", "LRN", size=BIG), case("EA", "LRN alpha NaN", "LRN", size=3, alpha=float("nan")),
+    case("E", "LayerNormalization axis", "LayerNormalization", extra=[zeros("s", (4,))], axis=9),
+    case("E", "LayerNormalization scale", "LayerNormalization", extra=[zeros("s", (7,))]),
+    case("E", "PRelu slope", "PRelu", extra=[zeros("s", (7,))]), case("EA", "Clip without bounds", "Clip"),
+    case("E", "Clip bound of rank 1", "Clip", extra=[zeros("s", (7,))]), case("E", "GlobalAveragePool of rank 1", "GlobalAveragePool", x=(4,)),
+]
+
+
+def save(path, op, x, extra, opset, kind, out, inputs, attributes):
+    names = inputs if inputs is not None else ["x", *[e.name for e in extra]]
+    attributes = dict(attributes)
+    outputs = attributes.pop("outputs", ("y",))
+    graph = helper.make_graph([node(op, names, outputs=outputs, **attributes)], "g", [helper.make_tensor_value_info("x", kind, x)],
+                              [onnx.ValueInfoProto(name=o) for o in outputs], extra)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("verdict,title,op,x,extra,opset,kind,out,inputs,attributes", CASES,
+                         ids=[f"{c[2]}-{c[1]}".replace(" ", "_") for c in CASES])
+def test_operator(tmp_path, verdict, title, op, x, extra, opset, kind, out, inputs, attributes):
+    save(tmp_path / "m.onnx", op, x, extra, opset, kind, out, inputs, attributes)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"], timeout=60)
+    assert done.returncode in (0, 3, 4), (done.returncode, done.stderr)
+    if done.returncode == 0:
+        assert verdict != "E" and verdict != "L", "accepted"
+        for compiler in ("gcc", "clang"):
+            built = dnncc.run([compiler, *dnncc.STRICT, "-O1", "-c", tmp_path / "m.c", "-o", tmp_path / "m.o"])
+            assert built.returncode == 0, built.stderr
+        return
+    assert verdict != "A", done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["m.onnx"]
+    assert done.stderr.count("\n") == 1 and "error: " in done.stderr, done.stderr
+    if done.returncode == 3:
+        assert "the_node" in done.stderr or "input 'x'" in done.stderr or "--limit" in done.stderr, done.stderr
+    if verdict == "L":
+        assert "--limit" in done.stderr, done.stderr
+
+
+def test_doublings(tmp_path):
+    """50 doublings of an input, and of a constant: a limit, not a crash, not a hang"""
+    for start in ("x", "k"):
+        nodes = [helper.make_node("Concat", [start if i == 0 else f"t{i - 1}"] * 2, [f"t{i}"], f"n{i}", axis=0) for i in range(50)]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, [1024])], [onnx.ValueInfoProto(name="t49")],
+                                  [zeros("k", (1024,))])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"], timeout=20)
+        assert done.returncode == 3 and "--limit" in done.stderr, done.stderr
+
+
+def test_memory_stays_small(tmp_path):
+    """a model that names 4 GiB tensors must not allocate them at compile time"""
+    import resource
+    save(tmp_path / "m.onnx", "Expand", (1, 1, 4, 4), [const("s", [2 ** 10, 2 ** 10, 4, 4])], 17, F, None, None, {})
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))  # noqa: E731
+    if "asan" in dnncc.DNNCC:
+        pytest.skip("the sanitizer reserves address space")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"], preexec_fn=limit)
+    assert done.returncode == 0, done.stderr
