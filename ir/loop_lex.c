@@ -300,11 +300,11 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool ne
 
 bool loop_remark_is_safe(const char *text)
 {
-        if (*text == '"' || *text == ' ' || (*text && text[strlen(text) - 1] == ' '))
+        if (*text == ' ' || (*text && text[strlen(text) - 1] == ' '))
                 return false;
         for (const char *c = text; *c; c++)
-                if (*c < ' ' || *c > '~' || (*c == '/' && (c[1] == '/' || c[1] == '*')) || (*c == '*' && c[1] == '/') ||
-                    (*c == '?' && c[1] == '?') || (*c == '\\' && !c[1]))
+                if (*c < ' ' || *c > '~' || *c == '"' || (*c == '/' && (c[1] == '/' || c[1] == '*')) ||
+                    (*c == '*' && c[1] == '/') || (*c == '?' && c[1] == '?') || (*c == '\\' && !c[1]))
                         return false;
         return true;
 }
@@ -320,9 +320,10 @@ static char *remark_copy(struct loop_parser *p, const char *start, const char *e
                 return NULL;
         char *copy = arena_alloc(p->arena, (size_t)(end - start) + 1);
         memcpy(copy, start, (size_t)(end - start));
-        for (char *c = copy; *c || c < copy + (end - start); c++)
-                if (*c < ' ' || *c > '~' || (strchr("/*", *c) && c > copy && strchr("/*", c[-1])) ||
-                    (*c == '?' && c > copy && c[-1] == '?') || *c == '"')
+        char before = ' ';
+        for (char *c = copy; c < copy + (end - start); before = *c++)
+                if (*c < ' ' || *c > '~' || *c == '"' || (before == '/' && (*c == '/' || *c == '*')) ||
+                    (before == '*' && *c == '/') || (before == '?' && *c == '?'))
                         *c = '.';
         if (copy[end - start - 1] == '\\')
                 copy[end - start - 1] = '.';

@@ -97,6 +97,7 @@ struct loop_library {
         struct map *overloads;          /* name and element of the first parameter: struct loop_function */
 };
 char *loop_type_text(struct arena *arena, struct loop_type type);
+void loop_print_head(struct text *out, const struct loop_stmt *s);        /* one statement without its blocks */
 struct loop_function *loop_overload(const struct map *overloads, const char *name, size_t length, enum element e);
 void loop_overload_add(struct map *overloads, struct loop_function *f);
 bool loop_verify_program(const struct loop_program *p, enum exit_code code, struct diag *diag);

@@ -1,0 +1,353 @@
+/* Loop IR text: statements, functions, programs. */
+#include "ir/loop_printer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INLINE_ELEMENTS = 16, FILE_ALIGN = 16 };
+
+static void print_quoted(struct loop_printer *p, const char *before, const char *string)
+{
+        struct arena *scratch = arena_new();
+        text_add(p->out, "%s\"%s\"", before, text_literal(scratch, string, strlen(string)));
+        arena_free(scratch);
+}
+
+/* ---- statements ---- */
+
+static const char *const for_suffix[] = { [FOR_SERIAL] = "", [FOR_UNROLL] = " unroll", [FOR_PARALLEL] = " parallel",
+                                          [FOR_GPU_BLOCK] = " gpu_block", [FOR_GPU_THREAD] = " gpu_thread" };
+
+static const char *fail_name(int code)
+{
+        switch (code) {
+#define FAIL(name, value, doc) case value: return #name;
+#include "ir/fail_codes.def"
+        }
+        return "?";
+}
+
+static void print_indent(struct loop_printer *p, int depth)
+{
+        text_add(p->out, "%*s", 2 * depth, "");
+}
+
+static void print_typed_name(struct loop_printer *p, const char *word, const struct loop_variable *v)
+{
+        text_add(p->out, "%s %%%s : ", word, v->name);
+        print_type(p, v->type);
+        if (v->rows)
+                text_add(p->out, "[%d][%d]", v->rows, v->columns);
+}
+
+static void print_for(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "for %%%s = ", s->variable->name);
+        print_expression(p, s->a, true);
+        text_add(p->out, " to ");
+        print_expression(p, s->b, true);
+        if (s->step != 1)
+                text_add(p->out, " step %lld", (long long)s->step);
+        text_add(p->out, "%s", for_suffix[s->for_kind]);
+}
+
+/* "word %buffer[index]" */
+static void print_access(struct loop_printer *p, const char *word, const struct loop_stmt *s)
+{
+        text_add(p->out, "%s %%%s[", word, s->buffer->name);
+        print_expression(p, s->a, s->a->type.lanes == 1);
+        text_add(p->out, "]");
+}
+
+static void print_store(struct loop_printer *p, const struct loop_stmt *s)
+{
+        print_access(p, "store", s);
+        text_add(p->out, " = ");
+        print_expression(p, s->b, s->b->type.lanes == 1);
+        if (s->c) {
+                text_add(p->out, " mask ");
+                print_expression(p, s->c, true);
+        }
+        text_add(p->out, "%s", s->streaming ? " streaming" : "");
+}
+
+static void print_call(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "call @%s(", s->function->name);
+        for (int i = 0; i < s->function->buffer_count; i++)
+                text_add(p->out, "%s@%s", i ? ", " : "", s->buffers[i]->name);
+        for (int i = 0; i < s->function->scalar_count; i++) {
+                text_add(p->out, i ? ", " : "; ");
+                print_expression(p, s->scalars[i], true);
+        }
+        text_add(p->out, ")");
+}
+
+static void print_value(struct loop_printer *p, const struct loop_stmt *s)
+{
+        if (!s->a)
+                return;
+        text_add(p->out, " = ");
+        print_expression(p, s->a, true);
+}
+
+static void print_set(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "set %%%s", s->variable->name);
+        if (s->variable->rows)
+                text_add(p->out, "{%d, %d}", s->row, s->column);
+        print_value(p, s);
+}
+
+static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
+{
+        const char *space = b->space == SPACE_STACK ? "stack" : b->space == SPACE_THREAD ? "thread" : "shared";
+        text_add(p->out, "alloc %%%s : %s[%lld] %s", b->name, element_info[b->element].text, (long long)b->extent, space);
+}
+
+static void print_condition(struct loop_printer *p, const char *word, const struct loop_expr *condition)
+{
+        text_add(p->out, "%s ", word);
+        print_expression(p, condition, true);
+}
+
+static void print_head(struct loop_printer *p, const struct loop_stmt *s)
+{
+        switch (s->kind) {
+        case STMT_FOR: print_for(p, s); break;
+        case STMT_WHILE: print_condition(p, "while", s->a); break;
+        case STMT_IF: print_condition(p, "if", s->a); break;
+        case STMT_LET: print_typed_name(p, "let", s->variable); print_value(p, s); break;
+        case STMT_VAR: print_typed_name(p, "var", s->variable); print_value(p, s); break;
+        case STMT_SET: print_set(p, s); break;
+        case STMT_STORE: print_store(p, s); break;
+        case STMT_CALL: print_call(p, s); break;
+        case STMT_FAIL: text_add(p->out, "fail %s", fail_name(s->code)); break;
+        case STMT_RETURN: print_condition(p, "return", s->a); break;
+        case STMT_ALLOC: print_alloc(p, s->buffer); break;
+        case STMT_BARRIER: text_add(p->out, "barrier"); break;
+        case STMT_PREFETCH: print_access(p, "prefetch", s); text_add(p->out, " %d", s->code); break;
+        }
+}
+
+static void print_block(struct loop_printer *p, const struct loop_block *block, int depth)
+{
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                print_indent(p, depth);
+                print_head(p, s);
+                if (s->kind == STMT_FOR || s->kind == STMT_WHILE || s->kind == STMT_IF) {
+                        text_add(p->out, " {\n");
+                        print_block(p, s->body, depth + 1);
+                        print_indent(p, depth);
+                        text_add(p->out, "}");
+                }
+                if (s->other) {
+                        text_add(p->out, " else {\n");
+                        print_block(p, s->other, depth + 1);
+                        print_indent(p, depth);
+                        text_add(p->out, "}");
+                }
+                text_add(p->out, "\n");
+        }
+}
+
+void loop_print_head(struct text *out, const struct loop_stmt *s)
+{
+        struct loop_printer p = { .out = out };
+        print_head(&p, s);
+        arena_free(p.numbers);
+}
+
+/* ---- functions ---- */
+
+static void print_number_of(struct loop_printer *p, const char *word, double number)
+{
+        if (number == floor(number) && fabs(number) < 1e15)
+                text_add(p->out, " %s %.0f", word, number);
+        else
+                text_add(p->out, " %s %.17g", word, number);
+}
+
+/* "; "conv1" convolve <...>" behind the brace: read back by the parser */
+static void print_remark(struct loop_printer *p, const struct loop_function *f)
+{
+        bool location = f->location && *f->location, summary = f->summary && *f->summary;
+        text_add(p->out, location || summary ? "        ;" : "");
+        if (location)
+                text_add(p->out, " \"%s\"", f->location);
+        if (summary)
+                text_add(p->out, " %s", f->summary);
+}
+
+static void print_kernel_head(struct loop_printer *p, const struct loop_function *f)
+{
+        static const char *const access[] = { [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout" };
+        text_add(p->out, "kernel @%s(", f->name);
+        for (int i = 0; i < f->buffer_count; i++) {
+                const struct loop_buffer *b = f->buffers[i];
+                text_add(p->out, "%s%%%s: %s %s[%lld]", i ? ", " : "", b->name, access[b->access],
+                         element_info[b->element].text, (long long)b->extent);
+                if (b->alias_class)
+                        text_add(p->out, " class %d", b->alias_class);
+        }
+        for (int i = 0; i < f->scalar_count; i++)
+                text_add(p->out, "%s%%%s: index", i || f->buffer_count ? ", " : "", f->scalars[i]->name);
+        text_add(p->out, ")");
+        if (f->flops > 0)
+                print_number_of(p, "flops", f->flops);
+        text_add(p->out, " {");
+        print_remark(p, f);
+}
+
+static void print_library_head(struct loop_printer *p, const struct loop_function *f)
+{
+        text_add(p->out, "function %s(", f->name);
+        for (int i = 0; i < f->scalar_count; i++) {
+                text_add(p->out, "%s%%%s: ", i ? ", " : "", f->scalars[i]->name);
+                print_type(p, f->scalars[i]->type);
+        }
+        text_add(p->out, ") -> ");
+        print_type(p, f->result);
+        if (f->error)
+                print_quoted(p, " error ", f->error);
+        if (f->spelling)
+                print_quoted(p, " spelling ", f->spelling);
+        text_add(p->out, " {");
+}
+
+static void print_function(struct loop_printer *p, const struct loop_function *f)
+{
+        p->fallback = (struct loop_type){ 0, 0 };
+        if (f->kind == FUNCTION_LIBRARY) {
+                print_library_head(p, f);
+                p->fallback = f->scalars[0]->type;
+        } else if (f->kind == FUNCTION_KERNEL)
+                print_kernel_head(p, f);
+        else
+                text_add(p->out, "main {");
+        text_add(p->out, "\n");
+        print_block(p, f->body, 1);
+        text_add(p->out, "}\n");
+        p->fallback = (struct loop_type){ 0, 0 };
+}
+
+void loop_print_function(struct text *out, const struct loop_function *f)
+{
+        struct loop_printer p = { .out = out };
+        print_function(&p, f);
+        arena_free(p.numbers);
+}
+
+/* ---- constants ---- */
+
+static bool bits_survive(enum element e, const void *data, size_t index)
+{
+        unsigned char stored[16] = { 0 };
+        size_t bytes = (size_t)element_info[e].bytes;
+        union scalar value = element_load(e, data, index);
+        if (element_is_float(e) && isnan(value.f))
+                value.f = (double)NAN;                  /* what the word says */
+        element_store(e, stored, 0, value);
+        return !memcmp(stored, (const char *)data + index * bytes, bytes);
+}
+
+static void print_hex(struct loop_printer *p, const unsigned char *data, size_t bytes)
+{
+        static const char digits[] = "0123456789abcdef";
+        text_add(p->out, "hex \"");
+        for (size_t i = 0; i < bytes; i++) {
+                const char pair[2] = { digits[data[i] >> 4], digits[data[i] & 15] };
+                text_add_bytes(p->out, pair, 2);
+        }
+        text_add(p->out, "\"");
+}
+
+static void print_in_file(struct loop_printer *p, struct text *blob, const void *data, size_t bytes)
+{
+        static const char zeros[FILE_ALIGN];
+        text_add_bytes(blob, zeros, (FILE_ALIGN - blob->length % FILE_ALIGN) % FILE_ALIGN);
+        text_add(p->out, "file %zu", blob->length);
+        text_add_bytes(blob, data, bytes);
+}
+
+static void print_data(struct loop_printer *p, const struct loop_buffer *b, const struct tensor_print *options)
+{
+        size_t count = b->splat ? 1 : (size_t)b->extent, bytes = count * (size_t)element_info[b->element].bytes;
+        bool plain = count <= INLINE_ELEMENTS;
+        for (size_t i = 0; plain && i < count; i++)
+                plain = bits_survive(b->element, b->data, i);
+        text_add(p->out, b->splat ? " = splat " : " = ");
+        if (plain) {
+                text_add(p->out, b->splat ? "" : "[");
+                for (size_t i = 0; i < count; i++) {
+                        text_add(p->out, i ? ", " : "");
+                        print_number(p, b->element, element_load(b->element, b->data, i));
+                }
+                text_add(p->out, b->splat ? "" : "]");
+        } else if (options && options->elide && count > INLINE_ELEMENTS)
+                text_add(p->out, "...");
+        else if (options && options->blob && count > INLINE_ELEMENTS)
+                print_in_file(p, options->blob, b->data, bytes);
+        else
+                print_hex(p, b->data, bytes);
+}
+
+/* ---- buffers and programs ---- */
+
+static void print_buffer(struct loop_printer *p, const struct loop_buffer *b, const struct tensor_print *options)
+{
+        text_add(p->out, "buffer @%s : %s[%lld]", b->name, element_info[b->element].text, (long long)b->extent);
+        switch (b->space) {
+        case SPACE_INPUT:
+                print_quoted(p, " input ", b->port);
+                break;
+        case SPACE_OUTPUT:
+                print_quoted(p, " output ", b->port);
+                break;
+        case SPACE_CONSTANT:
+                text_add(p->out, " constant");
+                break;
+        case SPACE_WORKSPACE:
+                text_add(p->out, " workspace");
+                if (b->region)
+                        text_add(p->out, " region %d", b->region);
+                if (b->offset >= 0)
+                        text_add(p->out, " offset %lld", (long long)b->offset);
+                break;
+        case SPACE_VIEW:
+                text_add(p->out, " view @%s + %lld", b->view_of->name, (long long)b->view_offset);
+                break;
+        default:
+                break;
+        }
+        if (b->type) {
+                text_add(p->out, " shape <");
+                for (int i = 0; i < b->type->rank; i++)
+                        text_add(p->out, "%s%lld", i ? " x " : "", (long long)b->type->dims[i]);
+                text_add(p->out, ">");
+        }
+        if (b->space == SPACE_CONSTANT)
+                print_data(p, b, options);
+        text_add(p->out, "\n");
+}
+
+void loop_print(struct text *out, const struct loop_program *program, const struct tensor_print *options)
+{
+        struct loop_printer p = { .out = out };
+        print_quoted(&p, "loop 1\nprogram ", program->name);
+        text_add(out, " source \"%s\"", program->source);
+        if (program->planned)
+                text_add(out, " workspace %lld align %lld live %lld", (long long)program->workspace_size,
+                         (long long)program->workspace_align, (long long)program->live_peak);
+        text_add(out, "\n");
+        if (options && options->blob && options->file_name) {
+                print_quoted(&p, "file ", options->file_name);
+                text_add(out, "\n");
+        }
+        for (const struct loop_buffer *b = program->buffers; b; b = b->next)
+                print_buffer(&p, b, options);
+        for (const struct loop_function *f = program->kernels; f; f = f->next)
+                print_function(&p, f);
+        print_function(&p, program->main);
+        arena_free(p.numbers);
+}

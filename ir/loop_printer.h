@@ -1,0 +1,18 @@
+/* Inside the printer of Loop IR: loop_print_expr.c, loop_print.c. */
+#ifndef IR_LOOP_PRINTER_H
+#define IR_LOOP_PRINTER_H
+
+#include "ir/loop_parser.h"
+
+struct loop_printer {
+        struct text *out;
+        struct arena *numbers;          /* of text_number; made when needed */
+        struct loop_type fallback;      /* as the reader's */
+};
+
+void print_type(struct loop_printer *p, struct loop_type type);
+void print_number(struct loop_printer *p, enum element e, union scalar value);
+/* known: the reader knows the type wanted where e stands */
+void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known);
+
+#endif
