@@ -53,6 +53,16 @@ const char *loop_lex_shown(struct loop_parser *p)
 
 /* ---- tokens ---- */
 
+bool loop_name_is_good(const char *name, enum loop_text kind)
+{
+        if (kind == TEXT_PROGRAM)
+                return text_is_identifier(name);
+        size_t length = 0;
+        while (is_letter(name[length]) || (length && is_digit(name[length])))
+                length++;
+        return length && length <= 31 && !name[length] && name[0] != '_';
+}
+
 static size_t number_length(const char *c, const char *end, bool *is_float)
 {
         const char *start = c;

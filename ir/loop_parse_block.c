@@ -11,7 +11,7 @@ bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable 
 {
         if (!name || p->failed)
                 return false;
-        if (!text_is_identifier(name))
+        if (!loop_name_is_good(name, p->kind))
                 return loop_lex_error(p, "'%s' cannot be a name here", text_safe(p->arena, name, strlen(name)));
         if (map_get(p->names, name, strlen(name)))
                 return loop_lex_error(p, "'%s' is declared twice in its function", name);
@@ -352,8 +352,13 @@ static struct loop_function *parse_instance(struct loop_parser *p)
 {
         struct loop_function *f = loop_function_new(p->arena, FUNCTION_LIBRARY, "");
         loop_parse_function_start(p, f);
-        if (!(f->name = loop_lex_word(p, "a function's name")) || !parse_function_head(p, f) ||
-            !loop_parse_block(p, f->body))
+        if (!(f->name = loop_lex_word(p, "a function's name")))
+                return NULL;
+        if (!loop_name_is_good(f->name, p->kind)) {
+                loop_lex_error(p, "'%s' cannot be a function's name", f->name);
+                return NULL;
+        }
+        if (!parse_function_head(p, f) || !loop_parse_block(p, f->body))
                 return NULL;
         if (loop_overload(p->overloads, f->name, strlen(f->name), (enum element)f->scalars[0]->type.element)) {
                 loop_lex_error(p, "%s of %s is defined twice", f->name, loop_type_text(p->arena, f->scalars[0]->type));

@@ -57,6 +57,8 @@ struct loop_pending { struct loop_expr expr; struct loop_token token; bool negat
 
 /* ---- loop_lex.c ---- */
 
+/* Letters, digits and _, at most 31, a letter first; in programs no word that C reserves (library text is our own). */
+bool loop_name_is_good(const char *name, enum loop_text kind);
 void loop_lex_start(struct loop_parser *p, const char *text, size_t length);
 void loop_lex_next(struct loop_parser *p);
 /* Always false, so that callers may return it. */

@@ -43,7 +43,7 @@ static const char *shown(struct verifier *v, struct loop_type type)
 
 static bool declare(struct verifier *v, const char *name, const void *object)
 {
-        if (!name || !text_is_identifier(name))
+        if (!name || !loop_name_is_good(name, v->program ? TEXT_PROGRAM : TEXT_LIBRARY))
                 return verify_error(v, "'%s' cannot be a name", name ? name : "");
         if (map_get(v->names, name, strlen(name)))
                 return verify_error(v, "%%%s is declared twice", name);
