@@ -6,6 +6,8 @@ static void speak(struct diag *diag, const char *kind, const char *format, va_li
 {
         FILE *out = diag->stream ? diag->stream : stderr;
         fprintf(out, "%s: %s: ", diag->subject ? diag->subject : "dnncc", kind);
+        if (diag->place)
+                fprintf(out, "%s: ", diag->place);
         vfprintf(out, format, list);
         fputc('\n', out);
 }

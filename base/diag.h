@@ -22,6 +22,7 @@ enum exit_code {
 
 struct diag {
         const char *subject;            /* the file spoken of, already safe; printed before every message */
+        const char *place;              /* where in it, "line 7": printed before an error's text; or NULL */
         int verbosity;                  /* -q: -1, default 0, -v: 1 */
         int errors, warnings;
         enum exit_code code;            /* of the first error */

@@ -17,7 +17,7 @@ static const char *const reducer_names[] = {
         NULL
 };
 
-/* ---- operands, results, attributes of each row, with an empty entry at the end ---- */
+/* ---- operands, results, attributes, regions of each row, with an empty entry at the end ---- */
 
 static const struct operand_info elementwise_operands[] = {
         { "x", OPERAND_TENSOR }, { "y", OPERAND_TENSOR }, { "z", OPERAND_TENSOR }
@@ -63,6 +63,20 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define END(name) { NULL, ATTR_INT, 0, NULL } };
 #include "ir/ops.def"
 
+#define OP(name, ...) static const char *const regions_##name[] = {
+#define IN(name)
+#define SHAPE(name)
+#define VARIADIC(name)
+#define OPTIONAL(name)
+#define OUT(name)
+#define INT(name, preset)
+#define INTS(name, preset)
+#define ENUM(name, preset, names)
+#define TYPE(name, preset)
+#define BODY(name) #name,
+#define END(name) NULL };
+#include "ir/ops.def"
+
 /* ---- the table ---- */
 
 /* what a word in a row's column for traits stands for; all but the end of a region have no effect but their results */
@@ -93,7 +107,8 @@ const struct op_info op_info[OPCODE_COUNT] = {
         [OP_##name_] = { .name = #name_, .doc = doc_, .traits = ROW_##traits_, .domain = DOMAIN_ANY,            \
                 .operand_count = ENTRIES(operands_##name_), .result_count = ENTRIES(results_##name_),           \
                 .attr_count = ENTRIES(attrs_##name_), .operands = operands_##name_,                             \
-                .results = results_##name_, .attrs = attrs_##name_, .type_rule = rule, .element = element_ },
+                .region_count = ENTRIES(regions_##name_), .results = results_##name_,                           \
+                .attrs = attrs_##name_, .regions = regions_##name_, .type_rule = rule, .element = element_ },
 #include "ir/ops.def"
 };
 

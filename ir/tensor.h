@@ -136,6 +136,8 @@ struct op_info {
         const struct operand_info *operands;
         const char *const *results;
         const struct attr_info *attrs;
+        const char *const *regions;             /* their names */
+        int region_count;
         /* Computes the result types, or checks op->results[*].type where it cannot know them (reshape, run-time
          * operands). On entry results[*].type may be NULL (unknown). Fills in empty INTS. Reports one error on
          * failure, EXIT_INVALID. */

@@ -219,9 +219,10 @@ static bool check_attrs(const struct op *op, struct diag *diag)
 static bool check_regions(const struct op *op, struct diag *diag)
 {
         const struct op_info *info = &op_info[op->code];
-        if (!(info->traits & TRAIT_REGION) && (op->region_count || op->result_count != info->result_count))
-                return rule_fail(op, diag, "has %d regions and %d results, want 0 and %d", op->region_count,
-                                 op->result_count, info->result_count);
+        if (op->region_count != info->region_count)
+                return rule_fail(op, diag, "has %d regions, want %d", op->region_count, info->region_count);
+        if (!info->region_count && op->result_count != info->result_count)
+                return rule_fail(op, diag, "has %d results, want %d", op->result_count, info->result_count);
         for (int i = 0; i < op->region_count; i++)
                 if (op->regions[i] && op->regions[i]->argument_count)
                         return rule_fail(op, diag, "its regions may have no arguments");
@@ -335,12 +336,10 @@ static bool results_from_yield(struct module *m, struct op *op, const struct op 
 }
 
 /* until every region is full the given types stand; the verifier looks again */
-static bool results_from_regions(struct module *m, struct op *op, int want, struct diag *diag)
+static bool results_from_regions(struct module *m, struct op *op, struct diag *diag)
 {
         bool full = true;
-        if (op->region_count != want)
-                return rule_fail(op, diag, "has %d regions, want %d", op->region_count, want);
-        for (int i = 0; i < want; i++) {
+        for (int i = 0; i < op->region_count; i++) {
                 const struct op *yield = region_yield(op->regions[i]);
                 if (yield && !results_from_yield(m, op, yield, diag))
                         return false;
@@ -354,7 +353,7 @@ static bool results_from_regions(struct module *m, struct op *op, int want, stru
 
 bool type_fusion(struct module *m, struct op *op, struct diag *diag)
 {
-        if (!results_from_regions(m, op, 1, diag))
+        if (!results_from_regions(m, op, diag))
                 return false;
         const struct region *region = op->regions[0];
         for (const struct op *o = region ? region->first : NULL; o; o = o->next) {
@@ -375,5 +374,5 @@ bool type_if(struct module *m, struct op *op, struct diag *diag)
         const struct type *c = operand_type(op, 0);
         if (c != type_scalar(m, E_BOOL))
                 return rule_fail(op, diag, "operand c is %s, want <bool>", rule_type(m, c));
-        return results_from_regions(m, op, 2, diag);
+        return results_from_regions(m, op, diag);
 }
