@@ -1,11 +1,12 @@
 /* ONNX import, inside: what the files of this room share. The room's door is onnx_import (compiler/import/import.h).
  *
  *   onnx_wire.c       iterative scan of the bytes before protobuf-c unpacks them: depth, lengths, counts, wire types
- *   onnx_tensor.c     TensorProto -> constant; external data
- *   onnx_graph.c      model -> module: types, --dim/--input, names and scopes, topological order, functions, subgraphs
+ *   onnx_tensor.c     TensorProto -> constant; onnx_external.c: its data in another file
+ *   onnx_model.h      the model, its graphs and functions: onnx_model.c, onnx_bind.c, onnx_order.c, onnx_graph.c,
+ *                     onnx_function.c, onnx_report.c
  *   onnx_attribute.c  checked access to attributes
  *   onnx_ops.def      one row per framework operator and opset range
- *   onnx_OP*.c        importers: a node becomes Tensor IR in a few lines
+ *   onnx_op_*.c       importers: a node becomes Tensor IR in a few lines
  *
  * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message but through text_safe. */
 #ifndef COMPILER_IMPORT_ONNX_H
@@ -27,8 +28,7 @@ struct onnx_import {
         int unsupported_count;
         struct arena *arena;            /* lives as long as the import */
         struct onnx_scope *scope;       /* innermost names */
-        /* onnx_graph.c keeps more behind this */
-        struct onnx_model *model;
+        struct onnx_model *model;       /* onnx_model.h */
 };
 
 /* A node as its importer sees it. The importer sets outputs[0..output_count) for every output it defines. */
@@ -40,7 +40,8 @@ struct onnx_node {
         struct value **outputs;         /* room for output_count */
         const struct type **declared;   /* per output: static type the model states (value_info, graph output), or NULL */
         const bool *wanted;             /* per output: named by the node ("" is not) */
-        const Onnx__NodeProto *proto;
+        const struct onnx_row *row;     /* NULL: a call of a model's function */
+        const Onnx__NodeProto *proto;   /* attribute references of a function's body filled in */
         unsigned char *attribute_used;  /* per attribute; an attribute that no accessor asked for is an error */
 };
 
@@ -53,8 +54,8 @@ struct onnx_row {
         bool (*import)(struct onnx_import *im, struct onnx_node *n);
         int variant;                    /* passed through onnx_node_variant: an opcode, a reducer, ... */
 };
-const struct onnx_row *onnx_row_find(const char *domain, const char *op, int opset);
-int onnx_variant(const struct onnx_node *n);              /* the row's variant (kept in the node by onnx_graph.c) */
+int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
+int onnx_variant(const struct onnx_node *n);              /* the row's variant */
 
 /* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds to the list that is printed
  * once and the node's outputs count as unknown; the rest of the graph is still examined. */
@@ -85,8 +86,9 @@ bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct reg
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
                        struct value **outputs, int output_count);
 
-/* Scan before unpacking: false after one EXIT_INVALID error. Constant stack, one pass. */
-bool onnx_wire_check(const unsigned char *bytes, size_t length, const struct limits *limits, struct diag *diag);
+/* Scan before unpacking as `message`: false after one error. Constant stack, one pass. */
+bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,
+                     const struct limits *limits, struct diag *diag);
 
 /* ---- helpers of importers (onnx_helpers.c) ---- */
 

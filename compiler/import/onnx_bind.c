@@ -1,0 +1,380 @@
+/* Types of values: what the file declares, with symbols bound by --dim and --input. After this every input of the graph has a
+ * static shape, or the user has been told which options would give it one. */
+#include "compiler/import/onnx_model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum { INPUTS_MAX = 65000 };            /* ir/tensor.c holds 65,536 arguments */
+
+/* ---- options ---- */
+
+static bool usage(struct onnx_import *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool usage(struct onnx_import *im, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        diag_error(im->diag, EXIT_USAGE, "%s", arena_vprintf(im->arena, format, list));
+        va_end(list);
+        return false;
+}
+
+static const char *safe(struct onnx_import *im, const char *text)
+{
+        return text_safe(im->arena, text, strlen(text));
+}
+
+/* Binds a symbol, or checks that it was bound to the same extent. */
+static bool bind(struct onnx_import *im, const char *symbol, size_t length, int64_t extent, const char *origin)
+{
+        struct onnx_binding *b = map_get(im->model->dims, symbol, length);
+        if (b && b->extent != extent)
+                return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s", text_safe(im->arena, symbol, length),
+                             b->extent, b->origin, extent, origin);
+        if (!b) {
+                b = ARENA_NEW(im->arena, struct onnx_binding);
+                *b = (struct onnx_binding){ .extent = extent, .origin = origin };
+                map_set(im->model->dims, symbol, length, b);
+        }
+        return true;
+}
+
+bool onnx_read_options(struct onnx_import *im)
+{
+        const struct import_options *o = im->options;
+        for (int i = 0; i < o->dim_count; i++) {
+                const char *equals = strrchr(o->dims[i], '=');
+                int64_t extent;
+                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) || extent < 0 || extent > INT32_MAX)
+                        return usage(im, "--dim %s: want NAME=N with N from 0 to %d", safe(im, o->dims[i]), INT32_MAX);
+                if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
+                          arena_printf(im->arena, "--dim %s", safe(im, o->dims[i]))))
+                        return false;
+        }
+        for (int i = 0; i < o->input_count; i++) {
+                const char *equals = strrchr(o->inputs[i], '=');
+                if (!equals || equals == o->inputs[i])
+                        return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, o->inputs[i]));
+                if (map_get(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i])))
+                        return usage(im, "--input %s: given twice", safe(im, o->inputs[i]));
+                map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]), arena_string(im->arena, o->inputs[i]));
+        }
+        return true;
+}
+
+/* "1x3x224x224", or "scalar"; false when malformed */
+static bool shape_parse(struct arena *arena, const char *text, dim_t *dims, int *rank)
+{
+        *rank = 0;
+        if (!strcmp(text, "scalar"))
+                return true;
+        char *copy = arena_string(arena, text);
+        for (char *at = copy, *next; at; at = next) {
+                next = strchr(at, 'x');
+                if (next)
+                        *next++ = 0;
+                if (*rank == RANK_MAX || !int_parse(at, &dims[*rank]) || dims[*rank] < 0 || dims[*rank] > INT32_MAX)
+                        return false;
+                ++*rank;
+        }
+        return true;
+}
+
+/* ---- declarations ---- */
+
+static bool read_dim(struct onnx_import *im, const char *what, const Onnx__TensorShapeProto__Dimension *d, dim_t *dim)
+{
+        *dim = -1;
+        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+                if (d->dim_value < -1 || d->dim_value > INT32_MAX)
+                        return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what, d->dim_value, INT32_MAX);
+                *dim = d->dim_value;            /* some exporters write -1 for an open one */
+        } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param.len) {
+                struct onnx_binding *b = map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+                if (b) {
+                        b->used = true;
+                        *dim = b->extent;
+                }
+        }
+        return true;
+}
+
+static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
+{
+        return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? v->type->tensor_type : NULL;
+}
+
+/* The static type, once all dims are known; NULL when open, too large, or of elements without storage. */
+static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
+{
+        int64_t count;
+        if (d->rank < 0 || !element_is_stored(d->element) || !size_elements(d->dims, d->rank, &count))
+                return NULL;
+        return type_tensor(im->m, d->element, d->rank, d->dims);
+}
+
+static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
+{
+        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        d->rank = -1;
+        if (!t->elem_type || !element_from_onnx(t->elem_type, &d->element))
+                return onnx_error(im, "%s: unknown element type %d", what, (int)t->elem_type);
+        if (!t->shape)
+                return true;
+        if (t->shape->n_dim > RANK_MAX) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", what, t->shape->n_dim, RANK_MAX);
+                return false;
+        }
+        d->rank = (int)t->shape->n_dim;
+        d->dims = arena_array(im->arena, t->shape->n_dim, sizeof *d->dims);
+        for (int i = 0; i < d->rank; i++)
+                if (!read_dim(im, what, t->shape->dim[i], &d->dims[i]))
+                        return false;
+        d->type = static_type(im, d);
+        return true;
+}
+
+bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count, bool output)
+{
+        if (!scope->declared)
+                scope->declared = map_new(im->arena);
+        for (size_t i = 0; i < count; i++) {
+                const Onnx__ValueInfoProto *v = values[i];
+                if (!v->name.len || !tensor_type(v))
+                        continue;
+                struct onnx_declaration *d = ARENA_NEW(im->arena, struct onnx_declaration);
+                d->output = output;
+                if (!tensor_type(v)->elem_type)
+                        continue;               /* says nothing */
+                if (!read_declaration(im, arena_printf(im->arena, "declared type of '%s'", SAFE(im, v->name)), v, d))
+                        return false;
+                map_set(scope->declared, (const char *)v->name.data, v->name.len, d);
+        }
+        return true;
+}
+
+static char *declared_text(struct onnx_import *im, const struct onnx_declaration *d)
+{
+        struct text text = { 0 };
+        text_add(&text, "<");
+        for (int i = 0; i < d->rank; i++)
+                if (d->dims[i] < 0)
+                        text_add(&text, "? x ");
+                else
+                        text_add(&text, "%" PRId64 " x ", d->dims[i]);
+        text_add(&text, "%s%s>", d->rank < 0 ? "... x " : "", element_info[d->element].text);
+        char *copy = arena_string(im->arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
+const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name)
+{
+        return scope->declared && name.len ? map_get(scope->declared, (const char *)name.data, name.len) : NULL;
+}
+
+bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name, const struct onnx_declaration *d,
+                         const struct type *t)
+{
+        bool element = d->element == t->element, shape = d->rank < 0 || d->rank == t->rank;
+        for (int i = 0; shape && i < d->rank; i++)
+                shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) || d->dims[i] == t->dims[i];
+        if (element && shape)
+                return true;
+        const char *text = arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
+                                        type_text(im->arena, im->m, t), declared_text(im, d));
+        if (!element || d->output)
+                return onnx_error(im, "%s", text);
+        diag_warning(im->diag, "%s", text);
+        return true;
+}
+
+/* ---- graph inputs ---- */
+
+/* the --input option of this name, or NULL */
+static const char *option_of(struct onnx_import *im, bytes_t name)
+{
+        return name.len ? map_get(im->model->shapes, (const char *)name.data, name.len) : NULL;
+}
+
+/* --input: the given shape must fit the declared one and binds its symbols. */
+static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
+{
+        dim_t dims[RANK_MAX];
+        int rank;
+        if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank))
+                return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, option));
+        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        if (!t || !t->shape)
+                return true;
+        if (t->shape->n_dim != (size_t)rank)
+                return usage(im, "--input %s: the input has rank %zu", safe(im, option), t->shape->n_dim);
+        for (int i = 0; i < rank; i++) {
+                const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
+                if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param.len) {
+                        if (!bind(im, (const char *)d->dim_param.data, d->dim_param.len, dims[i],
+                                  arena_printf(im->arena, "--input %s", safe(im, option))))
+                                return false;
+                } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0 &&
+                           d->dim_value != dims[i])
+                        return usage(im, "--input %s: dimension %d of the input is %" PRId64, safe(im, option), i, d->dim_value);
+        }
+        return true;
+}
+
+/* Tells which option is missing, each symbol once. */
+static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const struct onnx_declaration *d)
+{
+        const char *name = SAFE(im, v->name);
+        if (d->rank < 0) {
+                onnx_error(im, "input '%s' has no shape: add --input %s=1x3x224x224, with its extents", name, name);
+                return;
+        }
+        for (int i = 0; i < d->rank; i++) {
+                const Onnx__TensorShapeProto__Dimension *dim = tensor_type(v)->shape->dim[i];
+                if (d->dims[i] >= 0)
+                        continue;
+                if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !dim->dim_param.len) {
+                        onnx_error(im, "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents", name, i,
+                                   name, d->rank == 1 ? "N" : "1x...", d->rank);
+                        return;
+                }
+                if (map_get(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len))
+                        continue;
+                map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len, im);
+                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=N", name, SAFE(im, dim->dim_param),
+                           SAFE(im, dim->dim_param));
+        }
+}
+
+static bool is_open(const struct onnx_declaration *d)
+{
+        bool open = d->rank < 0;
+        for (int i = 0; i < d->rank; i++)
+                open |= d->dims[i] < 0;
+        return open;
+}
+
+static const char *const kind_text[] = {
+        [ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE] = "a sequence", [ONNX__TYPE_PROTO__VALUE_MAP_TYPE] = "a map",
+        [ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE] = "an optional", [ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE] = "a sparse tensor",
+        [ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE] = "an opaque value",
+};
+
+/* The static type of one input. NULL: *skipped (listed as unsupported), or an error. */
+static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v, bool *skipped)
+{
+        const char *what = arena_printf(im->arena, "input '%s'", SAFE(im, v->name)), *option = option_of(im, v->name);
+        struct onnx_declaration d = { .rank = -1 };
+        *skipped = v->type && v->type->value_case && !tensor_type(v);
+        if (*skipped) {
+                onnx_list(im, "%s is %s, which is not supported", what, kind_text[v->type->value_case]);
+                return NULL;
+        }
+        if (!tensor_type(v)) {
+                onnx_error(im, "%s has no type", what);
+                return NULL;
+        }
+        if (!read_declaration(im, what, v, &d))
+                return NULL;
+        *skipped = !element_is_stored(d.element);
+        if (*skipped) {
+                onnx_list(im, "%s has element type %s, which is not supported", what, element_info[d.element].text);
+                return NULL;
+        }
+        if (option) {
+                dim_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
+                shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
+                d.dims = dims;
+                d.type = static_type(im, &d);
+        }
+        if (is_open(&d)) {
+                ask_for_option(im, v, &d);
+                return NULL;
+        }
+        int64_t limit = im->context->limits.tensor_bytes;
+        if (!d.type || type_elements(d.type) > limit / element_info[d.element].bytes) {
+                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, &d)), "tensor_bytes", limit);
+                return NULL;
+        }
+        return d.type;
+}
+
+static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, bytes_t name)
+{
+        const struct onnx_entry *e = name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
+        return e && e->initializer ? e : NULL;
+}
+
+/* An initializer listed as an input too is a constant. */
+static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e, const Onnx__ValueInfoProto *v)
+{
+        struct onnx_declaration d = { .output = true };
+        const char *what = arena_printf(im->arena, "initializer '%s'", SAFE(im, v->name));
+        if (option_of(im, v->name))
+                return usage(im, "--input %s: '%s' is a constant of the model", safe(im, option_of(im, v->name)), SAFE(im, v->name));
+        if (!e->value || !tensor_type(v))
+                return true;
+        return read_declaration(im, what, v, &d) && onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
+}
+
+/* Every --dim and --input must have met its name. */
+static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g)
+{
+        const struct import_options *o = im->options;
+        struct map *names = map_new(im->arena);
+        bool ok = true;
+        for (size_t i = 0; i < g->n_input && o->input_count; i++)
+                if (g->input[i]->name.len)
+                        map_set(names, (const char *)g->input[i]->name.data, g->input[i]->name.len, im);
+        for (int i = 0; i < o->input_count; i++)
+                if (!map_get(names, o->inputs[i], (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
+                        ok = usage(im, "--input %s: the model has no such input", safe(im, o->inputs[i]));
+        for (int i = 0; i < o->dim_count; i++) {
+                const struct onnx_binding *b = map_get(im->model->dims, o->dims[i], (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
+                if (!b->used)
+                        ok = usage(im, "--dim %s: the model has no such dimension", safe(im, o->dims[i]));
+        }
+        return ok;
+}
+
+static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__ValueInfoProto *v,
+                       bool wanted)
+{
+        bool skipped = !wanted;
+        struct onnx_declaration unused;
+        if (!wanted && tensor_type(v) && !read_declaration(im, "an input", v, &unused))
+                return false;
+        const struct type *type = wanted ? input_type(im, v, &skipped) : NULL;
+        struct onnx_entry entry = { .state = NAME_UNKNOWN };
+        if (type && f->body.argument_count >= INPUTS_MAX) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
+                return false;
+        }
+        if (type && v->name.len && !memchr(v->name.data, 0, v->name.len))
+                entry = (struct onnx_entry){ .value = function_add_input(f, onnx_string(im->m->arena, v->name), type) };
+        return onnx_scope_define(im, scope, v->name, entry, "input", NULL) && (type || skipped);
+}
+
+bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__GraphProto *g,
+                      struct map *needed)
+{
+        bool ok = true;
+        for (size_t i = 0; i < g->n_input; i++) {
+                const char *option = option_of(im, g->input[i]->name);
+                if (option && !initializer_of(scope, g->input[i]->name) && !apply_option(im, g->input[i], option))
+                        return false;
+        }
+        if (!onnx_declare(im, scope, g->value_info, g->n_value_info, false) ||
+            !onnx_declare(im, scope, g->output, g->n_output, true))
+                return false;
+        for (size_t i = 0; i < g->n_input; i++) {
+                const Onnx__ValueInfoProto *v = g->input[i];
+                const struct onnx_entry *initializer = initializer_of(scope, v->name);
+                bool wanted = !needed || (v->name.len && map_get(needed, (const char *)v->name.data, v->name.len));
+                ok &= initializer ? check_initializer(im, initializer, v) : bind_input(im, scope, f, v, wanted);
+        }
+        return check_options_used(im, g) && ok;
+}

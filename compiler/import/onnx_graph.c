@@ -1,0 +1,462 @@
+/* Graphs: scopes of names, and nodes one after the other. A node finds its inputs by name, then either its row's importer
+ * builds it or the function it calls is expanded in its place. What is not supported is listed, its results become
+ * unknown, and the nodes that need them are passed over, so that one run names everything that is missing. */
+#include "compiler/import/onnx_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+/* ---- rows ---- */
+
+#define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
+        bool importer(struct onnx_import *im, struct onnx_node *n);
+#include "compiler/import/onnx_ops.def"
+#undef ONNX_OP
+
+static const struct onnx_row rows[] = {
+#define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
+        { domain, name, since, until, in_min, in_max, out_max, importer, variant },
+#include "compiler/import/onnx_ops.def"
+#undef ONNX_OP
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+int onnx_rows(const struct onnx_row **table)
+{
+        *table = rows;
+        return ROW_COUNT;
+}
+
+/* rows of one operator, whatever the opset */
+struct row_list { const struct onnx_row *row; struct row_list *next; };
+
+enum { KEY_ROOM = 256 };
+
+/* domain NUL operator; NULL when it is longer than any row's */
+static const char *row_key(char room[KEY_ROOM], bytes_t domain, bytes_t op, size_t *length)
+{
+        *length = domain.len + 1 + op.len;
+        if (domain.len >= KEY_ROOM || op.len >= KEY_ROOM || *length > KEY_ROOM)
+                return NULL;
+        memcpy(room, domain.len ? domain.data : (const uint8_t *)"", domain.len);
+        room[domain.len] = 0;
+        memcpy(room + domain.len + 1, op.len ? op.data : (const uint8_t *)"", op.len);
+        return room;
+}
+
+struct map *onnx_rows_map(struct arena *arena)
+{
+        struct map *map = map_new(arena);
+        for (int i = ROW_COUNT - 1; i >= 0; i--) {
+                char room[KEY_ROOM];
+                size_t length;
+                const char *key = row_key(room, onnx_bytes(rows[i].domain), onnx_bytes(rows[i].op), &length);
+                struct row_list *entry = ARENA_NEW(arena, struct row_list);
+                *entry = (struct row_list){ &rows[i], map_get(map, key, length) };
+                map_set(map, key, length, entry);
+        }
+        return map;
+}
+
+static const struct row_list *rows_of(const struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        char room[KEY_ROOM];
+        size_t length;
+        const char *key = row_key(room, onnx_domain(node->domain), node->op_type, &length);
+        return key ? map_get(im->model->rows, key, length) : NULL;
+}
+
+const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        int opset = onnx_opset(im, onnx_domain(node->domain));
+        for (const struct row_list *l = rows_of(im, node); l; l = l->next)
+                if (l->row->since <= opset && opset <= l->row->until)
+                        return l->row;
+        return NULL;
+}
+
+int onnx_variant(const struct onnx_node *n)
+{
+        return n->row->variant;
+}
+
+/* ---- names ---- */
+
+bytes_t onnx_bytes(const char *text)
+{
+        return (bytes_t){ strlen(text), (uint8_t *)text };
+}
+
+bytes_t onnx_domain(bytes_t domain)
+{
+        static const char standard[] = "ai.onnx";
+        bool same = !domain.len || (domain.len == sizeof standard - 1 && !memcmp(domain.data, standard, domain.len));
+        return same ? onnx_bytes("") : domain;
+}
+
+int onnx_opset(const struct onnx_import *im, bytes_t domain)
+{
+        const int *version = map_get(im->model->frame->opsets, (const char *)domain.data, domain.len);
+        return version ? *version : 0;
+}
+
+struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent)
+{
+        struct onnx_scope *scope = ARENA_NEW(im->arena, struct onnx_scope);
+        scope->parent = parent;
+        scope->names = map_new(im->arena);
+        return scope;
+}
+
+struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
+{
+        struct onnx_entry *entry = NULL;
+        for (; scope && !entry && name.len; scope = scope->parent)
+                entry = map_get(scope->names, (const char *)name.data, name.len);
+        return entry;
+}
+
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry, const char *what,
+                       const Onnx__NodeProto *node)
+{
+        const char *wrong = !name.len ? "without a name" : memchr(name.data, 0, name.len) ? "has a NUL in its name"
+                            : onnx_scope_find(scope, name) ? "has a name that is taken" : NULL;
+        if (wrong)
+                return onnx_error(im, "%s%s%s '%s' %s", node ? onnx_node_text(im, node) : "", node ? ": " : "", what,
+                                  SAFE(im, name), wrong);
+        map_set(scope->names, (const char *)name.data, name.len, arena_copy(im->arena, &entry, sizeof entry));
+        return true;
+}
+
+bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g)
+{
+        for (size_t i = 0; i < g->n_initializer; i++) {
+                const Onnx__TensorProto *t = g->initializer[i];
+                struct onnx_entry entry = { .initializer = true };
+                if (!onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)), &entry.value,
+                                      &entry.unsupported))
+                        return false;
+                entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
+                if (!onnx_scope_define(im, scope, t->name, entry, "initializer", NULL))
+                        return false;
+        }
+        for (size_t i = 0; i < g->n_sparse_initializer; i++) {
+                const Onnx__SparseTensorProto *t = g->sparse_initializer[i];
+                bytes_t name = t->values ? t->values->name : onnx_bytes("");
+                onnx_list(im, "sparse initializer '%s' is not supported", SAFE(im, name));
+                if (!onnx_scope_define(im, scope, name, (struct onnx_entry){ .state = NAME_UNKNOWN }, "sparse initializer",
+                                       NULL))
+                        return false;
+        }
+        return true;
+}
+
+bool onnx_enter(struct onnx_import *im)
+{
+        int64_t limit = im->context->limits.nesting < NESTING_MAX / 2 ? im->context->limits.nesting : NESTING_MAX / 2;
+        if (im->model->nesting >= limit)
+                return onnx_over_limit(im, "nested subgraphs and functions", "nesting", limit);
+        im->model->nesting++;
+        return true;
+}
+
+void onnx_leave(struct onnx_import *im)
+{
+        im->model->nesting--;
+}
+
+/* ---- what is not supported ---- */
+
+/* NULL when a row or a function makes the node; else why not */
+static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        if (onnx_row_find(im, node) || onnx_function_find(im, node))
+                return NULL;
+        const struct row_list *others = rows_of(im, node);
+        int opset = onnx_opset(im, onnx_domain(node->domain));
+        if (!others)
+                return "no such operator is supported";
+        int since = others->row->since, until = others->row->until;
+        for (; others; others = others->next) {
+                since = others->row->since < since ? others->row->since : since;
+                until = others->row->until > until ? others->row->until : until;
+        }
+        if (until < opset)
+                return arena_printf(im->arena, "the operator is supported up to opset %d", until);
+        return arena_printf(im->arena, "the operator is supported from opset %d on", since);
+}
+
+/* Subgraph depth is bounded by the wire scan, function depth by the check of calls. */
+static void survey_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                const char *why = missing(im, nodes[i]);
+                if (why)
+                        onnx_list_node(im, nodes[i], why);
+                onnx_survey(im, nodes[i]);
+        }
+}
+
+void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        for (size_t i = 0; i < node->n_attribute; i++) {
+                const Onnx__AttributeProto *a = node->attribute[i];
+                if (a->g)
+                        survey_nodes(im, a->g->node, a->g->n_node);
+                for (size_t k = 0; k < a->n_graphs; k++)
+                        survey_nodes(im, a->graphs[k]->node, a->graphs[k]->n_node);
+        }
+        struct onnx_function *f = onnx_row_find(im, node) ? NULL : onnx_function_find(im, node);
+        if (!f || f->surveyed)
+                return;
+        f->surveyed = true;
+        const struct onnx_frame *outer = im->model->frame, frame = { .caller = outer, .function = f, .opsets = f->opsets };
+        im->model->frame = &frame;
+        survey_nodes(im, f->proto->node, f->proto->n_node);
+        im->model->frame = outer;
+}
+
+/* ---- one node ---- */
+
+static int given_count(const ProtobufCBinaryData *names, size_t count)
+{
+        while (count && !names[count - 1].len)
+                count--;
+        return count < INT32_MAX ? (int)count : INT32_MAX;
+}
+
+/* The inputs' values; *known false when one of them is unknown. */
+static bool find_inputs(struct onnx_import *im, struct onnx_node *n, bool *known)
+{
+        *known = true;
+        for (int i = 0; i < n->input_count; i++) {
+                bytes_t name = n->proto->input[i];
+                if (!name.len)
+                        continue;
+                struct onnx_entry *e = onnx_scope_find(im->scope, name);
+                if (!e)
+                        return onnx_invalid(im, n, "input '%s' is not defined", SAFE(im, name));
+                n->inputs[i] = e->value;
+                if (e->state != NAME_UNKNOWN)
+                        continue;
+                *known = false;
+                if (e->unsupported)
+                        onnx_list(im, "%s", e->unsupported);
+                e->unsupported = NULL;
+        }
+        while (n->input_count && !n->inputs[n->input_count - 1] && *known)
+                n->input_count--;       /* absent by way of a function's call */
+        return true;
+}
+
+static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n)
+{
+        *n = (struct onnx_node){ .proto = proto, .row = onnx_row_find(im, proto) };
+        n->name = text_safe(im->m->arena, (const char *)proto->name.data, proto->name.len);
+        n->op = n->row ? n->row->op : SAFE(im, proto->op_type);
+        n->domain = n->row ? n->row->domain : SAFE(im, onnx_domain(proto->domain));
+        n->opset = onnx_opset(im, onnx_domain(proto->domain));
+        n->input_count = given_count(proto->input, proto->n_input);
+        n->output_count = given_count(proto->output, proto->n_output);
+        n->inputs = arena_array(im->arena, (size_t)n->input_count, sizeof *n->inputs);
+        n->outputs = arena_array(im->arena, (size_t)n->output_count, sizeof *n->outputs);
+        n->declared = arena_array(im->arena, (size_t)n->output_count, sizeof *n->declared);
+        n->attribute_used = arena_alloc(im->arena, proto->n_attribute);
+        bool *wanted = arena_array(im->arena, (size_t)n->output_count, sizeof *wanted);
+        n->wanted = wanted;
+        for (int i = 0; i < n->output_count; i++) {
+                const struct onnx_declaration *d = onnx_declaration(im->scope, proto->output[i]);
+                wanted[i] = proto->output[i].len > 0;
+                n->declared[i] = d ? d->type : NULL;
+        }
+}
+
+static bool check_counts(struct onnx_import *im, const struct onnx_node *n)
+{
+        const struct onnx_row *row = n->row;
+        const char *many = row->inputs_min == row->inputs_max ? "" : row->inputs_max == 999 ? " or more"
+                           : arena_printf(im->arena, " to %d", row->inputs_max);
+        if (n->input_count < row->inputs_min || (row->inputs_max != 999 && n->input_count > row->inputs_max))
+                return onnx_invalid(im, n, "%d inputs, want %d%s", n->input_count, row->inputs_min, many);
+        for (int i = 0; i < row->inputs_min; i++)
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "input %d is required", i);
+        if (!n->output_count)
+                return onnx_invalid(im, n, "no outputs");
+        if (row->outputs_max != 999 && n->output_count > row->outputs_max)
+                return onnx_invalid(im, n, "%d outputs, want at most %d", n->output_count, row->outputs_max);
+        return true;
+}
+
+/* Charges what was built since the last call against the limits. */
+static bool charge(struct onnx_import *im, const struct onnx_node *n)
+{
+        struct onnx_model *model = im->model;
+        const struct limits *limits = &im->context->limits;
+        const struct region *region = im->b.region;
+        for (struct op *op = model->counted ? model->counted->next : region->first; op; op = op->next) {
+                model->counted = op;
+                for (int i = 0; i < op->result_count; i++) {
+                        const struct type *t = op->results[i].type;
+                        int64_t bytes = type_is_static(t) && element_is_stored(t->element) ? type_bytes(t) : 0;
+                        if (bytes > limits->tensor_bytes)
+                                return onnx_over_limit(im, arena_printf(im->arena, "%s: %" PRId64 " bytes", onnx_node_text(im, n->proto),
+                                                                        bytes), "tensor_bytes", limits->tensor_bytes);
+                        if (!int_add(model->bytes, bytes, &model->bytes) || model->bytes > limits->total_bytes)
+                                return onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of all results so far",
+                                                                        onnx_node_text(im, n->proto)), "total_bytes", limits->total_bytes);
+                }
+                if (++model->operations > limits->nodes)
+                        return onnx_over_limit(im, "operations", "nodes", limits->nodes);
+        }
+        return true;
+}
+
+/* Gives the outputs their names. known false: they are unknown. */
+static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bool known)
+{
+        for (int i = 0; i < n->output_count; i++) {
+                bytes_t name = n->proto->output[i];
+                struct onnx_entry entry = { .state = known ? NAME_KNOWN : NAME_UNKNOWN, .value = known ? n->outputs[i] : NULL };
+                if (!n->wanted[i])
+                        continue;
+                if (known && !entry.value) {
+                        onnx_unsupported(im, n, "output %d ('%s') is not supported", i, SAFE(im, name));
+                        entry.state = NAME_UNKNOWN;
+                }
+                if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
+                        return false;
+                const struct onnx_declaration *d = onnx_declaration(im->scope, name);
+                if (entry.value && d && !onnx_check_declared(im, "value", name, d, entry.value->type))
+                        return false;
+        }
+        return true;
+}
+
+/* Builds the node; false and skip when something is not supported. */
+static bool build_node(struct onnx_import *im, struct onnx_node *n)
+{
+        struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
+        const char *location = im->b.location;
+        im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
+        bool ok = f ? onnx_call(im, n, f) : check_counts(im, n) && n->row->import(im, n) && onnx_attributes_used(im, n);
+        im->b.location = location;
+        return ok;
+}
+
+static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
+{
+        struct onnx_model *model = im->model;
+        if (++model->nodes > im->context->limits.nodes)
+                return onnx_over_limit(im, "nodes", "nodes", im->context->limits.nodes);
+        const Onnx__NodeProto *proto = onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;
+        struct onnx_node n;
+        bool known;
+        if (!proto)
+                return false;
+        node_new(im, proto, &n);
+        if (!find_inputs(im, &n, &known))
+                return false;
+        model->origin = origin;
+        const char *why = n.row ? NULL : missing(im, proto);
+        if (why)
+                onnx_list_node(im, proto, why);
+        if (why || !known) {
+                onnx_survey(im, proto);
+                model->skip = false;
+                return define_outputs(im, &n, false);
+        }
+        int errors = im->diag->errors;
+        model->skip = false;
+        bool ok = build_node(im, &n), skipped = model->skip;
+        model->skip = false;
+        if (!ok && !skipped && im->diag->errors == errors)
+                return onnx_invalid(im, &n, "cannot be imported");
+        if (!ok && !skipped)
+                return false;
+        return define_outputs(im, &n, ok) && charge(im, &n);
+}
+
+bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count)
+{
+        for (int i = 0; i < count; i++)
+                if (!import_node(im, nodes[order[i]]))
+                        return false;
+        return true;
+}
+
+/* ---- subgraphs ---- */
+
+/* outputs[i]: values that g's outputs name; false with skip when one is unknown */
+static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, struct value **outputs)
+{
+        for (size_t i = 0; i < g->n_output; i++) {
+                const struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
+                if (!e)
+                        return onnx_error(im, "subgraph '%s': output '%s' is not defined", SAFE(im, g->name),
+                                          SAFE(im, g->output[i]->name));
+                if (!e->value) {
+                        if (e->unsupported)
+                                onnx_list(im, "%s", e->unsupported);
+                        im->model->skip = true;
+                        return false;
+                }
+                outputs[i] = e->value;
+        }
+        return true;
+}
+
+static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
+                         struct value **outputs)
+{
+        if (g->n_input != (size_t)argument_count)
+                return onnx_error(im, "subgraph '%s': %zu inputs, want %d", SAFE(im, g->name), g->n_input, argument_count);
+        for (int i = 0; i < argument_count; i++)
+                if (!onnx_scope_define(im, im->scope, g->input[i]->name, (struct onnx_entry){ .value = arguments[i] },
+                                       "subgraph input", NULL))
+                        return false;
+        struct onnx_wiring *w;
+        int *order, count;
+        return onnx_initializers(im, im->scope, g) && onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
+               onnx_declare(im, im->scope, g->output, g->n_output, false) &&
+               (w = onnx_wiring_new(im, g->node, g->n_node)) != NULL &&
+               (order = onnx_wiring_order(im, w, im->scope, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
+               find_outputs(im, g, outputs);
+}
+
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
+                       struct value **outputs, int output_count)
+{
+        if (g->n_output < (size_t)output_count)
+                return onnx_error(im, "subgraph '%s': %zu outputs, want %d", SAFE(im, g->name), g->n_output, output_count);
+        if (!onnx_enter(im))
+                return false;
+        struct onnx_scope *outer = im->scope;
+        struct value **all = arena_array(im->arena, g->n_output, sizeof *all);
+        im->scope = onnx_scope_new(im, outer);
+        bool ok = import_graph(im, g, arguments, argument_count, all);
+        im->scope = outer;
+        onnx_leave(im);
+        for (int i = 0; ok && i < output_count; i++)
+                outputs[i] = all[i];
+        return ok;
+}
+
+bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region, struct value *const *arguments,
+                   int argument_count)
+{
+        struct region *outer = im->b.region;
+        struct op *counted = im->model->counted;
+        struct value **outputs = arena_array(im->arena, g->n_output, sizeof *outputs);
+        im->b.region = region;
+        im->model->counted = NULL;
+        bool ok = onnx_inline_graph(im, g, arguments, argument_count, outputs, (int)g->n_output) &&
+                  build_yield(&im->b, outputs, (int)g->n_output);
+        im->b.region = outer;
+        im->model->counted = counted;
+        return ok;
+}

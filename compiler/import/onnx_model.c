@@ -1,0 +1,250 @@
+/* The door: bytes of a model file become a module with one function, main. */
+#include "compiler/import/onnx_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files.h"
+
+enum { IR_OLDEST = 3, IR_NEWEST = 13 };
+
+/* ---- unpacking ---- */
+
+/* Small messages live as long as the import; large fields, tensor data that is, as long as the module (onnx_tensor.c). */
+enum { LARGE = 1024 };
+
+static void *unpack_alloc(void *context, size_t bytes)
+{
+        struct onnx_import *im = context;
+        return arena_alloc(bytes >= LARGE ? im->m->arena : im->arena, bytes ? bytes : 1);
+}
+
+static void unpack_free(void *context, void *pointer)
+{
+        (void)context, (void)pointer;
+}
+
+static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDescriptor *message, const unsigned char *bytes,
+                                size_t length)
+{
+        ProtobufCAllocator allocator = { unpack_alloc, unpack_free, im };
+        if (!onnx_wire_check(bytes, length, message, &im->context->limits, im->diag))
+                return NULL;
+        ProtobufCMessage *unpacked = protobuf_c_message_unpack(message, &allocator, length, bytes);
+        if (!unpacked)
+                onnx_error(im, "the file is damaged");
+        return unpacked;
+}
+
+/* ---- the head of the model ---- */
+
+static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
+{
+        const Onnx__ModelProto *proto = im->model->proto;
+        if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_NEWEST)
+                return onnx_error(im, "IR version %" PRId64 " of the ONNX format, %d to %d are supported", proto->ir_version, IR_OLDEST,
+                                  IR_NEWEST);
+        if (proto->ir_version < IR_OLDEST) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "IR version %" PRId64 " of the ONNX format, %d is the oldest that is supported",
+                           proto->ir_version, IR_OLDEST);
+                return false;
+        }
+        if (!onnx_opsets(im, &frame->opsets, proto->opset_import, proto->n_opset_import, "the model"))
+                return false;
+        if (proto->n_training_info)
+                onnx_list(im, "training information is not supported");
+        im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data, proto->graph->name.len);
+        return onnx_functions(im);
+}
+
+/* ---- outputs ---- */
+
+struct wanted {
+        bytes_t *names;
+        int count;
+};
+
+static bool is_listed(const struct wanted *w, bytes_t name)
+{
+        for (int i = 0; i < w->count; i++)
+                if (w->names[i].len == name.len && !memcmp(w->names[i].data, name.data, name.len))
+                        return true;
+        return false;
+}
+
+/* The graph's outputs, or those of --output, then those of --keep. */
+static bool collect_outputs(struct onnx_import *im, struct wanted *w)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        const struct import_options *o = im->options;
+        w->names = arena_array(im->arena, g->n_output + (size_t)o->output_count + (size_t)o->keep_count, sizeof *w->names);
+        for (size_t i = 0; i < g->n_output && !o->output_count; i++)
+                w->names[w->count++] = g->output[i]->name;
+        for (int i = 0; i < o->output_count + o->keep_count; i++) {
+                bytes_t name = onnx_bytes(i < o->output_count ? o->outputs[i] : o->keep[i - o->output_count]);
+                if (!is_listed(w, name))
+                        w->names[w->count++] = name;
+        }
+        return w->count || onnx_error(im, "the graph has no outputs");
+}
+
+/* Every wanted name is one of the graph. */
+static bool check_outputs(struct onnx_import *im, const struct wanted *w, const struct onnx_wiring *wiring)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct map *known = map_new(im->arena);
+        bool ok = true;
+        for (size_t i = 0; i < g->n_input + g->n_initializer; i++) {
+                bytes_t name = i < g->n_input ? g->input[i]->name : g->initializer[i - g->n_input]->name;
+                if (name.len)
+                        map_set(known, (const char *)name.data, name.len, im);
+        }
+        int from_graph = im->options->output_count ? 0 : (int)g->n_output;
+        for (int i = 0; i < w->count; i++) {
+                bytes_t name = w->names[i];
+                if (name.len && (map_get(wiring->producers, (const char *)name.data, name.len) ||
+                                 map_get(known, (const char *)name.data, name.len)))
+                        continue;
+                if (i < from_graph)
+                        diag_error(im->diag, EXIT_INVALID, "output '%s' is made by no node", SAFE(im, name));
+                else
+                        diag_error(im->diag, EXIT_USAGE, "--output or --keep '%s': the model has no such value", SAFE(im, name));
+                ok = false;
+        }
+        return ok;
+}
+
+static const char *const kind_text[] = {
+        [ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE] = "a sequence", [ONNX__TYPE_PROTO__VALUE_MAP_TYPE] = "a map",
+        [ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE] = "an optional", [ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE] = "a sparse tensor",
+        [ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE] = "an opaque value",
+};
+
+/* Lists the wanted outputs that are no tensors. */
+static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        for (size_t i = 0; i < g->n_output; i++) {
+                const Onnx__TypeProto *t = g->output[i]->type;
+                if (t && t->value_case && t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                    (!im->options->output_count || is_listed(w, g->output[i]->name)))
+                        onnx_list(im, "output '%s' is %s, which is not supported", SAFE(im, g->output[i]->name),
+                                  kind_text[t->value_case]);
+        }
+}
+
+static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct function *f)
+{
+        struct value **values = arena_array(im->arena, (size_t)w->count, sizeof *values);
+        f->output_ports = arena_array(im->m->arena, (size_t)w->count, sizeof *f->output_ports);
+        f->output_count = w->count;
+        for (int i = 0; i < w->count; i++) {
+                struct onnx_entry *e = onnx_scope_find(im->scope, w->names[i]);
+                const struct onnx_declaration *d = onnx_declaration(im->scope, w->names[i]);
+                if (e->unsupported)
+                        onnx_list(im, "%s", e->unsupported);
+                e->unsupported = NULL;
+                if (e->value && d && !onnx_check_declared(im, "output", w->names[i], d, e->value->type))
+                        return false;
+                values[i] = e->value;
+                f->output_ports[i].name = onnx_string(im->m->arena, w->names[i]);
+        }
+        return im->unsupported_count || build_yield(&im->b, values, w->count);
+}
+
+/* ---- the graph ---- */
+
+static bool import_main(struct onnx_import *im)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct function *f = function_new(im->m, "main");
+        struct wanted wanted = { 0 };
+        struct map *needed = NULL;
+        int *order, count;
+        im->scope = onnx_scope_new(im, NULL);
+        im->b.region = &f->body;
+        if (!onnx_read_options(im) || !onnx_initializers(im, im->scope, g) || !collect_outputs(im, &wanted))
+                return false;
+        struct onnx_wiring *w = onnx_wiring_new(im, g->node, g->n_node);
+        if (!w || !check_outputs(im, &wanted, w))
+                return false;
+        if (im->options->output_count) {
+                needed = map_new(im->arena);
+                onnx_wiring_prune(im, w, wanted.names, wanted.count, needed);
+        }
+        check_output_kinds(im, &wanted);
+        return onnx_bind_inputs(im, im->scope, f, g, needed) && (order = onnx_wiring_order(im, w, im->scope, &count)) != NULL &&
+               onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
+}
+
+static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)
+{
+        struct onnx_frame frame = { 0 };
+        im->model->proto = (Onnx__ModelProto *)unpack(im, &onnx__model_proto__descriptor, bytes, length);
+        if (!im->model->proto)
+                return false;
+        im->model->frame = &frame;
+        bool ok = check_head(im, &frame) && import_main(im);
+        onnx_list_end(im);
+        if (!ok || im->unsupported_count)
+                return false;
+        sha256_update(&im->model->sha, bytes, length);
+        sha256_hex(&im->model->sha, im->m->source);
+        return true;
+}
+
+static void import_new(struct onnx_import *im, struct onnx_model *model, struct module *m, const struct import_options *options,
+                       struct pass_context *context)
+{
+        struct arena *arena = arena_new();
+        *model = (struct onnx_model){ .omitted_end = &model->omitted };
+        *im = (struct onnx_import){ .m = m, .diag = context->diag, .context = context, .options = options, .arena = arena,
+                                    .model = model };
+        im->unsupported = map_new(arena);
+        im->b = (struct builder){ .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context };
+        model->rows = onnx_rows_map(arena);
+        model->dims = map_new(arena);
+        model->shapes = map_new(arena);
+        model->asked = map_new(arena);
+        model->listed = map_new(arena);
+        model->files = map_new(arena);
+        sha256_init(&model->sha);
+}
+
+struct module *onnx_import(const unsigned char *bytes, size_t length, const struct import_options *options,
+                           struct pass_context *context, void (*dependency)(void *context, const char *path),
+                           void *dependency_context)
+{
+        struct onnx_import im;
+        struct onnx_model model;
+        struct module *m = module_new("");
+        import_new(&im, &model, m, options, context);
+        model.dependency = dependency;
+        model.dependency_context = dependency_context;
+        bool ok = import_model(&im, bytes, length);
+        arena_free(im.arena);
+        if (ok)
+                return m;
+        module_free(m);
+        return NULL;
+}
+
+struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context)
+{
+        static const struct import_options none;
+        struct onnx_import im;
+        struct onnx_model model;
+        struct value *value = NULL;
+        unsigned char *bytes;
+        size_t length;
+        if (!file_read(path, context->limits.file_bytes, &bytes, &length, context->diag))
+                return NULL;
+        import_new(&im, &model, m, &none, context);
+        const Onnx__TensorProto *t = (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
+        if (t)
+                value = onnx_tensor(&im, t, text_safe(im.arena, path_base(path), strlen(path_base(path))));
+        arena_free(im.arena);
+        free(bytes);
+        return value;
+}

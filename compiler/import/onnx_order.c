@@ -1,0 +1,218 @@
+/* Which node needs which. A node needs the producers of its inputs and of every name that its subgraphs refer to; inner names
+ * that shadow outer ones are errors, so counting all of a subgraph's names is right. Kahn's algorithm: linear, no
+ * recursion but into subgraphs, whose depth the wire scan has bounded. */
+#include "compiler/import/onnx_model.h"
+
+#include <limits.h>
+#include <string.h>
+
+struct onnx_producer { int node; };
+
+/* ---- names a node refers to ---- */
+
+typedef bool (*visitor)(void *context, bytes_t name, bool inner);
+
+static bool each_reference(const Onnx__NodeProto *node, bool inner, visitor visit, void *context);
+
+static bool each_graph_reference(const Onnx__GraphProto *g, visitor visit, void *context)
+{
+        for (size_t i = 0; i < g->n_node; i++)
+                if (!each_reference(g->node[i], true, visit, context))
+                        return false;
+        for (size_t i = 0; i < g->n_output; i++)
+                if (!visit(context, g->output[i]->name, true))
+                        return false;
+        return true;
+}
+
+/* inner: the name is one of a subgraph, which may itself define it */
+static bool each_reference(const Onnx__NodeProto *node, bool inner, visitor visit, void *context)
+{
+        for (size_t i = 0; i < node->n_input; i++)
+                if (node->input[i].len && !visit(context, node->input[i], inner))
+                        return false;
+        for (size_t i = 0; i < node->n_attribute; i++) {
+                const Onnx__AttributeProto *a = node->attribute[i];
+                if (a->g && !each_graph_reference(a->g, visit, context))
+                        return false;
+                for (size_t k = 0; k < a->n_graphs; k++)
+                        if (!each_graph_reference(a->graphs[k], visit, context))
+                                return false;
+        }
+        return true;
+}
+
+/* ---- producers ---- */
+
+static int producer_of(const struct onnx_wiring *w, bytes_t name)
+{
+        const struct onnx_producer *p = name.len ? map_get(w->producers, (const char *)name.data, name.len) : NULL;
+        return p ? p->node : -1;
+}
+
+struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
+{
+        struct onnx_wiring *w = ARENA_NEW(im->arena, struct onnx_wiring);
+        if (count > INT_MAX / 2) {
+                onnx_error(im, "%zu nodes in one graph", count);
+                return NULL;
+        }
+        *w = (struct onnx_wiring){ .nodes = nodes, .count = (int)count, .producers = map_new(im->arena) };
+        struct onnx_producer *producers = arena_array(im->arena, count, sizeof *producers);
+        for (int i = 0; i < w->count; i++) {
+                producers[i].node = i;
+                for (size_t k = 0; k < nodes[i]->n_output; k++) {
+                        bytes_t name = nodes[i]->output[k];
+                        if (!name.len)
+                                continue;
+                        if (producer_of(w, name) >= 0) {
+                                onnx_error(im, "%s: value '%s' is made twice", onnx_node_text(im, nodes[i]), SAFE(im, name));
+                                return NULL;
+                        }
+                        map_set(w->producers, (const char *)name.data, name.len, &producers[i]);
+                }
+        }
+        return w;
+}
+
+/* ---- what some outputs need ---- */
+
+struct prune { struct onnx_wiring *w; struct map *names; int *stack, depth; };
+
+static bool prune_visit(void *context, bytes_t name, bool inner)
+{
+        struct prune *p = context;
+        (void)inner;
+        if (!name.len || map_get(p->names, (const char *)name.data, name.len))
+                return true;
+        map_set(p->names, (const char *)name.data, name.len, p);
+        int node = producer_of(p->w, name);
+        if (node >= 0 && !p->w->needed[node]) {
+                p->w->needed[node] = true;
+                p->stack[p->depth++] = node;
+        }
+        return true;
+}
+
+void onnx_wiring_prune(struct onnx_import *im, struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names)
+{
+        struct prune p = { .w = w, .names = names, .stack = arena_array(im->arena, (size_t)w->count, sizeof *p.stack) };
+        w->needed = arena_array(im->arena, (size_t)w->count, sizeof *w->needed);
+        for (int i = 0; i < count; i++)
+                prune_visit(&p, wanted[i], false);
+        while (p.depth)
+                each_reference(w->nodes[p.stack[--p.depth]], false, prune_visit, &p);
+}
+
+/* ---- order ---- */
+
+struct ordering {
+        struct onnx_import *im;
+        const struct onnx_wiring *w;
+        const struct onnx_scope *scope;
+        int node;                       /* whose references are visited */
+        int *waiting;                   /* per node: references to nodes that are not placed yet */
+        size_t *first;                  /* per node: where its users begin in users; one more at the end */
+        int *users;
+        size_t *fill;
+};
+
+static bool count_visit(void *context, bytes_t name, bool inner)
+{
+        struct ordering *o = context;
+        int producer = producer_of(o->w, name);
+        if (producer >= 0) {
+                o->first[producer + 1]++;
+                o->waiting[o->node]++;
+        } else if (!inner && !onnx_scope_find(o->scope, name))
+                return onnx_error(o->im, "%s: input '%s' is not defined", onnx_node_text(o->im, o->w->nodes[o->node]),
+                                  SAFE(o->im, name));
+        return true;
+}
+
+static bool fill_visit(void *context, bytes_t name, bool inner)
+{
+        struct ordering *o = context;
+        (void)inner;
+        int producer = producer_of(o->w, name);
+        if (producer >= 0)
+                o->users[o->fill[producer]++] = o->node;
+        return true;
+}
+
+static bool each_node(struct ordering *o, visitor visit)
+{
+        for (o->node = 0; o->node < o->w->count; o->node++)
+                if ((!o->w->needed || o->w->needed[o->node]) && !each_reference(o->w->nodes[o->node], false, visit, o))
+                        return false;
+        return true;
+}
+
+/* Nodes in the file's order; one that waits is placed right after the last node it waits for. */
+static int place(struct ordering *o, int *order, int *ready)
+{
+        int placed = 0;
+        for (int i = 0; i < o->w->count; i++) {
+                int depth = 0;
+                if (o->waiting[i] == 0 && (!o->w->needed || o->w->needed[i]))
+                        ready[depth++] = i;
+                while (depth) {
+                        int node = ready[--depth];
+                        order[placed++] = node;
+                        o->waiting[node] = -1;
+                        for (size_t u = o->first[node]; u < o->first[node + 1]; u++)
+                                if (--o->waiting[o->users[u]] == 0 && o->users[u] < i)
+                                        ready[depth++] = o->users[u];
+                }
+        }
+        return placed;
+}
+
+struct descent { const struct ordering *o; int next; };
+
+static bool waiting_visit(void *context, bytes_t name, bool inner)
+{
+        struct descent *d = context;
+        (void)inner;
+        int producer = producer_of(d->o->w, name);
+        if (producer >= 0 && d->o->waiting[producer] > 0)
+                d->next = producer;
+        return true;
+}
+
+/* From a node that was never placed, against the edges: the first one met again lies on a cycle. */
+static int *cycle_error(struct ordering *o)
+{
+        bool *met = arena_array(o->im->arena, (size_t)o->w->count, sizeof *met);
+        struct descent d = { .o = o };
+        while (o->waiting[d.next] <= 0 || (o->w->needed && !o->w->needed[d.next]))
+                d.next++;
+        while (!met[d.next]) {
+                met[d.next] = true;
+                each_reference(o->w->nodes[d.next], false, waiting_visit, &d);
+        }
+        onnx_error(o->im, "%s: needs its own result: the graph has a cycle", onnx_node_text(o->im, o->w->nodes[d.next]));
+        return NULL;
+}
+
+int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, const struct onnx_scope *scope, int *count)
+{
+        size_t n = (size_t)w->count, edges = 0, wanted = 0;
+        struct ordering o = { .im = im, .w = w, .scope = scope };
+        o.waiting = arena_array(im->arena, n, sizeof *o.waiting);
+        o.first = arena_array(im->arena, n + 1, sizeof *o.first);
+        o.fill = arena_array(im->arena, n + 1, sizeof *o.fill);
+        if (!each_node(&o, count_visit))
+                return NULL;
+        for (size_t i = 0; i <= n; i++) {
+                edges += o.first[i];
+                o.first[i] = o.fill[i] = edges;
+        }
+        o.users = arena_array(im->arena, edges, sizeof *o.users);
+        each_node(&o, fill_visit);
+        for (size_t i = 0; i < n; i++)
+                wanted += !w->needed || w->needed[i];
+        int *order = arena_array(im->arena, n, sizeof *order), *ready = arena_array(im->arena, n, sizeof *ready);
+        *count = place(&o, order, ready);
+        return (size_t)*count == wanted ? order : cycle_error(&o);
+}
