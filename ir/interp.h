@@ -15,7 +15,8 @@ struct interp;
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes, struct diag *diag);
 void interp_free(struct interp *interp);
 
-enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1 };          /* negative: the code of a FAIL */
+/* negative: the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of whoever made the program. */
+enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
 /* inputs[], outputs[]: in the program's buffer order, dense, aligned. max_steps bounds executed instructions (0 = no
  * limit). *steps, if not NULL, receives how many were executed. */

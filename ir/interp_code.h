@@ -1,0 +1,138 @@
+/* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the interpreter.
+ *
+ * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots. There is no
+ * recursion in Loop IR, so every function has slots of its own (kernels are called by JSR, library functions are written
+ * out in place), and nothing is allocated while running. Every load and store compares its subscript with the extent of
+ * the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
+#ifndef IR_INTERP_CODE_H
+#define IR_INTERP_CODE_H
+
+#include "ir/interp.h"
+
+/* The types that arithmetic tells apart; index is I64. */
+enum slot_kind { KIND_F32, KIND_F64, KIND_I32, KIND_I64, KIND_U32, KIND_U64, KIND_BOOL, KIND_COUNT };
+
+union slot { double d; float f; int64_t i; uint64_t u; };
+
+enum { NEST_DEPTH_MAX = 6 };
+
+enum instruction_code {
+        I_NONE,
+        /* scalar arithmetic: a = op(b, c, d) */
+#define UNARY(op, kind, ...) I_##op##_##kind,
+#define BINARY(op, kind, ...) I_##op##_##kind,
+#define TERNARY(op, kind, ...) I_##op##_##kind,
+#define FUSED(name, ...) I_##name,
+#define COMPARE(op, kind, ...) I_##op##_##kind,
+#define CONVERT(name, ...) I_##name,
+#include "ir/interp_ops.def"
+        I_MOVE,                         /* a = b */
+        I_SELECT,                       /* a = b ? c : d */
+        I_VECTOR,                       /* the same on `lanes` consecutive slots: scalar code + I_VECTOR */
+#define UNARY(op, kind, ...) V_##op##_##kind,
+#define BINARY(op, kind, ...) V_##op##_##kind,
+#define TERNARY(op, kind, ...) V_##op##_##kind,
+#define FUSED(name, ...) V_##name,
+#define COMPARE(op, kind, ...) V_##op##_##kind,
+#define CONVERT(name, ...) V_##name,
+#include "ir/interp_ops.def"
+        V_MOVE, V_SELECT,
+        I_INDEX,                        /* a = b + c * e, 64 bits wide */
+        V_SPLAT,                        /* a[...] = b */
+        V_RAMP,                         /* a[l] = b + l * c, 64 bits wide; wrapped by a conversion after it */
+        V_RAMP_F32, V_RAMP_F64,
+        /* lanes of b, halves pairwise, into a; clobbers b */
+        H_ADD_F32, H_ADD_F64, H_ADD_I32, H_ADD_U32, H_ADD_I64,
+        H_MIN_F32, H_MIN_F64, H_MIN_I64, H_MIN_U64,
+        H_MAX_F32, H_MAX_F64, H_MAX_I64, H_MAX_U64,
+        /* memory: d is a descriptor. Scalar: a = d[b + c * e] and d[b + c * e] = a. Vector: a[...] = d[b + l], or d[b[l]] when
+         * e is GATHER; lanes where mask c is 0 (no mask when c < 0) give 0, are left alone. */
+#define MEMORY(name, ...) I_LOAD_##name, I_STORE_##name, V_LOAD_##name, V_STORE_##name,
+#include "ir/interp_ops.def"
+        I_BIND,                         /* descriptor a stands for b */
+        I_ALLOC,                        /* descriptor a begins to live: its bytes are filled with garbage */
+#define NEST(name, ...) N_##name,       /* nest number a */
+#include "ir/interp_ops.def"
+        I_FAIL,                         /* leave with code a */
+        I_RETURN,                       /* to where slot a says; d: cost, as of all below */
+        I_END,
+        /* jumps: to e */
+        I_JUMP,
+        I_JUMP_FALSE,                   /* unless b */
+        I_JUMP_TRUE,
+#define COMPARE(op, kind, ...) I_UNLESS_##op##_##kind,        /* unless b op c */
+#include "ir/interp_ops.def"
+        I_LOOP_BEGIN,                   /* a = b; to e unless a < c */
+        I_LOOP,                         /* a += 1; to e if a < c */
+        I_LOOP_STEP,                    /* a += b; to e if a < c (and no overflow) */
+        I_REPEAT,                       /* back to e */
+        I_CALL,                         /* slot a is where to return */
+        I_LABEL                         /* only while compiling: number e */
+};
+
+enum { GATHER = 1 };
+
+struct instruction {
+        uint16_t code, lanes;
+        int32_t a, b, c, d, e;
+};
+
+struct descriptor {
+        unsigned char *data;
+        int64_t extent;                 /* elements */
+        uint64_t mask;                  /* subscripts are masked with it: 0 for a splat */
+        int64_t offset;                 /* where in interp->memory the data lies, or -1 */
+        int32_t bytes;                  /* of an element */
+};
+
+/* accumulator = accumulator op f(x, y) for all of a nest of loops, x and y at affine subscripts */
+struct nest {
+        int accumulator, depth;
+        struct nest_loop { int start, end; int64_t step; } loops[NEST_DEPTH_MAX];
+        struct nest_access { int descriptor, base; int64_t stride[NEST_DEPTH_MAX]; } access[2];
+};
+
+/* A buffer of the program; its descriptor has the same number. */
+struct interp_buffer {
+        enum element element;           /* in the program and at its callers; the descriptor's may be wider (as_double) */
+        enum loop_space space;          /* of the root, as all below */
+        int root, port;                 /* number of the root buffer; of the input or output */
+        int64_t view;                   /* bytes from the root's begin */
+        const void *data;               /* constants */
+};
+
+struct interp {
+        struct instruction *code;
+        union slot *slots;
+        struct nest *nests;
+        struct interp_buffer *buffers;
+        struct descriptor *descriptors; /* of the buffers, then of parameters and stack buffers */
+        int code_count, slot_count, buffer_count, descriptor_count;
+        unsigned char *memory;          /* converted inputs and constants, then workspace and stack buffers */
+        size_t memory_bytes, garbage_from;        /* from there on it is filled with garbage before a run */
+        bool as_double;
+};
+
+struct interp_options {
+        bool as_double;
+        bool plain;                     /* code as it stands: nothing hoisted, shared or fused, for comparison in tests */
+        uint64_t max_bytes;
+};
+struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options, struct diag *diag);
+
+/* interp.c: room for count more elements of that size in interp->memory, where. False (and an error) past max_bytes. */
+bool interp_reserve(struct interp *interp, int64_t count, int bytes, const struct interp_options *options,
+                    int64_t *offset, struct diag *diag);
+/* interp_compile.c: code, slots, nests, and the descriptors after those of the buffers */
+bool interp_compile(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
+                    struct diag *diag);
+/* interp_run.c */
+int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps);
+
+/* f32, f16 and bf16 are f64 when floats live as double. */
+static inline enum element interp_element(enum element e, bool as_double)
+{
+        return as_double && element_is_float(e) ? E_F64 : e;
+}
+
+#endif

@@ -1,0 +1,370 @@
+/* The interpreter's compiler: statements, kernels and the program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/interp_compile.h"
+
+enum { BLOCKS_MAX = 1000 };
+
+static void compile_stmt(struct compiler *c, const struct loop_stmt *s);
+
+/* ---- variables and memory ---- */
+
+static int tile_slots(struct compiler *c, const struct loop_variable *v)
+{
+        int64_t count = (int64_t)(v->rows ? v->rows : 1) * (v->rows ? v->columns : 1) * v->type.lanes;
+        if (count > UINT16_MAX || v->type.lanes > LANES_MAX)
+                compiler_fail(c, EXIT_UNSUPPORTED, "a register tile of that size");
+        return c->failed ? 1 : (int)count;
+}
+
+static void compile_let(struct compiler *c, const struct loop_stmt *s)
+{
+        struct loop_variable *v = s->variable;
+        struct form form;
+        int lanes = v->type.lanes;
+        if (!c->options->plain && v->type.element == E_INDEX && lanes == 1 && form_of(c, s->a, &form)) {
+                bool changes = false;
+                for (int t = 0; t < form.count; t++)
+                        changes |= form.terms[t].value.changes;
+                if (!changes) {         /* each use is summed up where it stands */
+                        c->forms = compiler_grow(c->forms, c->form_count, &c->form_room, sizeof *c->forms);
+                        c->forms[c->form_count] = form;
+                        bind_variable(c, v, (struct cell){ .slot = -1 }, c->form_count++);
+                        return;
+                }
+        }
+        struct cell value = compile_expr(c, s->a, c->options->plain ? new_slots(c, lanes) : -1);
+        if (value.changes) {
+                int copy = new_slots(c, lanes);
+                emit_move(c, copy, value, lanes);
+                value = value_here(c, copy);
+        }
+        bind_variable(c, v, value, -1);
+}
+
+static void compile_var(struct compiler *c, const struct loop_stmt *s)
+{
+        struct loop_variable *v = s->variable;
+        int count = tile_slots(c, v), slot = new_slots(c, count);
+        struct cell zero = constant_bits(c, 0);
+        if (s->a)
+                compile_expr(c, s->a, slot);
+        else if (count == 1)
+                emit_move(c, slot, zero, 1);
+        else
+                emit(c, (struct instruction){ .code = V_SPLAT, .lanes = (uint16_t)count, .a = slot, .b = zero.slot });
+        bind_variable(c, v, (struct cell){ .slot = slot, .changes = true }, -1);
+}
+
+static void compile_set(struct compiler *c, const struct loop_stmt *s)
+{
+        const struct loop_variable *v = s->variable;
+        int slot = bound_of(c, v)->value.slot;
+        if (v->rows)
+                slot += (s->row * v->columns + s->column) * v->type.lanes;
+        compile_expr(c, s->a, slot);
+}
+
+static void compile_store(struct compiler *c, const struct loop_stmt *s)
+{
+        enum loop_space space = s->buffer->space;
+        int lanes = s->b->type.lanes, code = load_code(c, s->buffer->element) + STORE_CODE;
+        struct instruction i = { 0 };
+        if (space == SPACE_INPUT || space == SPACE_CONSTANT) {
+                compiler_fail(c, EXIT_INTERNAL, "a store to a constant or an input");
+                return;
+        }
+        struct cell value = compile_expr(c, s->b, -1);
+        if (lanes == 1 && !s->c)
+                compile_address(c, s->buffer, s->a, &i);
+        else {
+                code += VECTOR_STORE_CODE - STORE_CODE;
+                i.b = compile_expr(c, s->a, -1).slot;
+                i.c = s->c ? compile_expr(c, s->c, -1).slot : -1;
+                i.d = descriptor_of(c, s->buffer);
+                i.e = s->a->type.lanes > 1 ? GATHER : 0;
+                i.lanes = (uint16_t)lanes;
+        }
+        i.code = (uint16_t)code;
+        i.a = value.slot;
+        emit(c, i);
+}
+
+static int new_descriptor(struct compiler *c, enum element e, int64_t extent, int64_t offset)
+{
+        struct interp *interp = c->interp;
+        interp->descriptors = compiler_grow(interp->descriptors, interp->descriptor_count, &c->descriptor_room,
+                                            sizeof *interp->descriptors);
+        interp->descriptors[interp->descriptor_count] = (struct descriptor){
+                .extent = extent, .mask = ~UINT64_C(0), .offset = offset,
+                .bytes = element_info[interp_element(e, c->options->as_double)].bytes };
+        return interp->descriptor_count++;
+}
+
+/* Memory of its own for the whole run. What lies in it when the block begins is garbage; but shared memory is allocated
+ * once, not by every thread of the loop around it. */
+static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
+{
+        struct loop_buffer *b = s->buffer;
+        int64_t offset;
+        int bytes = element_info[interp_element(b->element, c->options->as_double)].bytes;
+        if (!interp_reserve(c->interp, b->extent, bytes, c->options, &offset, c->diag)) {
+                c->failed = true;
+                return;
+        }
+        b->number = new_descriptor(c, b->element, b->extent, offset);
+        if (b->space != SPACE_SHARED)
+                emit(c, (struct instruction){ .code = I_ALLOC, .a = b->number });
+}
+
+/* ---- control ---- */
+
+static void compile_loop(struct compiler *c, const struct loop_stmt *s,
+                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context), void *context)
+{
+        struct chunk chunk;
+        int counter = new_slots(c, 1), copy;
+        struct cell step = constant_int(c, s->step), start = compile_expr(c, s->a, -1), end = compile_expr(c, s->b, -1);
+        if (end.changes) {
+                copy = new_slots(c, 1);
+                emit_move(c, copy, end, 1);
+                end = value_here(c, copy);
+        }
+        chunk_open(c, &chunk, true);
+        bind_variable(c, s->variable, value_here(c, counter), -1);
+        body(c, s, context);
+        loop_close(c, &chunk, (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
+                   (struct instruction){ .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot,
+                                         .c = end.slot });
+}
+
+static void loop_body(struct compiler *c, const struct loop_stmt *s, void *context)
+{
+        (void)context;
+        compile_block(c, s->body);
+}
+
+static void compile_while(struct compiler *c, const struct loop_stmt *s)
+{
+        struct chunk chunk;
+        int out = new_label(c);
+        chunk_open(c, &chunk, true);
+        compile_jump(c, s->a, false, out);
+        compile_block(c, s->body);
+        loop_close(c, &chunk, (struct instruction){ 0 }, (struct instruction){ .code = I_REPEAT });
+        emit_label(c, out);
+}
+
+static void compile_if(struct compiler *c, const struct loop_stmt *s)
+{
+        struct chunk chunk;
+        int otherwise = new_label(c), end = new_label(c);
+        compile_jump(c, s->a, false, otherwise);
+        chunk_open(c, &chunk, false);
+        compile_block(c, s->body);
+        chunk_close(c, &chunk);
+        if (s->other)
+                emit_jump(c, I_JUMP, 0, end);
+        emit_label(c, otherwise);
+        if (s->other) {
+                chunk_open(c, &chunk, false);
+                compile_block(c, s->other);
+                chunk_close(c, &chunk);
+        }
+        emit_label(c, end);
+}
+
+/* ---- threads ---- */
+
+static bool has_barrier(const struct loop_block *block, int depth)
+{
+        for (const struct loop_stmt *s = block && depth < BLOCKS_MAX ? block->first : NULL; s; s = s->next)
+                if (s->kind == STMT_BARRIER || has_barrier(s->body, depth + 1) || has_barrier(s->other, depth + 1))
+                        return true;
+        return false;
+}
+
+/* Between two barriers all threads run one after the other: the nest of thread loops is run once per part of its
+ * innermost body. What a part declares is gone in the next, except shared memory and what can be computed again. */
+struct part { const struct loop_stmt *first, *end; };
+
+static bool is_thread_nest(const struct loop_stmt *s)
+{
+        return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_THREAD && has_barrier(s->body, 0);
+}
+
+static bool computes_again(const struct loop_expr *e)
+{
+        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+                return false;
+        for (int i = 0; i < e->arity; i++)
+                if (!computes_again(e->args[i]))
+                        return false;
+        return true;
+}
+
+static void forget(struct compiler *c, const struct loop_stmt *s)
+{
+        int n = s->variable ? s->variable->number : -1;
+        if (n >= 0 && n < c->bound_count && c->bounds[n].variable == s->variable)
+                c->bounds[n].variable = NULL;
+        if (s->kind == STMT_ALLOC && s->buffer->space != SPACE_SHARED)
+                s->buffer->number = -1;
+}
+
+static void part_body(struct compiler *c, const struct loop_stmt *s, void *context)
+{
+        const struct part *part = context;
+        const struct loop_stmt *t = s->body->first;
+        if (is_thread_nest(t)) {
+                compile_loop(c, t, part_body, context);
+                return;
+        }
+        for (; t != part->first; t = t->next) {
+                if (t->kind == STMT_LET && computes_again(t->a))
+                        compile_let(c, t);
+                else if (t->kind == STMT_LET || t->kind == STMT_VAR || t->kind == STMT_ALLOC)
+                        forget(c, t);
+        }
+        for (; t != part->end; t = t->next)
+                compile_stmt(c, t);
+}
+
+static void compile_threads(struct compiler *c, const struct loop_stmt *s)
+{
+        const struct loop_stmt *innermost = s;
+        while (is_thread_nest(innermost->body->first) && !innermost->body->first->next)
+                innermost = innermost->body->first;
+        for (const struct loop_stmt *t = innermost->body->first; t; t = t->next)
+                if (has_barrier(t->body, 0) || has_barrier(t->other, 0)) {
+                        compiler_fail(c, EXIT_UNSUPPORTED, "a barrier deeper inside a thread than its outermost block");
+                        return;
+                }
+        struct part part = { innermost->body->first, NULL };
+        for (const struct loop_stmt *t = part.first;; t = t->next) {
+                if (t && t->kind != STMT_BARRIER)
+                        continue;
+                part.end = t;
+                compile_loop(c, s, part_body, &part);
+                if (!t)
+                        break;
+                part.first = t->next;
+        }
+}
+
+/* ---- calls of kernels ---- */
+
+static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
+{
+        if (f->number >= 0 && f->number < c->kernel_count && c->kernels[f->number].function == f)
+                return &c->kernels[f->number];
+        c->kernels = compiler_grow(c->kernels, c->kernel_count, &c->kernel_room, sizeof *c->kernels);
+        struct kernel *k = &c->kernels[c->kernel_count];
+        f->number = c->kernel_count++;
+        *k = (struct kernel){ f, new_label(c), new_slots(c, 1), c->interp->descriptor_count, new_slots(c, f->scalar_count) };
+        for (int i = 0; i < f->buffer_count; i++)
+                new_descriptor(c, f->buffers[i]->element, f->buffers[i]->extent, -1);
+        return k;
+}
+
+static void compile_call(struct compiler *c, const struct loop_stmt *s)
+{
+        const struct kernel k = *kernel_of(c, s->function);
+        for (int i = 0; i < s->function->buffer_count; i++)
+                emit(c, (struct instruction){ .code = I_BIND, .a = k.descriptor + i, .b = s->buffers[i]->number });
+        for (int i = 0; i < s->function->scalar_count; i++)
+                compile_expr(c, s->scalars[i], k.scalars + i);
+        emit(c, (struct instruction){ .code = I_CALL, .a = k.back, .e = k.label });
+}
+
+static void compile_kernel(struct compiler *c, int number)
+{
+        const struct kernel k = c->kernels[number];
+        emit_label(c, k.label);
+        c->parameters = k.descriptor;
+        for (int i = 0; i < k.function->buffer_count; i++)
+                k.function->buffers[i]->number = i;
+        for (int i = 0; i < k.function->scalar_count; i++)
+                bind_variable(c, k.function->scalars[i], value_here(c, k.scalars + i), -1);
+        compile_block(c, k.function->body);
+        emit(c, (struct instruction){ .code = I_RETURN, .a = k.back });
+}
+
+/* ---- statements ---- */
+
+static void compile_stmt(struct compiler *c, const struct loop_stmt *s)
+{
+        switch (s->kind) {
+        case STMT_FOR:
+                if (is_thread_nest(s))
+                        compile_threads(c, s);
+                else if (c->options->plain || !compile_nest(c, s))
+                        compile_loop(c, s, loop_body, NULL);
+                break;
+        case STMT_WHILE: compile_while(c, s); break;
+        case STMT_IF: compile_if(c, s); break;
+        case STMT_LET: compile_let(c, s); break;
+        case STMT_VAR: compile_var(c, s); break;
+        case STMT_SET: compile_set(c, s); break;
+        case STMT_STORE: compile_store(c, s); break;
+        case STMT_CALL: compile_call(c, s); break;
+        case STMT_FAIL: emit(c, (struct instruction){ .code = I_FAIL, .a = s->code }); break;
+        case STMT_RETURN:
+                c->returned = compile_expr(c, s->a, c->return_into);
+                if (s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_VAR)
+                        c->returned.changes = false;    /* nobody sets it any more */
+                break;
+        case STMT_ALLOC: compile_alloc(c, s); break;
+        case STMT_BARRIER: case STMT_PREFETCH: break;
+        }
+}
+
+void compile_block(struct compiler *c, const struct loop_block *block)
+{
+        if (c->depth >= BLOCKS_MAX)
+                compiler_fail(c, EXIT_UNSUPPORTED, "blocks are nested too deeply");
+        c->depth++;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s && !c->failed; s = s->next)
+                compile_stmt(c, s);
+        c->depth--;
+}
+
+/* ---- programs ---- */
+
+/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one is taken for computed in another */
+static struct list compile_program(struct compiler *c)
+{
+        struct chunk all, chunk;
+        chunk_open(c, &all, false);
+        chunk_open(c, &chunk, false);
+        compile_block(c, c->p->main->body);
+        emit(c, (struct instruction){ .code = I_END });
+        chunk_close(c, &chunk);
+        c->nodes[chunk.code.last].i.d = (int32_t)chunk.code.cost;
+        for (int k = 0; k < c->kernel_count && !c->failed; k++) {
+                chunk_open(c, &chunk, false);
+                compile_kernel(c, k);
+                chunk_close(c, &chunk);
+                if (!c->failed)
+                        c->nodes[chunk.code.last].i.d = (int32_t)chunk.code.cost;
+        }
+        return all.code;
+}
+
+bool interp_compile(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
+                    struct diag *diag)
+{
+        struct compiler c = { .p = p, .interp = interp, .diag = diag, .options = options, .mask = { .slot = -1 },
+                              .return_into = -1, .descriptor_room = interp->descriptor_count };
+        struct list code = compile_program(&c);
+        bool good = !c.failed && compiler_finish(&c, &code);
+        free(c.nodes);
+        free(c.bounds);
+        free(c.forms);
+        free(c.shares);
+        free(c.buckets);
+        free(c.constants);
+        free(c.kernels);
+        return good;
+}
