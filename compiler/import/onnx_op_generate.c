@@ -1,0 +1,149 @@
+/* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range, the window functions. */
+#include <math.h>
+
+#include "base/size.h"
+#include "compiler/import/onnx_helpers.h"
+
+bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const forms[] = { "value", "value_float", "value_floats", "value_int", "value_ints", "sparse_value",
+                                             "value_string", "value_strings" };
+        struct value *v = NULL;
+        const float *floats;
+        const int64_t *ints;
+        float number;
+        int64_t integer;
+        int given = 0, form = 0, count;
+
+        for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++) {
+                if (onnx_has(n, forms[i])) {
+                        given++;
+                        form = i;
+                }
+        }
+        if (given != 1)
+                return onnx_invalid(im, n, "%d values are given, want one", given);
+        switch (form) {
+        case 0:
+                return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
+        case 1:
+                return onnx_float(im, n, forms[form], 0, &number) && onnx_output(n, 0, build_scalar(&im->b, E_F32, number));
+        case 2:
+                if (!onnx_floats(im, n, forms[form], &floats, &count))
+                        return false;
+                return onnx_output(n, 0, constant_dense(im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ count }),
+                                                        arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats), NULL));
+        case 3:
+                return onnx_int(im, n, forms[form], 0, &integer) && onnx_output(n, 0, onnx_integer(im, E_I64, integer));
+        case 4:
+                return onnx_ints(im, n, forms[form], &ints, &count) && onnx_output(n, 0, constant_ints(im->m, ints, count));
+        default:
+                return onnx_unsupported(im, n, "attribute %s", forms[form]);
+        }
+}
+
+bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *value, *dims_operand = n->inputs[0];
+        int64_t shape[RANK_MAX];
+        int rank;
+        bool known;
+
+        if (!onnx_tensor_attribute(im, n, "value", &value) || !onnx_operand_ints(im, n, 0, shape, RANK_MAX, &rank, &known))
+                return false;
+        if (!value)
+                value = build_scalar(&im->b, E_F32, 0);
+        if (type_elements(value->type) != 1)
+                return onnx_invalid(im, n, "value is %s, want one element", type_text(im->arena, im->m, value->type));
+        enum element e = onnx_element(value);
+        const struct type *to = known ? onnx_type(im, n, e, rank, shape)
+                                      : onnx_declared_as(im, n, 0, e, (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
+        return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
+}
+
+/* how many numbers a Range of known operands has; -1 after an error */
+static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const double *real)
+{
+        int64_t start, limit, delta, span;
+        bool known;
+
+        if (element_is_float(onnx_element(n->inputs[0]))) {
+                double count = ceil((real[1] - real[0]) / real[2]);
+                if (real[2] == 0 || isnan(count))
+                        return onnx_invalid(im, n, "from %g to %g by %g", real[0], real[1], real[2]) - 1;
+                return count <= 0 ? 0 : count > (double)NUMBER_MAX ? INT64_MAX : (int64_t)count;
+        }
+        if (!onnx_operand_int(im, n, 0, 0, &start, &known) || !onnx_operand_int(im, n, 1, 0, &limit, &known) ||
+            !onnx_operand_int(im, n, 2, 0, &delta, &known))
+                return -1;
+        if (delta == 0)
+                return onnx_invalid(im, n, "delta is 0") - 1;
+        if (delta > 0 ? limit <= start : limit >= start)
+                return 0;
+        if (!int_sub(limit, start, &span) || span == INT64_MIN || delta == INT64_MIN)
+                return INT64_MAX;
+        span = span < 0 ? -span : span;
+        delta = delta < 0 ? -delta : delta;
+        return (span - 1) / delta + 1;
+}
+
+bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
+{
+        double real[3] = { 0 };
+        struct value *start, *delta;
+        const struct type *to;
+        bool all = true;
+
+        if (!onnx_same_element(im, n, n->inputs, 3))
+                return false;
+        for (int i = 0; i < 3; i++) {
+                bool known;
+                int count;
+                if (!onnx_scalar(im, n, i) || !onnx_operand_numbers(im, n, i, &real[i], 1, &count, &known))
+                        return false;
+                all &= known;
+        }
+        enum element e = onnx_element(n->inputs[0]);
+        if (all) {
+                int64_t count = range_count(im, n, real);
+                if (count < 0)
+                        return false;
+                to = onnx_type(im, n, e, 1, (const dim_t[]){ count });
+        } else {
+                to = onnx_declared_as(im, n, 0, e, 1);
+        }
+        start = onnx_scalar(im, n, 0);
+        delta = onnx_scalar(im, n, 2);
+        if (!to || !start || !delta)
+                return false;
+        enum element computed = element_is_float(e) ? E_F64 : e;
+        struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
+        struct value *v = onnx_binary(im, OP_add, onnx_cast(im, start, computed),
+                                      onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed)));
+        return onnx_output(n, 0, onnx_cast(im, v, e));
+}
+
+/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2 cos 2x */
+bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
+{
+        static const double coefficients[3][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 1 - 25.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
+        static const double turn = 6.283185307179586477;
+        const double *a = coefficients[onnx_variant(n)];
+        int64_t number, periodic, size;
+        enum element e;
+        bool known;
+
+        if (!onnx_int(im, n, "output_datatype", 1, &number) || !onnx_element_number(im, n, "output_datatype", number, &e) ||
+            !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) || !onnx_operand_int(im, n, 0, 0, &size, &known))
+                return false;
+        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
+        if (!to)
+                return false;
+        int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
+        struct value *i = onnx_iota(im, E_F64, to->dims[0]);
+        struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
+        struct value *w = onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
+        if (a[2] != 0)
+                w = onnx_binary(im, OP_add, w, onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
+        return onnx_output(n, 0, onnx_cast(im, w, e));
+}

@@ -1,0 +1,259 @@
+/* Operators that pick elements by an index tensor, or build masks out of indices. */
+#include "compiler/import/onnx_helpers.h"
+
+static bool want_index(struct onnx_import *im, const struct onnx_node *n, int input)
+{
+        const struct value *v = onnx_input(n, input);
+
+        return onnx_element(v) == E_I64 || onnx_element(v) == E_I32 ||
+               onnx_invalid(im, n, "indices are of %s, want i32 or i64", element_info[onnx_element(v)].text);
+}
+
+/* constant indices lie in [-extent, extent); run-time ones are checked as the generated code runs */
+static bool check_indices(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, int64_t extent)
+{
+        if (!value_is_constant(indices))
+                return true;
+        int64_t count = indices->constant->kind == CONSTANT_SPLAT ? onnx_min(1, type_elements(indices->type))
+                                                                  : type_elements(indices->type);
+        for (int64_t i = 0; i < count; i++) {
+                int64_t index = constant_element(indices->constant, i).i;
+                if (index < -extent || index >= extent)
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index, (long long)extent);
+        }
+        return true;
+}
+
+bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *indices = n->inputs[1];
+        int64_t stated;
+        dim_t dims[2 * RANK_MAX];
+        int axis, rank = 0;
+
+        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !check_indices(im, n, indices, onnx_dim(x, axis)))
+                return false;
+        for (int d = 0; d < axis; d++)
+                dims[rank++] = onnx_dim(x, d);
+        for (int d = 0; d < onnx_rank(indices); d++)
+                dims[rank++] = onnx_dim(indices, d);
+        for (int d = axis + 1; d < onnx_rank(x); d++)
+                dims[rank++] = onnx_dim(x, d);
+        return onnx_type(im, n, onnx_element(x), rank, dims) && onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
+}
+
+bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *indices = n->inputs[1];
+        int64_t stated, starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int axis;
+
+        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) || !check_indices(im, n, indices, onnx_dim(x, axis)))
+                return false;
+        for (int d = 0; d < onnx_rank(x); d++) {
+                steps[d] = 1;
+                dims[d] = d == axis ? onnx_dim(x, d) : onnx_dim(indices, d);
+                if (dims[d] > onnx_dim(x, d))
+                        return onnx_invalid(im, n, "indices are %s for an operand %s", type_text(im->arena, im->m, indices->type),
+                                            type_text(im->arena, im->m, x->type));
+        }
+        x = build_slice(&im->b, x, starts, steps, dims);
+        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", axis);
+        return x && onnx_output(n, 0, value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL));
+}
+
+bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *indices = n->inputs[1];
+        int64_t batch = 0;
+        dim_t dims[2 * RANK_MAX];
+        int rank = 0;
+
+        if (!onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_rank(im, n, 1, 1, RANK_MAX))
+                return false;
+        int least = (int)onnx_min(onnx_rank(x), onnx_rank(indices)), last = onnx_rank(indices) - 1;
+        if (n->opset >= 12 && !onnx_int_range(im, n, "batch_dims", 0, 0, least - 1, &batch))
+                return false;
+        int64_t tuple = onnx_dim(indices, last);
+        if (tuple < 1 || tuple > onnx_rank(x) - batch)
+                return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld", (long long)tuple, onnx_rank(x),
+                                    (long long)batch);
+        for (int d = 0; d < last; d++) {
+                if (d < batch && onnx_dim(indices, d) != onnx_dim(x, d))
+                        return onnx_invalid(im, n, "batch dimension %d is %lld in the operand and %lld in the indices", d,
+                                            (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
+                dims[rank++] = onnx_dim(indices, d);
+        }
+        for (int d = (int)(batch + tuple); d < onnx_rank(x); d++)
+                dims[rank++] = onnx_dim(x, d);
+        if (!onnx_type(im, n, onnx_element(x), rank, dims))
+                return false;
+        struct attr *attrs = attrs_new(im->m, OP_gather_nd);
+        attr_set(attrs, OP_gather_nd, "batch_dims", batch);
+        return onnx_output(n, 0, value_build(&im->b, OP_gather_nd, (struct value *[]){ x, indices }, 2, attrs, NULL));
+}
+
+/* ---- masks out of indices ---- */
+
+/* on where the class is the index (negative ones wrap), else off; an index out of range is off everywhere */
+bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *indices = n->inputs[0], *values = n->inputs[2];
+        int64_t stated, others[RANK_MAX];
+        dim_t dims[RANK_MAX + 1];
+        double depth;
+        int axis, count, rank = onnx_rank(indices) + 1;
+        bool known;
+
+        if (!onnx_want_rank(im, n, 0, 0, RANK_MAX - 1) || !onnx_int(im, n, "axis", -1, &stated) ||
+            !onnx_axis(im, n, stated, rank, &axis) || !onnx_operand_numbers(im, n, 1, &depth, 1, &count, &known))
+                return false;
+        if (onnx_rank(values) != 1 || onnx_dim(values, 0) != 2)
+                return onnx_invalid(im, n, "values are %s, want two", type_text(im->arena, im->m, values->type));
+        if (!known) {
+                const struct type *declared = onnx_declared_as(im, n, 0, onnx_element(values), rank);
+                if (!declared)
+                        return false;
+                depth = (double)declared->dims[axis];
+        } else if (count != 1 || !(depth >= 0 && depth <= NUMBER_MAX)) {
+                return onnx_invalid(im, n, "depth is not one number from 0 to %d", NUMBER_MAX);
+        }
+        for (int d = 0, k = 0; d < rank; d++) {
+                dims[d] = d == axis ? (int64_t)depth : onnx_dim(indices, k);
+                if (d != axis)
+                        others[k++] = d;
+        }
+        const struct type *to = onnx_type(im, n, E_I64, rank, dims);
+        if (!to)
+                return false;
+        indices = onnx_cast(im, indices, E_I64);
+        indices = onnx_select(im, onnx_with(im, OP_lt, indices, 0), onnx_with(im, OP_add, indices, depth), indices);
+        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others), build_iota(&im->b, to, axis));
+        struct value *off = build_gather(&im->b, values, onnx_integer(im, E_I64, 0), 0);
+        struct value *on = build_gather(&im->b, values, onnx_integer(im, E_I64, 1), 0);
+        return onnx_output(n, 0, onnx_select(im, hit, on, off));
+}
+
+/* column - row of the last two dimensions of t, as i64 */
+static struct value *diagonal(struct onnx_import *im, const struct type *t)
+{
+        const struct type *index = type_with_element(im->m, t, E_I64);
+
+        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1), build_iota(&im->b, index, t->rank - 2));
+}
+
+bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *k = onnx_integer(im, E_I64, 0);
+        int64_t upper;
+
+        if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64) ||
+            !onnx_int_range(im, n, "upper", 1, 0, 1, &upper))
+                return false;
+        if (onnx_input(n, 1))
+                k = onnx_scalar(im, n, 1);
+        struct value *kept = onnx_binary(im, upper ? OP_ge : OP_le, diagonal(im, x->type), k);
+        return onnx_output(n, 0, onnx_select(im, kept, x, build_like(&im->b, x, 0)));
+}
+
+bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t k, number;
+        enum element e = onnx_element(x);
+
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_int(im, n, "k", 0, &k) || !onnx_int(im, n, "dtype", 0, &number) ||
+            (onnx_has(n, "dtype") && !onnx_element_number(im, n, "dtype", number, &e)))
+                return false;
+        return onnx_output(n, 0, onnx_cast(im, onnx_binary(im, OP_eq, diagonal(im, x->type), onnx_integer(im, E_I64, k)), e));
+}
+
+/* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
+
+enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
+
+/* log_probabilities <N x C x ...>, target <N x ...> */
+static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n, struct value *log_probabilities)
+{
+        static const char *const reductions[] = { "none", "sum", "mean", NULL };
+        struct value *target = n->inputs[1], *weight = onnx_input(n, 2);
+        const struct type *t = log_probabilities->type, *target_type = target->type;
+        bool has_ignore = onnx_has(n, "ignore_index");
+        int64_t ignore_index, axes[RANK_MAX];
+        dim_t kept[RANK_MAX];
+        int reduction;
+
+        if (!onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &reduction) || !onnx_int(im, n, "ignore_index", 0, &ignore_index) ||
+            !want_index(im, n, 1) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
+                return NULL;
+        for (int d = 0; d < t->rank; d++) {
+                kept[d] = d == 1 ? 1 : t->dims[d];
+                if (d != 1 && target_type->dims[d - (d > 1)] != t->dims[d]) {
+                        onnx_invalid(im, n, "target is %s for an operand %s", type_text(im->arena, im->m, target_type),
+                                     type_text(im->arena, im->m, t));
+                        return NULL;
+                }
+        }
+        if (weight && (onnx_rank(weight) != 1 || onnx_dim(weight, 0) != t->dims[1] || onnx_element(weight) != onnx_element(n->inputs[0]))) {
+                onnx_invalid(im, n, "weight is %s for an operand %s", type_text(im->arena, im->m, weight->type),
+                             type_text(im->arena, im->m, t));
+                return NULL;
+        }
+        struct value *ignored = NULL, *index = target;
+        if (has_ignore) {
+                ignored = onnx_binary(im, OP_eq, target, onnx_integer(im, onnx_element(target), ignore_index));
+                index = onnx_select(im, ignored, onnx_integer(im, onnx_element(target), 0), target);
+        }
+        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", 1);
+        struct value *wide_index = onnx_reshape(im, index, t->rank, kept);
+        if (!wide_index)
+                return NULL;
+        struct value *picked = value_build(&im->b, OP_gather_elements, (struct value *[]){ log_probabilities, wide_index }, 2, attrs, NULL);
+        struct value *loss = onnx_unary(im, OP_neg, onnx_reshape(im, picked, t->rank - 1, target_type->dims));
+        struct value *factor = weight ? build_gather(&im->b, onnx_wide(im, weight), index, 0)
+                                      : constant_number(im->m, type_with_element(im->m, target_type, t->element), 1);
+        if (ignored && factor)
+                factor = onnx_select(im, ignored, build_like(&im->b, factor, 0), factor);
+        if (weight || ignored)
+                loss = onnx_binary(im, OP_mul, loss, factor);
+        if (reduction == LOSS_NONE)
+                return loss;
+        int count = onnx_axes_from(0, target_type->rank, axes);
+        struct value *sum = onnx_reduce(im, REDUCE_sum, loss, axes, count, E_COMPUTE);
+        if (reduction == LOSS_SUM)
+                return sum;
+        return onnx_binary(im, OP_div, sum, onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
+}
+
+bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
+                return false;
+        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *loss = x ? likelihood_loss(im, n, x) : NULL;
+        return onnx_output(n, 0, onnx_cast(im, loss, onnx_element(n->inputs[0])));
+}
+
+/* the same of log softmax along axis 1, which is the second output */
+bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
+{
+        const int64_t classes[1] = { 1 };
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
+                return false;
+        struct value *x = onnx_wide(im, n->inputs[0]);
+        if (!x)
+                return false;
+        const struct type *t = x->type;
+        x = onnx_binary(im, OP_sub, x, onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, classes, 1, E_COMPUTE), t, classes, 1));
+        struct value *sum = onnx_reduce(im, REDUCE_sum, onnx_unary(im, OP_exp, x), classes, 1, E_COMPUTE);
+        x = onnx_binary(im, OP_sub, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, classes, 1));
+        if (!x || (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))
+                return false;
+        return onnx_output(n, 0, onnx_cast(im, likelihood_loss(im, n, x), onnx_element(n->inputs[0])));
+}

@@ -1,0 +1,487 @@
+/* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin. Starts, pads and axes that are
+ * run-time values are brought into full rank by tensor operations; the result's shape is then the declared one. */
+#include <string.h>
+
+#include "base/size.h"
+#include "compiler/import/onnx_helpers.h"
+
+bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t perm[RANK_MAX];
+        const int64_t *given;
+        int count, rank = onnx_rank(x);
+        bool taken[RANK_MAX] = { false };
+
+        if (!onnx_ints(im, n, "perm", &given, &count))
+                return false;
+        if (onnx_has(n, "perm") && count != rank)
+                return onnx_invalid(im, n, "perm has %d values for a tensor of rank %d", count, rank);
+        for (int d = 0; d < rank; d++) {
+                perm[d] = count ? given[d] : rank - 1 - d;
+                if (perm[d] < 0 || perm[d] >= rank || taken[perm[d]])
+                        return onnx_invalid(im, n, "perm[%d] is %lld, want every dimension below %d once", d, (long long)perm[d], rank);
+                taken[perm[d]] = true;
+        }
+        return onnx_output(n, 0, build_transpose(&im->b, x, perm));
+}
+
+bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
+{
+        const struct type *first = n->inputs[0] ? n->inputs[0]->type : NULL;
+        int64_t stated, sum = 0;
+        dim_t dims[RANK_MAX];
+        int axis;
+
+        if (n->opset >= 4 && !onnx_has(n, "axis"))
+                return onnx_invalid(im, n, "attribute axis is missing");
+        if (!onnx_int(im, n, "axis", 1, &stated))
+                return false;
+        for (int i = 0; i < n->input_count; i++)
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "operand %d is missing", i);
+        if (!onnx_axis(im, n, stated, first->rank, &axis) || !onnx_same_element(im, n, n->inputs, n->input_count))
+                return false;
+        for (int i = 0; i < n->input_count; i++) {
+                const struct type *t = n->inputs[i]->type;
+                if (t->rank != first->rank)
+                        return onnx_invalid(im, n, "operand %d is of rank %d, want %d as the first", i, t->rank, first->rank);
+                for (int d = 0; d < t->rank; d++)
+                        if (d != axis && t->dims[d] != first->dims[d])
+                                return onnx_invalid(im, n, "operand %d is %s, which differs from the first at dimension %d", i,
+                                                    type_text(im->arena, im->m, t), d);
+                if (!int_add(sum, t->dims[axis], &sum))
+                        return onnx_invalid(im, n, "the operands are too large");
+        }
+        for (int d = 0; d < first->rank; d++)
+                dims[d] = d == axis ? sum : first->dims[d];
+        return onnx_type(im, n, first->element, first->rank, dims) &&
+               onnx_output(n, 0, build_concat(&im->b, n->inputs, n->input_count, axis));
+}
+
+/* ---- Split ---- */
+
+/* extents along the axis of every output; the last chunk of an uneven num_outputs is the smaller one */
+static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t extent, int axis, int64_t *sizes, int outputs)
+{
+        const int64_t *given = NULL;
+        int64_t *held = arena_array(im->arena, (size_t)outputs, sizeof *held), num_outputs = outputs, sum = 0;
+        int count = 0;
+        bool known = true;
+
+        if (n->opset < 13) {
+                if (!onnx_ints(im, n, "split", &given, &count))
+                        return false;
+        } else if (onnx_input(n, 1)) {
+                if (!onnx_operand_ints(im, n, 1, held, outputs, &count, &known))
+                        return false;
+                given = held;
+        }
+        if (n->opset >= 18 && onnx_has(n, "num_outputs")) {
+                if (given)
+                        return onnx_invalid(im, n, "both split and num_outputs are given");
+                if (!onnx_int_range(im, n, "num_outputs", outputs, 1, NUMBER_MAX, &num_outputs))
+                        return false;
+                if (num_outputs != outputs)
+                        return onnx_invalid(im, n, "num_outputs is %lld, but the node has %d", (long long)num_outputs, outputs);
+        }
+        if (!known) {
+                for (int i = 0; i < outputs; i++) {
+                        const struct type *t = onnx_declared_as(im, n, i, onnx_element(n->inputs[0]), onnx_rank(n->inputs[0]));
+                        if (!t)
+                                return false;
+                        sizes[i] = t->dims[axis];
+                }
+        } else if (given) {
+                if (count != outputs)
+                        return onnx_invalid(im, n, "split has %d values for %d outputs", count, outputs);
+                for (int i = 0; i < outputs; i++)
+                        sizes[i] = given[i];
+        } else {
+                int64_t chunk = (extent + outputs - 1) / outputs;
+                if (extent % outputs && (n->opset < 18 || chunk * (outputs - 1) > extent))
+                        return onnx_invalid(im, n, "extent %lld does not split into %d parts", (long long)extent, outputs);
+                for (int i = 0; i < outputs; i++)
+                        sizes[i] = i < outputs - 1 ? chunk : extent - chunk * (outputs - 1);
+        }
+        for (int i = 0; i < outputs; i++)
+                if (sizes[i] < 0 || !int_add(sum, sizes[i], &sum))
+                        return onnx_invalid(im, n, "part %d is of extent %lld", i, (long long)sizes[i]);
+        return sum == extent || onnx_invalid(im, n, "the parts sum to %lld, want %lld", (long long)sum, (long long)extent);
+}
+
+bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int outputs = (int)n->proto->n_output, axis;
+        int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated, starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+
+        if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis))
+                return false;
+        if (!split_sizes(im, n, onnx_dim(x, axis), axis, sizes, outputs))
+                return false;
+        for (int d = 0; d < onnx_rank(x); d++) {
+                steps[d] = 1;
+                dims[d] = onnx_dim(x, d);
+        }
+        for (int i = 0; i < n->output_count; i++) {
+                dims[axis] = sizes[i];
+                if (n->wanted[i] && !onnx_output(n, i, build_slice(&im->b, x, starts, steps, dims)))
+                        return false;
+                starts[axis] += sizes[i];
+        }
+        return true;
+}
+
+/* ---- Slice ---- */
+
+struct slice { int64_t starts[RANK_MAX], ends[RANK_MAX], steps[RANK_MAX], axes[RANK_MAX]; int count; };
+
+/* all numbers known: starts, steps and extents in full rank */
+static bool slice_static(struct onnx_import *im, struct onnx_node *n, const struct slice *s)
+{
+        struct value *x = n->inputs[0];
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        bool taken[RANK_MAX] = { false };
+
+        for (int d = 0; d < onnx_rank(x); d++) {
+                starts[d] = 0;
+                steps[d] = 1;
+                dims[d] = onnx_dim(x, d);
+        }
+        for (int i = 0; i < s->count; i++) {
+                int d;
+                if (!onnx_axis(im, n, s->axes[i], onnx_rank(x), &d))
+                        return false;
+                if (taken[d])
+                        return onnx_invalid(im, n, "axis %d is given twice", d);
+                taken[d] = true;
+                int64_t extent = onnx_dim(x, d), step = s->steps[i], start = s->starts[i], end = s->ends[i];
+                if (step == 0)
+                        return onnx_invalid(im, n, "steps[%d] is 0", i);
+                /* a step past the extent takes one element, whatever it is */
+                step = onnx_max(onnx_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
+                start = start < 0 ? start + extent : start;
+                end = end < 0 ? end + extent : end;
+                start = onnx_max(0, onnx_min(start, step > 0 ? extent : extent - 1));
+                end = step > 0 ? onnx_max(0, onnx_min(end, extent)) : onnx_max(-1, onnx_min(end, extent - 1));
+                int64_t span = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
+                dims[d] = span > 0 && extent > 0 ? (span + stride - 1) / stride : 0;
+                starts[d] = dims[d] ? start : 0;
+                steps[d] = dims[d] > 1 ? step : 1;
+        }
+        return onnx_output(n, 0, build_slice(&im->b, x, starts, steps, dims));
+}
+
+/* Something is a run-time value: the declared shape, and starts and steps computed as the standard says. */
+static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;
+        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
+        int rank = onnx_rank(x);
+
+        if (!to || !starts)
+                return false;
+        int64_t count = onnx_dim(starts, 0);
+        axes = onnx_input(n, 3) ? onnx_operand_vector(im, n, 3) : onnx_iota(im, E_I64, count);
+        steps = onnx_input(n, 4) ? onnx_operand_vector(im, n, 4) : constant_number(im->m, starts->type, 1);
+        if (!axes || !steps)
+                return false;
+        if (count > rank || onnx_dim(axes, 0) != count || onnx_dim(steps, 0) != count)
+                return onnx_invalid(im, n, "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d", (long long)count,
+                                    (long long)onnx_dim(axes, 0), (long long)onnx_dim(steps, 0), rank);
+        starts = onnx_scatter_axes(im, axes, starts, rank, 0);
+        steps = onnx_scatter_axes(im, axes, steps, rank, 1);
+        struct value *extent = constant_ints(im->m, x->type->dims, rank);
+        struct value *last = onnx_binary(im, OP_sub, extent, onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
+        starts = onnx_select(im, onnx_with(im, OP_lt, starts, 0), onnx_binary(im, OP_add, starts, extent), starts);
+        starts = onnx_with(im, OP_max, onnx_binary(im, OP_min, starts, last), 0);
+        return starts && steps && onnx_output(n, 0, value_build(&im->b, OP_slice, (struct value *[]){ x, starts, steps }, 3, NULL, to));
+}
+
+static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct slice *s)
+{
+        const int64_t *starts, *ends, *axes;
+        int start_count, end_count, axis_count;
+
+        if (!onnx_ints(im, n, "starts", &starts, &start_count) || !onnx_ints(im, n, "ends", &ends, &end_count) ||
+            !onnx_ints(im, n, "axes", &axes, &axis_count))
+                return false;
+        if (start_count != end_count || (axis_count && axis_count != start_count) || start_count > onnx_rank(n->inputs[0]))
+                return onnx_invalid(im, n, "starts has %d values, ends %d, axes %d for a tensor of rank %d", start_count, end_count,
+                                    axis_count, onnx_rank(n->inputs[0]));
+        s->count = start_count;
+        for (int i = 0; i < s->count; i++) {
+                s->starts[i] = starts[i];
+                s->ends[i] = ends[i];
+                s->axes[i] = axis_count ? axes[i] : i;
+                s->steps[i] = 1;
+        }
+        return true;
+}
+
+bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
+{
+        struct slice s = { .count = 0 };
+        int counts[4];
+        bool known[4], all = true;
+        int64_t *lists[4] = { s.starts, s.ends, s.axes, s.steps };
+
+        if (n->opset < 10)
+                return slice_attributes(im, n, &s) && slice_static(im, n, &s);
+        for (int i = 0; i < 4; i++) {
+                if (!onnx_operand_ints(im, n, 1 + i, lists[i], RANK_MAX, &counts[i], &known[i]))
+                        return false;
+                all &= known[i];
+        }
+        if (!all)
+                return slice_dynamic(im, n);
+        s.count = counts[0];
+        for (int i = 1; i < 4; i++)
+                if (counts[i] != s.count && (i == 1 || onnx_input(n, 1 + i)))
+                        return onnx_invalid(im, n, "operand %d has %d values, want %d as starts", 1 + i, counts[i], s.count);
+        for (int i = 0; i < s.count; i++) {
+                s.axes[i] = onnx_input(n, 3) ? s.axes[i] : i;
+                s.steps[i] = onnx_input(n, 4) ? s.steps[i] : 1;
+        }
+        return slice_static(im, n, &s);
+}
+
+/* ---- Pad, CenterCropPad ---- */
+
+static int pad_mode(const char *name)
+{
+        for (int i = 0; i < op_info[OP_pad].attr_count; i++)
+                for (int k = 0; op_info[OP_pad].attrs[i].names && op_info[OP_pad].attrs[i].names[k]; k++)
+                        if (!strcmp(op_info[OP_pad].attrs[i].names[k], name))
+                                return k;
+        return 0;
+}
+
+static struct value *build_pad(struct onnx_import *im, struct value *x, struct value *value, struct value *low, const char *mode,
+                               const struct type *to)
+{
+        struct attr *attrs = attrs_new(im->m, OP_pad);
+
+        if (!x || !value || !low || !to)
+                return NULL;
+        attr_set(attrs, OP_pad, "mode", pad_mode(mode));
+        return value_build(&im->b, OP_pad, (struct value *[]){ x, value, low }, 3, attrs, to);
+}
+
+/* the scalar that mode constant fills with */
+static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *v[2] = { n->inputs[0], onnx_input(n, 2) };
+        float number = 0;
+
+        if (n->opset < 11)
+                return onnx_float(im, n, "value", 0, &number) ? build_scalar(&im->b, onnx_element(v[0]), number) : NULL;
+        if (!v[1])
+                return build_scalar(&im->b, onnx_element(v[0]), 0);
+        return onnx_same_element(im, n, v, 2) ? onnx_scalar(im, n, 2) : NULL;
+}
+
+static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char *mode, struct value *value)
+{
+        struct value *x = n->inputs[0], *pads = onnx_operand_vector(im, n, 1);
+        int rank = onnx_rank(x);
+        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+        struct value *axes = NULL;
+
+        if (!pads || !to)
+                return false;
+        int64_t count = onnx_dim(pads, 0) / 2;
+        if (onnx_input(n, 3) && !(axes = onnx_operand_vector(im, n, 3)))
+                return false;
+        if (onnx_dim(pads, 0) != 2 * (axes ? onnx_dim(axes, 0) : rank) || count > rank)
+                return onnx_invalid(im, n, "pads has %lld values for %lld axes", (long long)onnx_dim(pads, 0),
+                                    (long long)(axes ? onnx_dim(axes, 0) : rank));
+        struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 }, (const int64_t[]){ 1 }, (const dim_t[]){ count });
+        if (axes)
+                low = onnx_scatter_axes(im, axes, low, rank, 0);
+        return onnx_output(n, 0, build_pad(im, x, value, low, mode, to));
+}
+
+/* pads: all low, then all high, one per axis */
+static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *mode, struct value *value, const int64_t *pads, int count,
+                       const struct onnx_axes *axes)
+{
+        struct value *x = n->inputs[0];
+        int rank = onnx_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+
+        if (count != 2 * padded)
+                return onnx_invalid(im, n, "pads has %d values, want %d", count, 2 * padded);
+        for (int d = 0; d < rank; d++)
+                dims[d] = onnx_dim(x, d);
+        for (int i = 0; i < padded; i++) {
+                int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
+                if (!int_add(dims[d], pads[i], &dims[d]) || !int_add(dims[d], pads[padded + i], &dims[d]) || dims[d] < 0)
+                        return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld", (long long)pads[i],
+                                            (long long)pads[padded + i], (long long)onnx_dim(x, (int)d));
+                if (strcmp(mode, "constant") && onnx_dim(x, (int)d) == 0 && dims[d] > 0)
+                        return onnx_invalid(im, n, "mode %s of an extent of 0", mode);
+                low[d] = pads[i];
+        }
+        const struct type *to = onnx_type(im, n, onnx_element(x), rank, dims);
+        return to && onnx_output(n, 0, build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
+}
+
+bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const modes[] = { "constant", "reflect", "edge", "wrap", NULL };
+        static const char *const early_modes[] = { "constant", "reflect", "edge", NULL };
+        struct onnx_axes axes = { .state = AXES_ABSENT };
+        int64_t held[2 * RANK_MAX];
+        const int64_t *pads = held;
+        int mode, count;
+        bool known = true;
+
+        if (!onnx_choice(im, n, "mode", n->opset < 19 ? early_modes : modes, 0, &mode))
+                return false;
+        struct value *value = pad_value(im, n);
+        if (!value)
+                return false;
+        if (n->opset < 11) {
+                if (!onnx_ints(im, n, "pads", &pads, &count))
+                        return false;
+                return pad_static(im, n, modes[mode], value, pads, count, &axes);
+        }
+        if (!onnx_operand_ints(im, n, 1, held, 2 * RANK_MAX, &count, &known))
+                return false;
+        if (n->opset < 18 || !onnx_input(n, 3))
+                return known ? pad_static(im, n, modes[mode], value, pads, count, &axes) : pad_dynamic(im, n, modes[mode], value);
+        /* the axes say where the entries go, so their order counts */
+        int64_t listed[RANK_MAX], sorted[2 * RANK_MAX];
+        int axis_count;
+        bool axes_known;
+        if (!onnx_operand_ints(im, n, 3, listed, RANK_MAX, &axis_count, &axes_known))
+                return false;
+        if (!known || !axes_known)
+                return pad_dynamic(im, n, modes[mode], value);
+        if (!onnx_axes_read(im, n, 3, NULL, onnx_rank(n->inputs[0]), &axes))
+                return false;
+        if (count != 2 * axis_count)
+                return onnx_invalid(im, n, "pads has %d values for %d axes", count, axis_count);
+        for (int i = 0; i < axis_count; i++) {
+                int64_t axis = listed[i] < 0 ? listed[i] + onnx_rank(n->inputs[0]) : listed[i];
+                for (int k = 0; k < axis_count; k++) {
+                        if (axes.axes[k] == axis) {
+                                sorted[k] = held[i];
+                                sorted[axis_count + k] = held[axis_count + i];
+                        }
+                }
+        }
+        return pad_static(im, n, modes[mode], value, sorted, count, &axes);
+}
+
+/* Crops or pads with 0 around the centre; the odd element is cut or added at the end. */
+bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t shape[RANK_MAX], low[RANK_MAX];
+        int rank = onnx_rank(x), count;
+        struct onnx_axes axes;
+        dim_t dims[RANK_MAX];
+        bool known;
+        const struct type *to;
+        const int64_t *given;
+        int given_count;
+
+        if (!onnx_axes_read(im, n, -1, "axes", rank, &axes) || !onnx_ints(im, n, "axes", &given, &given_count) ||
+            !onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
+                return false;
+        for (int d = 0; d < rank; d++)
+                dims[d] = onnx_dim(x, d);
+        if (known) {
+                if (count != (given_count ? given_count : rank))
+                        return onnx_invalid(im, n, "shape has %d values for %d axes", count, given_count ? given_count : rank);
+                for (int i = 0; i < count; i++) {
+                        int64_t d = !given_count ? i : given[i] < 0 ? given[i] + rank : given[i];
+                        dims[d] = shape[i];
+                }
+                to = onnx_type(im, n, onnx_element(x), rank, dims);
+        } else {
+                to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+        }
+        if (!to)
+                return false;
+        for (int d = 0; d < rank; d++) {
+                int64_t more = to->dims[d] - onnx_dim(x, d);
+                low[d] = more >= 0 ? more / 2 : -(-more / 2);
+        }
+        return onnx_output(n, 0, build_pad(im, x, build_scalar(&im->b, onnx_element(x), 0), constant_ints(im->m, low, rank), "constant", to));
+}
+
+/* ---- DepthToSpace, SpaceToDepth, ReverseSequence ---- */
+
+static struct value *shuffle(struct onnx_import *im, struct value *x, const dim_t *split, const int64_t *perm, const dim_t *merged)
+{
+        x = onnx_reshape(im, x, 6, split);
+        return onnx_reshape(im, x ? build_transpose(&im->b, x, perm) : NULL, 4, merged);
+}
+
+bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const modes[] = { "DCR", "CRD", NULL };
+        int64_t b;
+        int mode = 0;
+
+        if (!onnx_want_rank(im, n, 0, 4, 4) || !onnx_int_required(im, n, "blocksize", &b) ||
+            (n->opset >= 11 && !onnx_choice(im, n, "mode", modes, 0, &mode)))
+                return false;
+        const dim_t *d = n->inputs[0]->type->dims;
+        if (b < 1 || b > NUMBER_MAX || d[1] % (b * b))
+                return onnx_invalid(im, n, "blocksize %lld for %lld channels", (long long)b, (long long)d[1]);
+        int64_t depth = d[1] / (b * b);
+        const dim_t merged[4] = { d[0], depth, d[2] * b, d[3] * b };
+        if (!onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged))
+                return false;
+        if (mode == 0)
+                return onnx_output(n, 0, shuffle(im, n->inputs[0], (const dim_t[]){ d[0], b, b, depth, d[2], d[3] },
+                                                 (const int64_t[]){ 0, 3, 4, 1, 5, 2 }, merged));
+        return onnx_output(n, 0, shuffle(im, n->inputs[0], (const dim_t[]){ d[0], depth, b, b, d[2], d[3] },
+                                         (const int64_t[]){ 0, 1, 4, 2, 5, 3 }, merged));
+}
+
+bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t b;
+
+        if (!onnx_want_rank(im, n, 0, 4, 4) || !onnx_int_required(im, n, "blocksize", &b))
+                return false;
+        const dim_t *d = n->inputs[0]->type->dims;
+        if (b < 1 || b > NUMBER_MAX || d[2] % b || d[3] % b)
+                return onnx_invalid(im, n, "blocksize %lld for %lld x %lld", (long long)b, (long long)d[2], (long long)d[3]);
+        int64_t height = d[2] / b, width = d[3] / b;
+        if (d[1] > 0 && b * b > INT64_MAX / 2 / d[1])
+                return onnx_invalid(im, n, "blocksize %lld", (long long)b);
+        const dim_t merged[4] = { d[0], d[1] * b * b, height, width };
+        return onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged) &&
+               onnx_output(n, 0, shuffle(im, n->inputs[0], (const dim_t[]){ d[0], d[1], height, b, width, b },
+                                         (const int64_t[]){ 0, 3, 5, 1, 2, 4 }, merged));
+}
+
+bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *lengths = n->inputs[1];
+        int64_t batch, time;
+
+        if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 1, 1, 1) ||
+            !onnx_int_range(im, n, "batch_axis", 1, 0, 1, &batch) || !onnx_int_range(im, n, "time_axis", 0, 0, 1, &time))
+                return false;
+        if (batch == time || onnx_dim(lengths, 0) != onnx_dim(x, (int)batch))
+                return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths", (long long)time, (long long)batch,
+                                    (long long)onnx_dim(lengths, 0));
+        const struct type *indices = type_with_element(im->m, x->type, E_I64);
+        struct value *t = build_iota(&im->b, indices, (int)time), *length = onnx_along(im, lengths, indices, (int)batch);
+        struct value *back = onnx_with(im, OP_sub, onnx_binary(im, OP_sub, length, t), 1);
+        struct value *index = onnx_select(im, onnx_binary(im, OP_lt, t, length), back, t);
+        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", time);
+        return index && onnx_output(n, 0, value_build(&im->b, OP_gather_elements, (struct value *[]){ x, index }, 2, attrs, NULL));
+}

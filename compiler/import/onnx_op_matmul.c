@@ -1,0 +1,254 @@
+/* Matrix products: MatMul and its integer and quantized forms, Gemm, FusedMatMul. */
+#include "compiler/import/onnx_helpers.h"
+
+static struct value *build_dot(struct onnx_import *im, struct value *a, struct value *b, int batch, int contract_a, int contract_b,
+                               int accumulator)
+{
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+        int64_t dims[RANK_MAX], at_a = contract_a, at_b = contract_b;
+
+        if (!a || !b)
+                return NULL;
+        for (int d = 0; d < batch; d++)
+                dims[d] = d;
+        attr_set_ints(im->m, attrs, OP_dot, "batch_a", dims, batch);
+        attr_set_ints(im->m, attrs, OP_dot, "batch_b", dims, batch);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", &at_a, 1);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", &at_b, 1);
+        attr_set(attrs, OP_dot, "accumulator", accumulator);
+        return value_build(&im->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
+}
+
+/* x's batch dimensions (all but the last two) over `dims` */
+static struct value *over_batch(struct onnx_import *im, struct value *x, int batch, const dim_t *dims)
+{
+        dim_t full[RANK_MAX];
+
+        for (int d = 0; d < batch; d++)
+                full[d] = dims[d];
+        full[batch] = onnx_dim(x, onnx_rank(x) - 2);
+        full[batch + 1] = onnx_dim(x, onnx_rank(x) - 1);
+        return build_broadcast_numpy(&im->b, x, batch + 2, full);
+}
+
+static bool all_one(const struct value *x)
+{
+        for (int d = 0; d < onnx_rank(x) - 2; d++)
+                if (onnx_dim(x, d) != 1)
+                        return false;
+        return true;
+}
+
+/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches broadcast */
+static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b, int accumulator)
+{
+        dim_t batch[RANK_MAX], dims[RANK_MAX];
+
+        if (!a || !b)
+                return NULL;
+        const struct type *ta = a->type, *tb = b->type;
+        int rank_a = ta->rank, rank_b = tb->rank, rank = 0;
+        if (rank_a < 1 || rank_b < 1) {
+                onnx_invalid(im, n, "a product with a scalar");
+                return NULL;
+        }
+        if (rank_a == 1)
+                a = onnx_reshape(im, a, 2, (const dim_t[]){ 1, ta->dims[0] });
+        if (rank_b == 1)
+                b = onnx_reshape(im, b, 2, (const dim_t[]){ tb->dims[0], 1 });
+        if (!a || !b)
+                return NULL;
+        int more = onnx_rank(a) > onnx_rank(b) ? onnx_rank(a) : onnx_rank(b), batches = more - 2;
+        int64_t rows = onnx_dim(a, onnx_rank(a) - 2), inner = onnx_dim(a, onnx_rank(a) - 1);
+        int64_t inner_b = onnx_dim(b, onnx_rank(b) - 2), columns = onnx_dim(b, onnx_rank(b) - 1);
+        if (inner != inner_b) {
+                onnx_invalid(im, n, "%s by %s: the inner extents %lld and %lld differ", type_text(im->arena, im->m, ta),
+                             type_text(im->arena, im->m, tb), (long long)inner, (long long)inner_b);
+                return NULL;
+        }
+        for (int d = 0; d < batches; d++) {
+                int at_a = d - (more - onnx_rank(a)), at_b = d - (more - onnx_rank(b));
+                dim_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1, in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
+                if (in_a != in_b && in_a != 1 && in_b != 1) {
+                        onnx_invalid(im, n, "%s by %s: the batches do not broadcast", type_text(im->arena, im->m, ta),
+                                     type_text(im->arena, im->m, tb));
+                        return NULL;
+                }
+                batch[d] = dims[d] = in_a == 1 ? in_b : in_a;
+        }
+        rank = batches;
+        if (rank_a > 1)
+                dims[rank++] = rows;
+        if (rank_b > 1)
+                dims[rank++] = columns;
+        if (!onnx_type(im, n, ta->element, rank, dims))
+                return NULL;
+        struct value *y;
+        if (all_one(b)) {
+                /* one matrix on the right: the rows of all batches by it */
+                a = over_batch(im, a, batches, batch);
+                y = build_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0, batches + 1, 0, accumulator);
+        } else {
+                y = build_dot(im, over_batch(im, a, batches, batch), over_batch(im, b, batches, batch), batches, batches + 1, batches,
+                              accumulator);
+        }
+        return onnx_reshape(im, y, rank, dims);
+}
+
+bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
+{
+        return onnx_same_element(im, n, n->inputs, 2) && onnx_output(n, 0, matmul(im, n, n->inputs[0], n->inputs[1], E_COMPUTE));
+}
+
+/* A zero point or scale of a matrix operand: one number, one per row of a 2-D left operand (or column of the right one), or of
+ * a shape that broadcasts to the operand. line: the dimension that a 1-D one runs along. */
+static struct value *per_line(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *to, int line)
+{
+        struct value *v = onnx_input(n, input);
+        const struct type *t = v ? v->type : NULL;
+
+        if (!v)
+                return NULL;
+        if (type_elements(t) == 1 || (t->rank == 1 && line >= 0 && t->dims[0] == to->dims[line]))
+                return onnx_along(im, v, to, line);
+        for (int d = 0; d < t->rank; d++) {
+                int at = to->rank - t->rank + d;
+                if (at < 0 || (t->dims[d] != 1 && t->dims[d] != to->dims[at])) {
+                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s", input, type_text(im->arena, im->m, t),
+                                     type_text(im->arena, im->m, to));
+                        return NULL;
+                }
+        }
+        return build_broadcast_numpy(&im->b, v, to->rank, to->dims);
+}
+
+/* operand `input` less its zero point (operand `zero`), one type for both sides of an integer product */
+static struct value *centered_side(struct onnx_import *im, struct onnx_node *n, int input, int zero, int line)
+{
+        struct value *x = n->inputs[input], *zero_point = NULL;
+
+        if (onnx_input(n, zero)) {
+                zero_point = per_line(im, n, zero, x->type, line);
+                if (!zero_point || onnx_element(zero_point) != onnx_element(x)) {
+                        if (zero_point)
+                                onnx_invalid(im, n, "zero point of %s for an operand of %s", element_info[onnx_element(zero_point)].text,
+                                             element_info[onnx_element(x)].text);
+                        return NULL;
+                }
+        }
+        return onnx_centered(im, x, zero_point, E_I32);
+}
+
+static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int input)
+{
+        enum element e = onnx_element(n->inputs[input]);
+
+        return e == E_I8 || e == E_U8 || onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+}
+
+static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
+{
+        return onnx_want_rank(im, n, input, 1, RANK_MAX) && want_8_bit(im, n, input);
+}
+
+bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!want_matrix(im, n, 0) || !want_matrix(im, n, 1))
+                return false;
+        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
+        struct value *b = centered_side(im, n, 1, 3, onnx_rank(n->inputs[1]) - 1);
+        return onnx_output(n, 0, matmul(im, n, a, b, E_I32));
+}
+
+/* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point */
+bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!want_matrix(im, n, 0) || !want_matrix(im, n, 3) || !onnx_want_float(im, n, 1) ||
+            !onnx_same_element(im, n, (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) || !want_8_bit(im, n, 7))
+                return false;
+        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
+        struct value *b = centered_side(im, n, 3, 5, onnx_rank(n->inputs[3]) - 1);
+        struct value *sum = matmul(im, n, a, b, E_I32);
+        if (!sum)
+                return false;
+        const struct type *t = sum->type;
+        int rows = onnx_rank(n->inputs[3]) == 1 ? t->rank - 1 : t->rank - 2;
+        struct value *scale[3] = { per_line(im, n, 1, t, onnx_rank(n->inputs[0]) == 1 ? -1 : rows),
+                                   per_line(im, n, 4, t, onnx_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
+                                   per_line(im, n, 6, t, rows) };
+        if (!scale[0] || !scale[1] || !scale[2])
+                return false;
+        struct value *factor = onnx_binary(im, OP_div, onnx_binary(im, OP_mul, onnx_wide(im, scale[0]), onnx_wide(im, scale[1])),
+                                           onnx_wide(im, scale[2]));
+        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
+        struct value *zero = per_line(im, n, 7, t, rows);
+        return zero && onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(n->inputs[7])));
+}
+
+/* x times a number that an attribute states as a float; exact for integers when it is whole */
+static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, struct value *x, float factor, const char *name)
+{
+        if (!x || factor == 1)
+                return x;
+        if (element_is_integer(onnx_element(x)) && factor != (float)(int)factor) {
+                onnx_unsupported(im, n, "%s = %g of integers", name, (double)factor);
+                return NULL;
+        }
+        return onnx_with(im, OP_mul, x, factor);
+}
+
+bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, 2) };
+        float alpha, beta;
+        int64_t trans_a, trans_b, broadcast;
+
+        if (!onnx_float(im, n, "alpha", 1, &alpha) || !onnx_float(im, n, "beta", 1, &beta) || !onnx_int(im, n, "transA", 0, &trans_a) ||
+            !onnx_int(im, n, "transB", 0, &trans_b) || (n->opset < 7 && !onnx_int(im, n, "broadcast", 0, &broadcast)))
+                return false;
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 1, 2, 2) || !onnx_same_element(im, n, v, 3))
+                return false;
+        if (!(alpha > -1e9f && alpha < 1e9f && beta > -1e9f && beta < 1e9f) && element_is_integer(onnx_element(v[0])))
+                return onnx_invalid(im, n, "alpha = %g, beta = %g of integers", (double)alpha, (double)beta);
+        int contract_a = trans_a ? 0 : 1, contract_b = trans_b ? 1 : 0;
+        if (onnx_dim(v[0], contract_a) != onnx_dim(v[1], contract_b))
+                return onnx_invalid(im, n, "the inner extents %lld and %lld differ", (long long)onnx_dim(v[0], contract_a),
+                                    (long long)onnx_dim(v[1], contract_b));
+        const dim_t dims[2] = { onnx_dim(v[0], !contract_a), onnx_dim(v[1], !contract_b) };
+        const struct type *to = onnx_type(im, n, onnx_element(v[0]), 2, dims);
+        if (!to)
+                return false;
+        struct value *y = scaled(im, n, build_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE), alpha, "alpha");
+        if (v[2] && beta != 0) {
+                struct value *c = scaled(im, n, per_line(im, n, 2, to, 1), beta, "beta");
+                y = c ? onnx_binary(im, OP_add, y, c) : NULL;
+        }
+        return onnx_output(n, 0, y);
+}
+
+static struct value *transposed_last(struct onnx_import *im, struct value *x)
+{
+        int64_t perm[RANK_MAX];
+        int rank = onnx_rank(x);
+
+        for (int d = 0; d < rank; d++)
+                perm[d] = d < rank - 2 ? d : 2 * rank - 3 - d;
+        return rank < 2 ? x : build_transpose(&im->b, x, perm);
+}
+
+/* com.microsoft FusedMatMul: MatMul with transposed operands and a factor */
+bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
+{
+        float alpha;
+        int64_t trans_a, trans_b, batch_a, batch_b;
+
+        if (!onnx_float(im, n, "alpha", 1, &alpha) || !onnx_int(im, n, "transA", 0, &trans_a) || !onnx_int(im, n, "transB", 0, &trans_b) ||
+            !onnx_int(im, n, "transBatchA", 0, &batch_a) || !onnx_int(im, n, "transBatchB", 0, &batch_b) ||
+            !onnx_want_float(im, n, 0) || !onnx_same_element(im, n, n->inputs, 2))
+                return false;
+        if (batch_a || batch_b)
+                return onnx_unsupported(im, n, "transBatchA or transBatchB");
+        struct value *a = trans_a ? transposed_last(im, n->inputs[0]) : n->inputs[0];
+        struct value *b = trans_b ? transposed_last(im, n->inputs[1]) : n->inputs[1];
+        return onnx_output(n, 0, scaled(im, n, matmul(im, n, a, b, E_COMPUTE), alpha, "alpha"));
+}

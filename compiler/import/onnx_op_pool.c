@@ -1,0 +1,168 @@
+/* Pools over a sliding window: MaxPool, AveragePool, LpPool. */
+#include "compiler/import/onnx_helpers.h"
+
+/* attributes of a window over x in full rank, from the spatial window */
+static struct attr *window_attrs(struct onnx_import *im, enum opcode code, const struct onnx_window *w)
+{
+        struct attr *attrs = attrs_new(im->m, code);
+        int rank = w->rank + 2;
+        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 }, dilations[RANK_MAX] = { 1, 1 }, pads[2 * RANK_MAX] = { 0 };
+
+        for (int d = 0; d < w->rank; d++) {
+                window[d + 2] = w->kernel[d];
+                strides[d + 2] = w->strides[d];
+                dilations[d + 2] = w->dilations[d];
+                pads[d + 2] = w->pads[d];
+                pads[rank + d + 2] = w->high[d];
+        }
+        attr_set_ints(im->m, attrs, code, "window", window, rank);
+        attr_set_ints(im->m, attrs, code, "strides", strides, rank);
+        attr_set_ints(im->m, attrs, code, "dilations", dilations, rank);
+        attr_set_ints(im->m, attrs, code, "pads", pads, 2 * rank);
+        return attrs;
+}
+
+static struct value *window_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const struct onnx_window *w)
+{
+        struct attr *attrs = window_attrs(im, OP_reduce_window, w);
+
+        attr_set(attrs, OP_reduce_window, "kind", kind);
+        return x ? value_build(&im->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
+}
+
+/* reads and places the window; every pad is smaller than the window */
+static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struct value *x, bool dilations, bool ceil_allowed,
+                        struct onnx_window *w)
+{
+        int64_t ceil_mode = 0;
+        dim_t dims[RANK_MAX];
+
+        if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_window_read(im, n, onnx_rank(x) - 2, NULL, dilations, w) ||
+            (ceil_allowed && !onnx_int_range(im, n, "ceil_mode", 0, 0, 1, &ceil_mode)))
+                return false;
+        for (int i = 0; i < 2 * w->rank && w->auto_pad == PAD_NOTSET; i++)
+                if (w->pads[i] >= onnx_window_extent(w, i % w->rank))
+                        return onnx_invalid(im, n, "pads[%d] is %lld for a window of extent %lld", i, (long long)w->pads[i],
+                                            (long long)onnx_window_extent(w, i % w->rank));
+        if (!onnx_window_place(im, n, w, x->type->dims + 2, ceil_mode))
+                return false;
+        dims[0] = onnx_dim(x, 0);
+        dims[1] = onnx_dim(x, 1);
+        for (int d = 0; d < w->rank; d++)
+                dims[d + 2] = w->out[d];
+        return onnx_type(im, n, onnx_element(x), w->rank + 2, dims) != NULL;
+}
+
+/* A row-major position in x, as the position with each image stored column by column. */
+static struct value *column_major(struct onnx_import *im, struct value *at, const struct type *x)
+{
+        int64_t image = 1, before = 1;
+        struct value *sum = NULL;
+
+        for (int d = 2; d < x->rank; d++)
+                image *= x->dims[d];
+        int64_t after = image;
+        for (int d = 2; d < x->rank; d++) {
+                after /= onnx_max(x->dims[d], 1);
+                struct value *here = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after), (double)x->dims[d]);
+                here = onnx_with(im, OP_mul, here, (double)before);
+                sum = sum ? onnx_binary(im, OP_add, sum, here) : here;
+                before *= x->dims[d];
+        }
+        struct value *base = onnx_with(im, OP_mul, onnx_with(im, OP_div, at, (double)image), (double)image);
+        return onnx_binary(im, OP_add, base, sum);
+}
+
+bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        struct onnx_window w;
+        int64_t column = 0;
+
+        if (!pool_window(im, n, x, n->opset >= 10, n->opset >= 10, &w) ||
+            (n->opset >= 8 && !onnx_int_range(im, n, "storage_order", 0, 0, 1, &column)))
+                return false;
+        if (onnx_wants(n, 1)) {
+                struct value *at = value_build(&im->b, OP_arg_window, &x, 1, window_attrs(im, OP_arg_window, &w), NULL);
+                if (at && column)
+                        at = column_major(im, at, x->type);
+                if (!onnx_output(n, 1, at))
+                        return false;
+        }
+        return onnx_output(n, 0, window_reduce(im, REDUCE_max, x, &w));
+}
+
+/* how many of the window's elements count at each place along spatial dimension d; *same when that is one number everywhere */
+static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d, int64_t in, bool include_pads,
+                                   enum element e, bool *same)
+{
+        int64_t low = include_pads ? -w->pads[d] : 0, high = include_pads ? in + w->pads[w->rank + d] : in;
+        size_t bytes = (size_t)element_info[e].bytes;
+        unsigned char *data = arena_array(im->m->arena, (size_t)onnx_max(w->out[d], 1), bytes);
+        int64_t first = 0;
+
+        *same = true;
+        for (int64_t o = 0; o < w->out[d]; o++) {
+                int64_t start = o * w->strides[d] - w->pads[d], step = w->dilations[d];
+                int64_t from = start >= low ? 0 : (low - start + step - 1) / step;
+                int64_t to = start >= high ? 0 : onnx_min(w->kernel[d], (high - start + step - 1) / step);
+                int64_t count = onnx_max(to - from, 1);       /* a window wholly in the padding averages to 0 */
+                element_store(e, data, (size_t)o, (union scalar){ .f = (double)count });
+                first = o ? first : count;
+                *same &= count == first;
+        }
+        return constant_dense(im->m, type_tensor(im->m, e, 1, (const dim_t[]){ w->out[d] }), data, NULL);
+}
+
+struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x)
+{
+        struct onnx_window w;
+        int64_t include = 0;
+        double everywhere = 1;
+        bool early = !n->domain[0] && n->opset < 10;
+
+        if (!pool_window(im, n, x, n->opset >= 19, !early, &w) ||
+            ((n->opset >= 7 || !early) && !onnx_int_range(im, n, "count_include_pad", 0, 0, 1, &include)))
+                return NULL;
+        struct value *sum = window_reduce(im, REDUCE_sum, x, &w), *divisor = NULL;
+        if (!sum)
+                return NULL;
+        for (int d = 0; d < w.rank; d++) {
+                bool same;
+                struct value *counts = window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum), &same);
+                double number;
+                if (same && w.out[d] > 0 && value_is_splat(counts, &number)) {
+                        everywhere *= number;
+                        continue;
+                }
+                counts = onnx_spread(im, counts, sum->type, (const int64_t[]){ d + 2 });
+                divisor = divisor ? onnx_binary(im, OP_mul, divisor, counts) : counts;
+        }
+        if (!divisor)
+                return onnx_with(im, OP_div, sum, everywhere);
+        return onnx_binary(im, OP_div, sum, everywhere == 1 ? divisor : onnx_with(im, OP_mul, divisor, everywhere));
+}
+
+bool onnx_import_average_pool(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = onnx_wide(im, n->inputs[0]);
+
+        return onnx_want_float(im, n, 0) && x &&
+               onnx_output(n, 0, onnx_cast(im, onnx_average_pool(im, n, x), onnx_element(n->inputs[0])));
+}
+
+/* the p-norm of the window's elements */
+bool onnx_import_lp_pool(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *wide = onnx_unary(im, OP_abs, onnx_wide(im, x));
+        struct onnx_window w;
+        int64_t p;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 1000, &p) ||
+            !pool_window(im, n, x, n->opset >= 18, n->opset >= 18, &w))
+                return false;
+        struct value *power = p == 1 ? wide : p == 2 ? onnx_binary(im, OP_mul, wide, wide) : onnx_with(im, OP_pow, wide, (double)p);
+        struct value *sum = window_reduce(im, REDUCE_sum, power, &w);
+        sum = p == 1 ? sum : p == 2 ? onnx_unary(im, OP_sqrt, sum) : onnx_with(im, OP_pow, sum, 1.0 / (double)p);
+        return onnx_output(n, 0, onnx_cast(im, sum, onnx_element(x)));
+}

@@ -1,0 +1,304 @@
+/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a product with 1 / scale, which differs at halves;
+ * rounded first, then moved by the zero point. */
+#include "compiler/import/onnx_helpers.h"
+
+struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to)
+{
+        double number;
+
+        real = onnx_unary(im, OP_round, real);
+        if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
+                real = onnx_binary(im, OP_add, real, onnx_cast(im, zero_point, onnx_element(real)));
+        return onnx_cast(im, real, to);         /* which saturates */
+}
+
+struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
+{
+        double number;
+
+        if (!x)
+                return NULL;
+        bool zero = !zero_point || (value_is_splat(zero_point, &number) && number == 0);
+        x = onnx_cast(im, x, as);
+        return zero ? x : onnx_binary(im, OP_sub, x, onnx_cast(im, zero_point, as));
+}
+
+/* ---- QuantizeLinear, DequantizeLinear ---- */
+
+/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of block_size along axis. */
+static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input, const struct type *x, int64_t stated, int64_t block)
+{
+        struct value *v = n->inputs[input];
+        const struct type *t = v->type;
+        int axis;
+
+        if (t->rank == 0 || (t->rank == 1 && t->dims[0] == 1 && block == 0))
+                return onnx_along(im, v, x, 0);
+        if (!onnx_axis(im, n, stated, x->rank, &axis))
+                return NULL;
+        if (t->rank == 1 && block == 0) {
+                if (t->dims[0] == x->dims[axis])
+                        return onnx_along(im, v, x, axis);
+                onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input, type_text(im->arena, im->m, t),
+                             (long long)x->dims[axis], axis);
+                return NULL;
+        }
+        bool fits = t->rank == x->rank && block > 0 && block <= NUMBER_MAX;
+        for (int d = 0; d < x->rank && fits; d++)
+                fits = t->dims[d] == (d == axis ? (x->dims[d] + block - 1) / block : x->dims[d]);
+        if (!fits) {
+                onnx_invalid(im, n, "operand %d is %s for an input %s in blocks of %lld along axis %d", input, type_text(im->arena, im->m, t),
+                             type_text(im->arena, im->m, x), (long long)block, axis);
+                return NULL;
+        }
+        struct value *index = onnx_with(im, OP_div, onnx_iota(im, E_I64, x->dims[axis]), (double)block);
+        return index ? build_gather(&im->b, v, index, axis) : NULL;
+}
+
+static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *block)
+{
+        *block = 0;
+        return (n->opset < 21 && !n->domain[0]) || onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
+}
+
+bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *zero = onnx_input(n, 2);
+        int64_t axis, block, saturate, number = 0, precision = 0;
+        enum element to = E_U8, computed = onnx_wide_element(onnx_element(n->inputs[1]));
+
+        if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
+            (n->opset >= 19 && !onnx_int_range(im, n, "saturate", 1, 0, 1, &saturate)) ||
+            ((n->opset >= 21 || n->domain[0]) && !onnx_int(im, n, "output_dtype", 0, &number)) ||
+            (n->opset >= 23 && !onnx_int(im, n, "precision", 0, &precision)))
+                return false;
+        if (number && !onnx_element_number(im, n, "output_dtype", number, &to))
+                return false;
+        if (precision && !onnx_element_number(im, n, "precision", precision, &computed))
+                return false;
+        if (!element_is_float(computed))
+                return onnx_invalid(im, n, "precision is %s, want a float type", element_info[computed].text);
+        if (zero) {
+                if (number && onnx_element(zero) != to)
+                        return onnx_invalid(im, n, "output_dtype is %s, but the zero point is of %s", element_info[to].text,
+                                            element_info[onnx_element(zero)].text);
+                to = onnx_element(zero);
+                if (zero->type != n->inputs[1]->type && !type_same_dims(zero->type, n->inputs[1]->type) &&
+                    (type_elements(zero->type) != 1 || type_elements(n->inputs[1]->type) != 1))
+                        return onnx_invalid(im, n, "the zero point is %s for a scale %s", type_text(im->arena, im->m, zero->type),
+                                            type_text(im->arena, im->m, n->inputs[1]->type));
+        }
+        if (element_info[to].bytes > 2 || !element_is_integer(to))
+                return onnx_invalid(im, n, "quantized to %s, want an integer type of 8 or 16 bits", element_info[to].text);
+        struct value *scale = over_operand(im, n, 1, x->type, axis, block);
+        zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
+        if (!scale || (onnx_input(n, 2) && !zero))
+                return false;
+        if (onnx_element(x) != E_I32 && !element_is_float(onnx_element(x)))
+                return onnx_invalid(im, n, "operand 0 is of %s", element_info[onnx_element(x)].text);
+        struct value *real = onnx_binary(im, OP_div, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
+        return onnx_output(n, 0, onnx_requantize(im, real, zero, to));
+}
+
+/* (x - zero_point) * scale */
+bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *v[2] = { n->inputs[0], onnx_input(n, 2) }, *x = v[0], *zero = v[1];
+        int64_t axis, block, number = 0;
+        enum element to = onnx_element(n->inputs[1]);
+
+        if (!onnx_want_integer(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) ||
+            !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
+            (n->opset >= 23 && !onnx_int(im, n, "output_dtype", 0, &number)) ||
+            (number && !onnx_element_number(im, n, "output_dtype", number, &to)))
+                return false;
+        if (!element_is_float(to))
+                return onnx_invalid(im, n, "output_dtype is %s, want a float type", element_info[to].text);
+        struct value *scale = over_operand(im, n, 1, x->type, axis, block);
+        zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
+        if (!scale || (onnx_input(n, 2) && !zero))
+                return false;
+        enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
+        /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
+        x = element_info[onnx_element(x)].bytes < 4 ? onnx_centered(im, x, zero, E_I32) : onnx_centered(im, x, zero, onnx_element(x));
+        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
+        return onnx_output(n, 0, onnx_cast(im, real, to));
+}
+
+/* Scale and zero point from the range of x, which is made to hold 0: y, y_scale, y_zero_point */
+bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t axes[RANK_MAX];
+
+        if (!onnx_want_element(im, n, 0, E_F32))
+                return false;
+        int count = onnx_axes_from(0, onnx_rank(x), axes);
+        struct value *most = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
+        struct value *least = onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
+        struct value *span = onnx_binary(im, OP_sub, most, least);
+        if (!span)
+                return false;
+        span = onnx_select(im, onnx_with(im, OP_eq, span, 0), build_like(&im->b, span, 1), span);
+        struct value *scale = onnx_with(im, OP_div, span, 255);
+        struct value *zero = onnx_binary(im, OP_div, onnx_unary(im, OP_neg, least), scale);
+        zero = onnx_cast(im, onnx_unary(im, OP_round, onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)), E_U8);
+        if (!zero || !onnx_output(n, 1, scale) || !onnx_output(n, 2, zero))
+                return false;
+        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, x, scale), zero, E_U8));
+}
+
+/* ---- com.microsoft: float operators between a dequantization and a quantization, per tensor ---- */
+
+/* operand x with its scale and zero point, as f32 */
+static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale, int zero)
+{
+        struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
+
+        if (!s || onnx_element(s) != E_F32) {
+                if (s)
+                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
+                return NULL;
+        }
+        if (onnx_input(n, zero)) {
+                z = onnx_scalar(im, n, zero);
+                if (!z || !onnx_same_element(im, n, (struct value *[]){ v, z }, 2))
+                        return NULL;
+        }
+        return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
+}
+
+static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale, int zero, enum element to)
+{
+        struct value *s = onnx_scalar(im, n, scale), *z = NULL;
+
+        if (!s || onnx_element(s) != E_F32)
+                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
+        if (onnx_input(n, zero)) {
+                z = onnx_scalar(im, n, zero);
+                if (!z)
+                        return false;
+                if (onnx_element(z) != to)
+                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero, element_info[onnx_element(z)].text, element_info[to].text);
+        }
+        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
+}
+
+static bool want_quantized(struct onnx_import *im, const struct onnx_node *n, int input)
+{
+        enum element e = onnx_element(n->inputs[input]);
+
+        return (element_is_integer(e) && element_info[e].bytes == 1) ||
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+}
+
+/* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
+bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!want_quantized(im, n, 0) || !want_quantized(im, n, 3))
+                return false;
+        struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
+        if (!onnx_broadcast(im, n, v, 2))
+                return false;
+        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6, 7, onnx_element(n->inputs[0]));
+}
+
+/* QLinearSigmoid, QLinearLeakyRelu: x, x_scale, x_zero, y_scale, y_zero */
+bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
+{
+        float alpha;
+
+        if (!want_quantized(im, n, 0))
+                return false;
+        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        if (onnx_variant(n) == OP_sigmoid) {
+                y = onnx_unary(im, OP_sigmoid, x);
+        } else {
+                if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
+                        return false;
+                y = onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, alpha), x);
+        }
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearSoftmax: x, x_scale, x_zero, y_scale, y_zero; opset: of ai.onnx whose Softmax is meant */
+bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t stated, opset, axes[RANK_MAX];
+        int axis, count = 1;
+
+        if (!want_quantized(im, n, 0) || !onnx_int_required(im, n, "opset", &opset) ||
+            !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
+                return false;
+        axes[0] = axis;
+        if (opset < 13)
+                count = onnx_axes_from(axis, onnx_rank(n->inputs[0]), axes);
+        struct value *y = onnx_softmax(im, dequantized(im, n, 0, 1, 2), axes, count, false);
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* channels last: [N, spatial, C] to [N, C, spatial], and back */
+static struct value *move_channels(struct onnx_import *im, struct value *x, bool to_front)
+{
+        int64_t perm[RANK_MAX];
+        int rank = x ? onnx_rank(x) : 0;
+
+        for (int d = 0; d < rank; d++)
+                perm[d] = d == 0 ? 0 : to_front ? (d == 1 ? rank - 1 : d - 1) : d == rank - 1 ? 1 : d + 1;
+        return x ? build_transpose(&im->b, x, perm) : NULL;
+}
+
+/* QLinearAveragePool, QLinearGlobalAveragePool (variant 1): x, x_scale, x_zero, y_scale, y_zero */
+bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t last, axes[RANK_MAX];
+
+        if (!want_quantized(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
+                return false;
+        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        if (last)
+                x = move_channels(im, x, true);
+        if (!x)
+                return false;
+        if (onnx_variant(n) == 1) {
+                int count = onnx_axes_from(2, onnx_rank(x), axes);
+                y = onnx_keep(im, onnx_mean(im, x, axes, count), x->type, axes, count);
+        } else {
+                y = onnx_average_pool(im, n, x);
+        }
+        if (last)
+                y = move_channels(im, y, false);
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
+bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
+{
+        int operands = (n->input_count - 2) / 3, axis;
+        struct value **v = arena_array(im->arena, (size_t)operands + 1, sizeof *v);
+        int64_t stated, sum = 0;
+        dim_t dims[RANK_MAX];
+
+        if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] || !n->inputs[1])
+                return onnx_invalid(im, n, "%d operands, want 2 and 3 per part", n->input_count);
+        if (!onnx_int_required(im, n, "axis", &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
+                return false;
+        const struct type *first = n->inputs[2]->type;
+        for (int i = 0; i < operands; i++) {
+                if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] || !want_quantized(im, n, 2 + 3 * i))
+                        return onnx_invalid(im, n, "part %d is missing or not quantized", i);
+                v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+                if (!v[i])
+                        return false;
+                bool fits = onnx_rank(v[i]) == first->rank;
+                for (int d = 0; d < first->rank && fits; d++)
+                        fits = d == axis || onnx_dim(v[i], d) == first->dims[d];
+                if (!fits)
+                        return onnx_invalid(im, n, "part %d is %s", i, type_text(im->arena, im->m, v[i]->type));
+                sum += onnx_dim(v[i], axis);
+        }
+        for (int d = 0; d < first->rank; d++)
+                dims[d] = d == axis ? sum : first->dims[d];
+        return onnx_type(im, n, E_F32, first->rank, dims) &&
+               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1, onnx_element(n->inputs[1]));
+}
