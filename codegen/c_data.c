@@ -1,0 +1,311 @@
+/* Constants: readable numbers when there are few, else rows of bytes.
+ *
+ * The rows are string literals: they stay below C99's limit for those, keep types and alignment, waste nothing, and
+ * compile fast where numbers take minutes. They hold the little-endian order the data has; where the compiler says that
+ * the machine is big-endian, the same union is filled from integers. */
+#include "codegen/c_writer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum { SMALL_ELEMENTS = 64, ROW_BYTES = 4000, COMPARED_BYTES = 4096 };
+
+static const char *bits_type(int bytes)
+{
+        return bytes == 1 ? "uint8_t" : bytes == 2 ? "uint16_t" : bytes == 4 ? "uint32_t" : "uint64_t";
+}
+
+static union scalar element_at(const struct loop_buffer *b, int64_t i)
+{
+        return element_load(b->element, b->data, b->splat ? 0 : (size_t)i);
+}
+
+static size_t data_bytes(const struct loop_buffer *b)
+{
+        return (b->splat ? 1 : (size_t)b->extent) * (size_t)element_info[b->element].bytes;
+}
+
+static bool is_zero(const struct loop_buffer *b)
+{
+        static const unsigned char zero[8];
+        return b->extent == 0 || (b->splat && !memcmp(b->data, zero, (size_t)element_info[b->element].bytes));
+}
+
+/* ---- forms ---- */
+
+enum form { FORM_NUMBERS, FORM_BITS, FORM_ROWS };
+
+static enum form form_of(const struct loop_buffer *b)
+{
+        if (is_zero(b))
+                return FORM_NUMBERS;
+        if (b->extent > SMALL_ELEMENTS)
+                return FORM_ROWS;
+        if (b->element == E_F32 || b->element == E_F64)
+                for (int64_t i = 0; i < b->extent; i++)
+                        if (!isfinite(element_at(b, i).f))
+                                return FORM_BITS;
+        return FORM_NUMBERS;
+}
+
+/* ---- names: equal constants are one ---- */
+
+struct group { const struct loop_buffer *buffer; struct c_name *name; struct group *next; };
+
+static bool same_data(const struct loop_buffer *a, const struct loop_buffer *b)
+{
+        return a->element == b->element && a->extent == b->extent && a->splat == b->splat &&
+               !memcmp(a->data, b->data, data_bytes(a));
+}
+
+static struct c_name *find_equal(struct c_writer *w, struct map *groups, const struct loop_buffer *b)
+{
+        size_t bytes = data_bytes(b);
+        struct { int64_t extent; uint64_t hash, element; } key = {
+                b->extent, text_hash(b->data, bytes < COMPARED_BYTES ? bytes : COMPARED_BYTES),
+                2 * (uint64_t)b->element + b->splat
+        };
+        struct group *first = map_get(groups, (const char *)&key, sizeof key);
+        for (struct group *g = first; g; g = g->next)
+                if (same_data(g->buffer, b))
+                        return g->name;
+        const char *name = c_global(w, b->name);
+        if (form_of(b) != FORM_NUMBERS)
+                name = arena_printf(w->arena, "%s.values", name);
+        struct group *group = ARENA_NEW(w->arena, struct group);
+        *group = (struct group){ b, c_name_set(w, b, name), first };
+        map_set(groups, (const char *)&key, sizeof key, group);
+        return NULL;
+}
+
+void c_constant_names(struct c_writer *w)
+{
+        struct map *groups = map_new(w->arena);
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                if (b->space != SPACE_CONSTANT)
+                        continue;
+                struct c_name *equal = find_equal(w, groups, b);
+                if (equal)
+                        map_set(w->names, (const char *)&b, sizeof b, equal);
+        }
+}
+
+/* ---- output: through a buffer of our own, for constants may be large ---- */
+
+struct stream { FILE *file; size_t used; char bytes[1 << 16]; };
+enum { STREAM_ROOM = 64 };              /* the most that is added between two calls of stream_room */
+
+static void stream_flush(struct stream *s)
+{
+        fwrite(s->bytes, 1, s->used, s->file);
+        s->used = 0;
+}
+
+static char *stream_room(struct stream *s)
+{
+        if (s->used + STREAM_ROOM > sizeof s->bytes)
+                stream_flush(s);
+        return s->bytes + s->used;
+}
+
+static void stream_text(struct stream *s, const char *text)
+{
+        for (size_t length = strlen(text); length;) {
+                size_t part = length < STREAM_ROOM ? length : STREAM_ROOM;
+                memcpy(stream_room(s), text, part);
+                s->used += part;
+                text += part;
+                length -= part;
+        }
+}
+
+struct escape { char text[4]; unsigned char length; };
+
+/* a byte in a string literal: itself, or three octal digits, so that any byte may follow; ? may begin a trigraph */
+static void fill_escapes(struct escape escapes[256])
+{
+        for (unsigned c = 0; c < 256; c++) {
+                bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+                struct escape octal = { { '\\', (char)('0' + c / 64), (char)('0' + c / 8 % 8), (char)('0' + c % 8) }, 4 };
+                escapes[c] = plain ? (struct escape){ { (char)c }, 1 } : octal;
+        }
+}
+
+static void stream_row(struct stream *s, const struct escape escapes[256], const unsigned char *bytes, size_t count)
+{
+        stream_text(s, "\"");
+        while (count) {
+                char *out = stream_room(s);
+                size_t part = count < STREAM_ROOM / 4 ? count : STREAM_ROOM / 4;
+                for (size_t i = 0; i < part; i++) {
+                        const struct escape *e = &escapes[bytes[i]];
+                        memcpy(out, e->text, 4);
+                        out += e->length;
+                }
+                s->used = (size_t)(out - s->bytes);
+                bytes += part;
+                count -= part;
+        }
+        stream_text(s, "\"");
+}
+
+static void stream_rows(struct stream *s, const unsigned char *data, size_t bytes)
+{
+        struct escape escapes[256];
+        fill_escapes(escapes);
+        size_t rows = bytes / ROW_BYTES, tail = bytes % ROW_BYTES;
+        stream_text(s, "{ {\n");
+        if (rows)
+                stream_text(s, "{\n");
+        for (size_t i = 0; i < rows; i++) {
+                stream_row(s, escapes, data + i * ROW_BYTES, ROW_BYTES);
+                stream_text(s, ",\n");
+        }
+        if (rows)
+                stream_text(s, tail ? "},\n" : "}\n");
+        if (tail) {
+                stream_row(s, escapes, data + rows * ROW_BYTES, tail);
+                stream_text(s, "\n");
+        }
+        stream_text(s, "} }");
+}
+
+/* integers in hex, most significant digit first */
+static void stream_bits(struct stream *s, const unsigned char *data, size_t count, size_t size)
+{
+        static const char digits[] = "0123456789abcdef";
+        size_t per_line = size == 8 ? 4 : size == 4 ? 8 : 12;
+        for (size_t i = 0; i < count; i++, data += size) {
+                char *out = stream_room(s);
+                if (i % per_line == 0)
+                        *out++ = '\n';
+                *out++ = '0';
+                *out++ = 'x';
+                for (size_t k = size; k-- > 0;) {
+                        *out++ = digits[data[k] >> 4];
+                        *out++ = digits[data[k] & 15];
+                }
+                if (size > 2)
+                        *out++ = 'u';
+                *out++ = ',';
+                s->used = (size_t)(out - s->bytes);
+        }
+        stream_text(s, "\n");
+}
+
+/* ---- printing ---- */
+
+static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const char *name)
+{
+        const char *type = element_info[b->element].c_type;
+        if (is_zero(b)) {
+                c_line(w, "static const %s %s[%lld] = { 0 };", type, name, (long long)(b->extent ? b->extent : 1));
+                return;
+        }
+        c_put(w, "static const %s %s[%lld] = {", type, name, (long long)b->extent);
+        for (int64_t i = 0; i < b->extent; i++)
+                c_put(w, "%s" C_SOFT "%s", i ? "," : "", c_literal(w->arena, b->element, element_at(b, i)));
+        c_put(w, C_SOFT "};");
+        c_end(w);
+}
+
+static void stream_constant(struct c_writer *w, struct stream *s, const struct loop_buffer *b, const char *name)
+{
+        size_t size = (size_t)element_info[b->element].bytes, bytes;
+        if (!size_mul((size_t)b->extent, size, &bytes))
+                memory_exhausted();
+        const unsigned char *data = b->data;
+        unsigned char *copies = NULL;
+        if (b->splat) {
+                data = copies = memory_alloc(bytes);
+                for (size_t i = 0; i < bytes; i += size)
+                        memcpy(copies + i, b->data, size);
+        }
+        bool rows = form_of(b) == FORM_ROWS, bits = size > 1 || !rows;
+        size_t row_count = bytes / ROW_BYTES, tail = bytes % ROW_BYTES;
+        struct text text = { 0 };
+        text_add(&text, "static const union {\n");
+        if (rows)
+                text_add(&text, "        struct { unsigned char ");
+        if (rows && row_count)
+                text_add(&text, "rows[%zu][%d]%s", row_count, ROW_BYTES, tail ? ", " : "");
+        if (rows && tail)
+                text_add(&text, "tail[%zu]", tail);
+        if (rows)
+                text_add(&text, "; } bytes;\n");
+        if (bits)
+                text_add(&text, "        %s bits[%lld];\n", bits_type((int)size), (long long)b->extent);
+        text_add(&text, "        %s values[%lld];\n} %s = ", element_info[b->element].c_type, (long long)b->extent, name);
+        stream_text(s, text.data);
+        if (rows && bits)
+                stream_text(s, "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {");
+        else if (bits)
+                stream_text(s, "{ {");
+        if (bits)
+                stream_bits(s, data, (size_t)b->extent, size);
+        if (bits)
+                stream_text(s, "} }");
+        if (rows && bits)
+                stream_text(s, "\n#else\n");
+        if (rows)
+                stream_rows(s, data, bytes);
+        if (rows && bits)
+                stream_text(s, "\n#endif\n");
+        stream_text(s, ";\n");
+        text_free(&text);
+        free(copies);
+        (void)w;
+}
+
+static const char rows_preamble[] =
+        "\n/* Rows of bytes are string literals without their final 0. */\n"
+        "#if defined(__clang__)\n"
+        "#if __has_warning(\"-Wunterminated-string-initialization\")\n"
+        "#pragma clang diagnostic ignored \"-Wunterminated-string-initialization\"\n"
+        "#endif\n"
+        "#elif defined(__GNUC__) && __GNUC__ >= 15\n"
+        "#pragma GCC diagnostic ignored \"-Wunterminated-string-initialization\"\n"
+        "#endif\n"
+        "#if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__)\n"
+        "#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+        "#define BIG_ENDIAN_MACHINE\n"
+        "#endif\n"
+        "#endif\n";
+
+void c_constants(struct c_writer *w, FILE *out)
+{
+        struct stream *s = memory_alloc(sizeof *s);
+        struct text numbers = { 0 };
+        bool any = false, any_rows = false;
+        s->file = out;
+        for (struct loop_buffer *b = w->p->buffers; b && !w->failed; b = b->next) {
+                struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
+                if (!c || !c->used || c->printed)
+                        continue;
+                c->printed = true;
+                enum form form = form_of(b);
+                const char *dot = strchr(c->text, '.');
+                char *name = arena_copy(w->arena, c->text, strlen(c->text) + 1);
+                if (dot)
+                        name[dot - c->text] = 0;
+                if (form == FORM_ROWS && !any_rows)
+                        stream_text(s, rows_preamble);
+                any_rows |= form == FORM_ROWS;
+                stream_text(s, any && form == FORM_NUMBERS ? "" : "\n");
+                any = true;
+                if (form != FORM_NUMBERS) {
+                        stream_constant(w, s, b, name);
+                        continue;
+                }
+                w->out = &numbers;
+                put_numbers(w, b, name);
+                stream_text(s, numbers.data);
+                numbers.length = 0;
+        }
+        text_free(&numbers);
+        stream_flush(s);
+        free(s);
+}

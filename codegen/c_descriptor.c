@@ -1,0 +1,248 @@
+/* What others see of the generated code: the header, and the descriptor for generic callers. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+static int port_count(const struct c_writer *w) { return w->input_count + w->output_count; }
+static struct loop_buffer *port(const struct c_writer *w, int i)
+{
+        return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+}
+
+static int rank_of(const struct loop_buffer *b) { return b->type ? b->type->rank : 1; }
+static int64_t dim_of(const struct loop_buffer *b, int i) { return b->type ? b->type->dims[i] : b->extent; }
+static const char *port_name(const struct loop_buffer *b) { return b->port ? b->port : b->name; }
+
+/* ---- the comment ---- */
+
+static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
+{
+        char *text = "one element";
+        for (int i = 0; i < rank_of(b); i++)
+                text = i ? arena_printf(w->arena, "%s x %lld", text, (long long)dim_of(b, i))
+                         : arena_printf(w->arena, "%lld", (long long)dim_of(b, i));
+        return text;
+}
+
+static bool has_element(const struct c_writer *w, enum element a, enum element b)
+{
+        for (int i = 0; i < port_count(w); i++)
+                if (port(w, i)->element == a || port(w, i)->element == b)
+                        return true;
+        return false;
+}
+
+static void put_usage(struct c_writer *w)
+{
+        const char *prefix = w->options->prefix;
+        bool workspace = w->p->workspace_size > 0;
+        w->indent = 0;
+        if (workspace)
+                c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
+        for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
+                const char *name = c_name(w, port(w, i))->text;
+                c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type, name,
+                       c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+        }
+        c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
+        for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
+                c_put(w, ", %s", c_name(w, port(w, i))->text);
+        c_put(w, port_count(w) > 4 ? ", ...);" : ");");
+        c_end(w);
+}
+
+static void put_header_comment(struct c_writer *w)
+{
+        text_add(w->out, "/*\n");
+        put_usage(w);
+        text_add(w->out, " *\n * %-24s %-10s %-24s %s\n", "parameter", "type", "extents", "name in the model");
+        for (int i = 0; i < port_count(w); i++) {
+                const struct loop_buffer *b = port(w, i);
+                char *type = arena_printf(w->arena, "%s%s", i < w->input_count ? "const " : "",
+                                          element_info[b->element].c_type);
+                c_line(w, " * %-24s %-10s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
+                       text_safe(w->arena, port_name(b), strlen(port_name(b))));
+        }
+        text_add(w->out,
+                 " *\n"
+                 " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. A result must not\n"
+                 " * overlap another tensor or the workspace; one without elements may be NULL. Calls with different\n"
+                 " * workspaces and results may run at the same time. The workspace holds nothing between calls.\n");
+        if (has_element(w, E_BOOL, E_BOOL))
+                text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
+        if (has_element(w, E_F16, E_BF16))
+                text_add(w->out, " * uint16_t holds the bits of a half-precision (f16) or bfloat16 number.\n");
+        text_add(w->out, " */\n");
+}
+
+/* ---- the header ---- */
+
+static void put_workspace(struct c_writer *w)
+{
+        long long size = (long long)w->p->workspace_size;
+        long long align = (long long)(w->p->workspace_align > 0 ? w->p->workspace_align : 1);
+        const char *define = c_macro(w, "WORKSPACE_DEFINE");
+        text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, and their alignment */\n",
+                 size ? "" : " (none: may be NULL)");
+        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_SIZE"), size);
+        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_ALIGN"), align);
+        text_add(w->out, "\n/* declares a static workspace: %s(name); */\n", define);
+        text_add(w->out, "#if defined(__GNUC__) || defined(__TINYC__)\n");
+        text_add(w->out, "#define %s(name) static unsigned char name[%lld] __attribute__((aligned(%lld)))\n", define,
+                 size ? size : 1, align);
+        text_add(w->out, "#elif defined(_MSC_VER)\n");
+        text_add(w->out, "#define %s(name) static __declspec(align(%lld)) unsigned char name[%lld]\n", define, align,
+                 size ? size : 1);
+        text_add(w->out, "#elif defined(__cplusplus)\n");
+        text_add(w->out, "#define %s(name) alignas(%lld) static unsigned char name[%lld]\n", define, align,
+                 size ? size : 1);
+        text_add(w->out, "#else\n");
+        text_add(w->out, "#define %s(name) static _Alignas(%lld) unsigned char name[%lld]\n", define, align,
+                 size ? size : 1);
+        text_add(w->out, "#endif\n");
+}
+
+static void put_port_macros(struct c_writer *w)
+{
+        text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where there are none) */\n");
+        for (int i = 0; i < port_count(w); i++) {
+                const struct loop_buffer *b = port(w, i);
+                const char *name = c_name(w, b)->text;
+                c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)), (long long)b->extent);
+                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_RANK", name)), rank_of(b));
+                c_put(w, "#define %s {", c_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
+                for (int d = 0; d < rank_of(b); d++)
+                        c_put(w, "%s%lld", d ? ", " : "", (long long)dim_of(b, d));
+                c_put(w, rank_of(b) ? "}" : "0}");
+                c_end(w);
+        }
+}
+
+static void put_errors(struct c_writer *w)
+{
+        text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
+#define FAIL(name, value, doc) \
+        text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name), value, doc);
+#include "ir/fail_codes.def"
+}
+
+static const char descriptor_types[] =
+        "\n/* For callers that do not know the model: types, shapes, memory and a uniform way to run it. */\n"
+        "#ifndef DNNCC_ABI_1\n"
+        "#define DNNCC_ABI_1\n"
+        "struct dnncc_tensor_1 {\n"
+        "        const char *name;               /* in the model */\n"
+        "        int32_t type;                   /* ONNX TensorProto.DataType */\n"
+        "        int32_t rank;\n"
+        "        const int64_t *shape;           /* bounds where dynamic; NULL if rank is 0 */\n"
+        "        const char *const *symbols;     /* NULL if static */\n"
+        "        uint64_t bytes;\n"
+        "};\n"
+        "struct dnncc_region_1 {\n"
+        "        const char *name;\n"
+        "        uint64_t size, align;\n"
+        "        int32_t kind;                   /* 0 scratch, 1 state, 2 weights, 3 device */\n"
+        "};\n"
+        "struct dnncc_model_1 {\n"
+        "        uint32_t abi, struct_size;\n"
+        "        const char *name;\n"
+        "        uint32_t region_count, input_count, output_count, extent_count;\n"
+        "        const struct dnncc_region_1 *regions;\n"
+        "        const struct dnncc_tensor_1 *inputs, *outputs;\n"
+        "        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);\n"
+        "};\n"
+        "#endif\n";
+
+void c_header(struct c_writer *w, struct text *out)
+{
+        w->out = out;
+        put_header_comment(w);
+        text_add(out, "#include <stdint.h>\n");
+        text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+        put_workspace(w);
+        put_port_macros(w);
+        put_errors(w);
+        text_add(out, "\n");
+        c_run_prototype(w);
+        c_put(w, ";");
+        c_end(w);
+        if (w->options->descriptor) {
+                text_add(out, "%s", descriptor_types);
+                text_add(out, "const struct dnncc_model_1 *%s_describe(void);\n", w->options->prefix);
+        }
+        text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
+}
+
+/* ---- the descriptor ---- */
+
+/* the name of the array, or NULL when there are no tensors */
+static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count, const char *stem)
+{
+        const char **shapes = arena_array(w->arena, (size_t)count + 1, sizeof *shapes);
+        for (int i = 0; i < count; i++) {
+                if (!rank_of(buffers[i]))
+                        continue;
+                shapes[i] = c_global(w, arena_printf(w->arena, "%s_shape", c_name(w, buffers[i])->text));
+                c_put(w, "static const int64_t %s[%d] = {", shapes[i], rank_of(buffers[i]));
+                for (int d = 0; d < rank_of(buffers[i]); d++)
+                        c_put(w, "%s %lld", d ? "," : "", (long long)dim_of(buffers[i], d));
+                c_line(w, " };");
+        }
+        if (!count)
+                return "NULL";
+        const char *name = c_global(w, stem);
+        c_line(w, "static const struct dnncc_tensor_1 %s[%d] = {", name, count);
+        for (int i = 0; i < count; i++) {
+                const struct loop_buffer *b = buffers[i];
+                const struct element_info *e = &element_info[b->element];
+                c_line(w, "        { \"%s\", %d, %d, %s, NULL, %llu },",
+                       text_literal(w->arena, port_name(b), strlen(port_name(b))), e->onnx, rank_of(b),
+                       shapes[i] ? shapes[i] : "NULL", (unsigned long long)b->extent * (unsigned long long)e->bytes);
+        }
+        c_line(w, "};");
+        return name;
+}
+
+static void put_run_wrapper(struct c_writer *w, const char *name)
+{
+        c_line(w, "static int %s(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents)",
+               name);
+        c_line(w, "{");
+        w->indent = 1;
+        c_line(w, "(void)extents;");
+        if (!w->input_count)
+                c_line(w, "(void)inputs;");
+        if (!w->output_count)
+                c_line(w, "(void)outputs;");
+        c_put(w, "return %s_run(regions[0]", w->options->prefix);
+        for (int i = 0; i < w->input_count; i++)
+                c_put(w, "," C_SOFT "inputs[%d]", i);
+        for (int i = 0; i < w->output_count; i++)
+                c_put(w, "," C_SOFT "outputs[%d]", i);
+        c_put(w, ");");
+        c_end(w);
+        w->indent = 0;
+        c_line(w, "}");
+}
+
+void c_descriptor(struct c_writer *w, struct text *out)
+{
+        const char *model = w->p->name ? w->p->name : "";
+        w->out = out;
+        w->indent = 0;
+        text_add(out, "\n/* the descriptor */\n");
+        const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
+        const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
+        const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
+        c_line(w, "static const struct dnncc_region_1 %s[1] = { { \"workspace\", %s, %s, 0 } };", regions,
+               c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
+        text_add(out, "\n");
+        put_run_wrapper(w, run);
+        const char *name = c_global(w, "described_model");
+        text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
+        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", 1, %d, %d, 0,\n        %s, %s, %s, %s\n};\n",
+                 text_literal(w->arena, model, strlen(model)), w->input_count, w->output_count, regions, inputs, outputs,
+                 run);
+        text_add(out, "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n", w->options->prefix,
+                 name);
+}

@@ -1,0 +1,526 @@
+/* Expressions. Every one is total and without effects, and so is what is printed here. */
+#include "codegen/c_writer.h"
+
+#include <math.h>
+#include <string.h>
+
+static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element_class class_of(const struct loop_expr *e) { return element_info[e->type.element].class; }
+static bool is_small_float(enum element e) { return e == E_F16 || e == E_BF16; }
+static bool is_wide(enum element e) { return e == E_I64 || e == E_U64 || e == E_INDEX; }
+
+static struct c_shape shape(int precedence) { return (struct c_shape){ precedence, false }; }
+static struct c_shape primary(void) { return shape(C_PRIMARY); }
+
+/* ---- what types decide ---- */
+
+struct range { bool known, is_signed; union scalar least, largest; };
+
+static struct range range_of_type(enum element e)
+{
+        struct range r = { false, element_info[e].class == CLASS_SINT, { 0 }, { 0 } };
+        int bits = e == E_BOOL ? 1 : 8 * element_info[e].bytes;
+        if (bits == 0 || (!element_is_integer(e) && e != E_BOOL))
+                return r;
+        r.known = true;
+        if (r.is_signed) {
+                r.least.i = -1 - (INT64_MAX >> (64 - bits));
+                r.largest.i = INT64_MAX >> (64 - bits);
+        } else {
+                r.largest.u = UINT64_MAX >> (64 - bits);
+        }
+        return r;
+}
+
+/* of a literal, of a widened narrow integer, or of the type; seen through conversions that keep the value, as
+ * compilers do */
+static struct range range_of(const struct loop_expr *e)
+{
+        struct range r = range_of_type(element_of(e));
+        if (e->op == LOOP_LITERAL && r.known) {
+                r.least = r.largest = e->literal;
+        } else if (e->op == LOOP_CAST && r.known) {
+                struct range a = range_of_type(element_of(e->args[0]));
+                if (a.known && !a.is_signed && a.largest.u <= r.largest.u)
+                        r.largest = a.largest, r.least.u = 0;
+                else if (a.known && a.is_signed && r.is_signed && a.largest.i <= r.largest.i)
+                        r.largest = a.largest, r.least = a.least;
+        }
+        return r;
+}
+
+static bool always_less(struct range a, struct range b, bool or_equal)
+{
+        if (a.is_signed)
+                return or_equal ? a.largest.i <= b.least.i : a.largest.i < b.least.i;
+        return or_equal ? a.largest.u <= b.least.u : a.largest.u < b.least.u;
+}
+
+bool c_decided(const struct loop_expr *e, bool *value)
+{
+        if (e->op == LOOP_LITERAL && element_of(e) == E_BOOL) {
+                *value = e->literal.u != 0;
+                return true;
+        }
+        if (e->op < LOOP_LT || e->op > LOOP_NE)
+                return false;
+        struct range a = range_of(e->args[0]), b = range_of(e->args[1]);
+        if (!a.known || !b.known)
+                return false;
+        bool same = loop_expr_same(e->args[0], e->args[1]);
+        bool below = always_less(a, b, false), above = always_less(b, a, false);
+        bool not_above = same || always_less(a, b, true), not_below = same || always_less(b, a, true);
+        bool equal = not_above && not_below, apart = below || above;
+        switch (e->op) {
+        case LOOP_LT: *value = below; return below || not_below;
+        case LOOP_LE: *value = not_above; return not_above || above;
+        case LOOP_GT: *value = above; return above || not_above;
+        case LOOP_GE: *value = not_below; return not_below || below;
+        case LOOP_EQ: *value = equal; return equal || apart;
+        default: *value = apart; return equal || apart;
+        }
+}
+
+const struct loop_expr *c_chosen(const struct loop_expr *e)
+{
+        bool value;
+        while (e->op == LOOP_SELECT && c_decided(e->args[0], &value))
+                e = e->args[value ? 1 : 2];
+        return e;
+}
+
+/* ---- literals ---- */
+
+const char *c_literal(struct arena *arena, enum element e, union scalar value)
+{
+        switch (e) {
+        case E_F32: return arena_printf(arena, "%sf", text_number(arena, value.f, true));
+        case E_F64: return text_number(arena, value.f, false);
+        case E_F16: case E_BF16: {
+                unsigned char bits[2];
+                element_store(e, bits, 0, value);
+                return arena_printf(arena, "0x%04x", (unsigned)(bits[0] | bits[1] << 8));
+        }
+        case E_I32: case E_I64: case E_INDEX:
+                if (value.i == range_of_type(e).least.i)
+                        return e == E_I32 ? "INT32_MIN" : e == E_I64 ? "INT64_MIN" : "PTRDIFF_MIN";
+                return arena_printf(arena, "%lld", value.i);
+        case E_I8: case E_I16: return arena_printf(arena, "%lld", value.i);
+        case E_U8: case E_U16: case E_BOOL: return arena_printf(arena, "%llu", value.u);
+        default: return arena_printf(arena, "%lluu", value.u);
+        }
+}
+
+/* NaN and infinities have no literal: they are made of their bits. */
+static void put_bits(struct c_writer *w, enum element e, double value)
+{
+        float narrow = (float)value;
+        uint32_t bits32;
+        uint64_t bits64;
+        memcpy(&bits32, &narrow, sizeof bits32);
+        memcpy(&bits64, &value, sizeof bits64);
+        bool is_f32 = e == E_F32;
+        const char *name = c_helper(w, HELPER_BITS, e, is_f32 ? E_U32 : E_U64);
+        if (is_f32)
+                c_put(w, "%s(0x%08lxu", name, (unsigned long)bits32);
+        else
+                c_put(w, "%s(0x%016llxu", name, (unsigned long long)bits64);
+        w->calls++;
+        c_put(w, " /* %s */)", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+}
+
+static struct c_shape put_literal(struct c_writer *w, const struct loop_expr *e)
+{
+        enum element t = element_of(e);
+        if (class_of(e) == CLASS_FLOAT && !is_small_float(t) && !isfinite(e->literal.f)) {
+                put_bits(w, t, e->literal.f);
+                return shape(C_PRIMARY);
+        }
+        const char *text = c_literal(w->arena, t, e->literal);
+        c_put(w, "%s", text);
+        return (struct c_shape){ *text == '-' ? C_UNARY : C_PRIMARY, is_wide(t) };
+}
+
+/* ---- pieces ---- */
+
+void c_operand(struct c_writer *w, const struct loop_expr *e, int least)
+{
+        size_t start = w->line.length;
+        if (c_expression(w, e).precedence < least) {
+                c_insert(w, start, "(");
+                c_put(w, ")");
+        }
+}
+
+/* the same, for a place where C must see our type: literals are narrower than 64 bits */
+static void put_wide(struct c_writer *w, const struct loop_expr *e, int least, bool cast_narrow)
+{
+        size_t start = w->line.length;
+        struct c_shape printed = c_expression(w, e);
+        bool cast = cast_narrow && printed.narrow;
+        if (printed.precedence < (cast ? C_UNARY : least)) {
+                c_insert(w, start, "(");
+                c_put(w, ")");
+        }
+        if (cast)
+                c_insert(w, start, arena_printf(w->arena, "(%s)", c_type(element_of(e))));
+}
+
+static struct c_shape put_call(struct c_writer *w, const char *name, const struct loop_expr *e, int count)
+{
+        w->calls++;
+        c_put(w, "%s(", name);
+        for (int i = 0; i < count; i++) {
+                if (i)
+                        c_put(w, "," C_SOFT);
+                c_expression(w, e->args[i]);
+        }
+        c_put(w, ")");
+        return shape(C_PRIMARY);
+}
+
+static struct c_shape put_helper(struct c_writer *w, enum c_helper h, const struct loop_expr *e)
+{
+        return put_call(w, c_helper(w, h, element_of(e), E_F32), e, e->arity);
+}
+
+static bool is_narrow(const struct loop_expr *e)
+{
+        e = c_chosen(e);
+        if (e->op == LOOP_SELECT)
+                return is_narrow(e->args[1]) && is_narrow(e->args[2]);
+        return e->op == LOOP_LITERAL && is_wide(element_of(e));
+}
+
+/* How operands of an operator must bind. Stricter than C's grammar where compilers advise so. */
+static int least_left(enum loop_opcode op)
+{
+        int own = loop_op_info[op].precedence;
+        return own >= C_SUM ? own : own >= C_COMPARISON && own != 8 ? C_SUM : C_UNARY;
+}
+
+static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, const char *operator)
+{
+        const struct loop_expr *a = c_chosen(e->args[0]), *b = c_chosen(e->args[1]);
+        int own = loop_op_info[e->op].precedence, left = least_left(e->op);
+        bool shift = e->op == LOOP_SHL || e->op == LOOP_SHR;
+        bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* a & b & c */
+        bool wide = is_wide(element_of(a)) && is_narrow(a) && (shift || is_narrow(b));
+        union scalar negated = b->literal;
+        bool negative = e->op == LOOP_ADD && b->op == LOOP_LITERAL && element_of(b) == E_INDEX && b->literal.i < 0 &&
+                        b->literal.i != INT64_MIN;
+        put_wide(w, a, same_bitwise ? own : left, wide);
+        c_put(w, " %s" C_SOFT, negative ? "-" : operator);
+        if (negative) {
+                negated.i = -negated.i;
+                c_put(w, "%s", c_literal(w->arena, E_INDEX, negated));
+        } else {
+                put_wide(w, b, own >= C_SUM ? own + 1 : left, false);
+        }
+        return shape(own);
+}
+
+/* Of bools: & unless both sides call, which clang takes for a mistyped &&. Nothing here has effects. */
+static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
+{
+        int calls = w->calls;
+        c_operand(w, e->args[0], C_UNARY);
+        bool left_calls = w->calls != calls;
+        size_t middle = w->line.length;
+        calls = w->calls;
+        c_operand(w, e->args[1], C_UNARY);
+        bool logical = left_calls && w->calls != calls && e->op != LOOP_XOR;
+        const char *operator = e->op == LOOP_AND || e->op == LOOP_MIN ? "&&" : e->op == LOOP_XOR ? "^" : "||";
+        c_insert(w, middle, arena_printf(w->arena, " %.*s" C_SOFT, logical ? 2 : 1, operator));
+        return shape(logical ? C_LOGICAL : C_BITWISE);
+}
+
+/* ---- operations ---- */
+
+static bool is_safe_divisor(const struct loop_expr *e)
+{
+        return e->op == LOOP_LITERAL && e->literal.i != 0 && (e->literal.i != -1 || class_of(e) == CLASS_UINT);
+}
+
+static bool is_safe_shift(const struct loop_expr *e)
+{
+        return e->op == LOOP_LITERAL && e->literal.u < 8 * (uint64_t)element_info[element_of(e)].bytes;
+}
+
+static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr *e)
+{
+        static const enum c_helper signed_helper[] = {
+                [LOOP_ADD] = HELPER_ADD, [LOOP_SUB] = HELPER_SUB, [LOOP_MUL] = HELPER_MUL, [LOOP_DIV] = HELPER_DIV,
+                [LOOP_REM] = HELPER_REM, [LOOP_SHL] = HELPER_SHL, [LOOP_SHR] = HELPER_SHR,
+        };
+        static const enum c_helper unsigned_helper[] = {
+                [LOOP_DIV] = HELPER_DIV_UNSIGNED, [LOOP_REM] = HELPER_REM_UNSIGNED, [LOOP_SHL] = HELPER_SHL_UNSIGNED,
+                [LOOP_SHR] = HELPER_SHR_UNSIGNED,
+        };
+        enum element t = element_of(e);
+        bool is_signed = class_of(e) == CLASS_SINT, plain = false;
+        switch (e->op) {
+        case LOOP_DIV: case LOOP_REM: plain = is_safe_divisor(e->args[1]); break;
+        case LOOP_SHL: plain = !is_signed && is_safe_shift(e->args[1]); break;
+        case LOOP_SHR: plain = is_safe_shift(e->args[1]); break;
+        default: plain = !is_signed || t == E_INDEX; break;
+        }
+        if (class_of(e) == CLASS_FLOAT) {
+                w->computes_floats = true;
+                plain = e->op != LOOP_REM && e->op != LOOP_SHL && e->op != LOOP_SHR;
+                if (!plain)
+                        c_fail(w, EXIT_INTERNAL, "%s of floats", loop_op_info[e->op].text);
+        }
+        if (plain)
+                return put_infix(w, e, loop_op_info[e->op].text);
+        return put_helper(w, is_signed ? signed_helper[e->op] : unsigned_helper[e->op], e);
+}
+
+static struct c_shape put_comparison(struct c_writer *w, const struct loop_expr *e)
+{
+        bool value;
+        if (c_decided(e, &value)) {
+                c_put(w, "%d", value);
+                return primary();
+        }
+        w->computes_floats |= class_of(e->args[0]) == CLASS_FLOAT;
+        return put_infix(w, e, loop_op_info[e->op].text);
+}
+
+static struct c_shape put_unary(struct c_writer *w, const struct loop_expr *e)
+{
+        const struct loop_expr *a = e->args[0];
+        enum element t = element_of(e);
+        if (e->op == LOOP_NEG && class_of(e) == CLASS_SINT && t != E_INDEX)
+                return put_helper(w, HELPER_NEG, e);
+        w->computes_floats |= class_of(e) == CLASS_FLOAT;
+        bool is_not = t == E_BOOL;
+        c_put(w, "%s", e->op == LOOP_NEG ? "-" : is_not ? "!" : "~");
+        size_t start = w->line.length;
+        put_wide(w, a, C_UNARY, is_wide(t));
+        if (w->line.data[start] == '-') {
+                c_insert(w, start, "(");
+                c_put(w, ")");
+        }
+        return shape(is_not ? C_NOT : C_UNARY);
+}
+
+static struct c_shape put_extreme(struct c_writer *w, const struct loop_expr *e)
+{
+        static const enum c_helper number[] = { HELPER_MIN, HELPER_MAX, HELPER_MIN, HELPER_MAX };
+        static const enum c_helper floating[] = {
+                HELPER_MIN_NAN, HELPER_MAX_NAN, HELPER_MIN_ORDERED, HELPER_MAX_ORDERED
+        };
+        bool is_float = class_of(e) == CLASS_FLOAT;
+        w->computes_floats |= is_float;
+        return put_helper(w, (is_float ? floating : number)[e->op - LOOP_MIN], e);
+}
+
+static struct c_shape put_select(struct c_writer *w, const struct loop_expr *e)
+{
+        c_operand(w, e->args[0], C_LOGICAL);
+        c_put(w, " ?" C_SOFT);
+        c_operand(w, e->args[1], C_LOGICAL);
+        c_put(w, " :" C_SOFT);
+        c_operand(w, e->args[2], C_TERNARY);
+        return (struct c_shape){ C_TERNARY, is_narrow(e) };
+}
+
+static struct c_shape put_library(struct c_writer *w, const char *name, enum element element, const struct loop_expr *e)
+{
+        struct loop_function *f = w->p->library ? loop_library_find(w->p->library, name, element) : NULL;
+        if (!f)
+                c_fail(w, EXIT_INTERNAL, "the library has no %s of %s", name, element_info[element].text);
+        w->computes_floats = true;
+        return put_call(w, f ? c_use(w, f) : name, e, e->arity);
+}
+
+static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
+{
+        struct loop_buffer *b = e->buffer;
+        int64_t offset = 0;
+        if (!w->in_run)                 /* there, views have names of their own */
+                b = loop_buffer_root(b, &offset);
+        c_put(w, "%s[", c_use(w, b));
+        if (offset)
+                c_put(w, "%lld +" C_SOFT, (long long)offset);
+        c_operand(w, e->args[0], offset ? C_SUM : C_ANY);
+        c_put(w, "]");
+        if (element_of(e) != E_BOOL)
+                return primary();
+        c_put(w, " != 0");
+        return shape(C_COMPARISON);
+}
+
+/* ---- conversions ---- */
+
+static struct c_shape put_cast(struct c_writer *w, const char *type, const struct loop_expr *a)
+{
+        c_put(w, "(%s)", type);
+        c_operand(w, a, C_UNARY);
+        return shape(C_UNARY);
+}
+
+static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr *e)
+{
+        const struct loop_expr *a = e->args[0];
+        enum element to = element_of(e), from = element_of(a);
+        if (to == from)
+                return c_expression(w, a);
+        if (is_small_float(from) || is_small_float(to)) {
+                c_fail(w, EXIT_INTERNAL, "conversion of %s to %s", element_info[from].text, element_info[to].text);
+                return primary();
+        }
+        if (to == E_BOOL) {
+                const char *zero = from == E_F32 ? "0.0f" : from == E_F64 ? "0.0" : "0";
+                c_operand(w, a, C_SUM);
+                c_put(w, " != %s", zero);
+                return shape(C_COMPARISON);
+        }
+        bool to_float = to == E_F32 || to == E_F64, from_float = from == E_F32 || from == E_F64;
+        w->computes_floats |= to_float || from_float;
+        if (to_float || !from_float)
+                return put_cast(w, c_type(to), a);
+        if (to == E_INDEX)
+                c_put(w, "(ptrdiff_t)");
+        enum element integer = to == E_INDEX ? E_I64 : to;
+        enum c_helper h = element_info[integer].class == CLASS_UINT ? HELPER_SATURATE_UNSIGNED : HELPER_SATURATE;
+        put_call(w, c_helper(w, h, integer, from), e, 1);
+        return shape(to == E_INDEX ? C_UNARY : C_PRIMARY);
+}
+
+/* Of integers and the bits of small floats it is a conversion; between floats and integers the bytes are copied. */
+static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
+{
+        const struct loop_expr *a = e->args[0];
+        enum element to = element_of(e), from = element_of(a);
+        bool to_float = to == E_F32 || to == E_F64, from_float = from == E_F32 || from == E_F64;
+        if (to_float == from_float)
+                return to == from ? c_expression(w, a) : put_cast(w, c_type(to), a);
+        enum element bits = element_info[to].bytes == 4 ? E_U32 : E_U64;
+        const char *name = c_helper(w, HELPER_BITS, to_float ? to : bits, to_float ? bits : from);
+        bool cast = !to_float && to != bits;
+        w->calls++;
+        c_put(w, "%s%s(", cast ? arena_printf(w->arena, "(%s)", c_type(to)) : "", name);
+        if (to_float && from != bits)
+                put_cast(w, c_type(bits), a);
+        else
+                c_expression(w, a);
+        c_put(w, ")");
+        return shape(cast ? C_UNARY : C_PRIMARY);
+}
+
+/* ---- deep expressions ---- */
+
+enum { NEST_MAX = 50 };                 /* C99 promises 63 */
+
+/* how deep brackets nest in e at most; the last arm of a select needs none */
+static int nest_of(const struct loop_expr *e)
+{
+        int most = 0;
+        e = c_chosen(e);
+        for (int i = 0; i < e->arity; i++) {
+                int nest = e->args[i] ? nest_of(e->args[i]) + !(e->op == LOOP_SELECT && i == 2) : 0;
+                most = nest > most ? nest : most;
+        }
+        return most;
+}
+
+bool c_is_deep(const struct loop_expr *e)
+{
+        return nest_of(e) > NEST_MAX;
+}
+
+static bool has_load(const struct loop_expr *e)
+{
+        if (e->op == LOOP_LOAD)
+                return true;
+        for (int i = 0; i < e->arity; i++)
+                if (e->args[i] && has_load(e->args[i]))
+                        return true;
+        return false;
+}
+
+/* A part may be computed early unless a condition keeps it from reading where it must not. */
+static int split(struct c_writer *w, const struct loop_expr *e, bool conditional)
+{
+        int most = 0;
+        e = c_chosen(e);
+        for (int i = 0; i < e->arity; i++) {
+                if (!e->args[i])
+                        continue;
+                bool arm = e->op == LOOP_SELECT && i > 0;
+                int nest = split(w, e->args[i], conditional || arm) + !(arm && i == 2);
+                most = nest > most ? nest : most;
+        }
+        if (most < NEST_MAX || (conditional && has_load(e)))
+                return most;
+        const char *name = c_local(w, "part");
+        c_put(w, "const %s %s = ", c_type(element_of(e)), name);
+        c_expression(w, e);
+        c_put(w, ";");
+        c_end(w);
+        c_name_set(w, e, name);
+        w->has_parts = true;
+        return 0;
+}
+
+void c_split(struct c_writer *w, const struct loop_expr *e)
+{
+        if (c_is_deep(e))
+                split(w, e, false);
+}
+
+/* ---- all ---- */
+
+static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
+{
+        if (e->type.lanes != 1) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+                return primary();
+        }
+        switch (e->op) {
+        case LOOP_ADD: case LOOP_SUB: case LOOP_MUL: case LOOP_DIV: case LOOP_REM: case LOOP_SHL: case LOOP_SHR:
+                return put_arithmetic(w, e);
+        case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
+                return put_comparison(w, e);
+        case LOOP_AND: case LOOP_XOR: case LOOP_OR:
+                return element_of(e) == E_BOOL ? put_logical(w, e) : put_infix(w, e, loop_op_info[e->op].text);
+        case LOOP_NEG: case LOOP_NOT:
+                return put_unary(w, e);
+        case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
+                return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
+        case LOOP_SELECT: return put_select(w, e);
+        case LOOP_FMA: return put_library(w, "fma", element_of(e), e);
+        case LOOP_CAST: return put_conversion(w, e);
+        case LOOP_BITCAST: return put_bitcast(w, e);
+        case LOOP_LITERAL: return put_literal(w, e);
+        case LOOP_VARIABLE: c_put(w, "%s", c_use(w, e->variable)); return primary();
+        case LOOP_TILE_ENTRY:
+                c_put(w, "%s", c_tile_entry(w, e->variable, e->literal.i, e->column));
+                return primary();
+        case LOOP_LOAD: return put_load(w, e);
+        case LOOP_CALL: return put_call(w, c_use(w, e->function), e, e->arity);
+        default:
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->options->target->name, loop_op_info[e->op].text);
+                return primary();
+        }
+}
+
+struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e)
+{
+        e = c_chosen(e);
+        struct c_name *part = w->has_parts ? map_get(w->names, (const char *)&e, sizeof e) : NULL;
+        if (part) {
+                c_put(w, "%s", part->text);
+                return primary();
+        }
+        if (w->depth > EXPR_DEPTH_MAX) {
+                c_fail(w, EXIT_INTERNAL, "an expression nests more than %d deep", EXPR_DEPTH_MAX);
+                return primary();
+        }
+        w->depth++;
+        struct c_shape printed = put_expression(w, e);
+        w->depth--;
+        return printed;
+}

@@ -1,0 +1,112 @@
+/* Types in C, and the small functions of c_helpers.def. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+const char *c_type(enum element e)
+{
+        return e == E_BOOL ? "int" : element_info[e].c_type;
+}
+
+const char *c_memory_name(enum element e)
+{
+        return e == E_BOOL ? "b8" : element_info[e].text;
+}
+
+const char *c_memory_type(struct c_writer *w, enum element e)
+{
+        w->memory_used[e] = true;
+        return c_memory_name(e);
+}
+
+struct helper_info { const char *name, *definition; };
+static const struct helper_info helper_info[HELPER_COUNT] = {
+#define HELPER(id, name, definition) { name, definition },
+#include "codegen/c_helpers.def"
+};
+
+/* What integer types add to elements.def: unsigned type, limits, and 2^k just above the largest value. */
+struct integer_info { const char *unsigned_type, *least, *largest, *above; };
+static const struct integer_info integer_info[ELEMENT_COUNT] = {
+        [E_I8] = { "uint8_t", "INT8_MIN", "INT8_MAX", "128.0" },
+        [E_I16] = { "uint16_t", "INT16_MIN", "INT16_MAX", "32768.0" },
+        [E_I32] = { "uint32_t", "INT32_MIN", "INT32_MAX", "2147483648.0" },
+        [E_I64] = { "uint64_t", "INT64_MIN", "INT64_MAX", "9223372036854775808.0" },
+        [E_U8] = { "uint8_t", "0", "UINT8_MAX", "256.0" },
+        [E_U16] = { "uint16_t", "0", "UINT16_MAX", "65536.0" },
+        [E_U32] = { "uint32_t", "0", "UINT32_MAX", "4294967296.0" },
+        [E_U64] = { "uint64_t", "0", "UINT64_MAX", "18446744073709551616.0" },
+        [E_INDEX] = { "size_t", "PTRDIFF_MIN", "PTRDIFF_MAX", NULL },
+};
+
+static void expand(struct text *out, const char *pattern, enum element e, enum element from)
+{
+        for (const char *p = pattern; *p; p++) {
+                enum element of = *p == '@' ? from : e;
+                if ((*p != '$' && *p != '@') || !strchr("TeULMH", p[1])) {
+                        text_add_bytes(out, p, 1);
+                        continue;
+                }
+                p++;
+                switch (*p) {
+                case 'T': text_add(out, "%s", c_type(of)); break;
+                case 'e': text_add(out, "%s", element_info[of].text); break;
+                case 'U': text_add(out, "%s", integer_info[of].unsigned_type); break;
+                case 'L': text_add(out, "%s", integer_info[of].least); break;
+                case 'M': text_add(out, "%s", integer_info[of].largest); break;
+                case 'H': text_add(out, "%s%s", integer_info[e].above, from == E_F32 ? "f" : ""); break;
+                }
+        }
+}
+
+static char *expand_name(struct c_writer *w, enum c_helper h, enum element e, enum element from)
+{
+        struct text text = { 0 };
+        expand(&text, helper_info[h].name, e, from);
+        char *name = arena_string(w->arena, text.data);
+        text_free(&text);
+        return name;
+}
+
+const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum element from)
+{
+        w->helper_used[h][e][from] = true;
+        w->copies_memory |= h == HELPER_BITS;
+        return expand_name(w, h, e, from);
+}
+
+static bool is_compute(enum element e)
+{
+        return e == E_INDEX || (element_info[e].compute == e && element_info[e].class != CLASS_BOOL);
+}
+
+/* Every helper there could be: names must not depend on which are used. */
+void c_helpers_reserve(struct c_writer *w)
+{
+        for (int h = 0; h < HELPER_COUNT; h++)
+                for (int e = 0; e < ELEMENT_COUNT; e++)
+                        for (int from = 0; from < ELEMENT_COUNT; from++) {
+                                bool converts = strstr(helper_info[h].name, "@e") != NULL;
+                                bool fits = converts ? (from == E_F32 || from == E_F64) && integer_info[e].above
+                                                     : from == E_F32 && is_compute((enum element)e);
+                                if (fits)
+                                        c_reserve(w, expand_name(w, (enum c_helper)h, (enum element)e, (enum element)from));
+                        }
+}
+
+void c_helpers_print(struct c_writer *w)
+{
+        bool any = false;
+        for (int h = 0; h < HELPER_COUNT; h++)
+                for (int e = 0; e < ELEMENT_COUNT; e++)
+                        for (int from = 0; from < ELEMENT_COUNT; from++) {
+                                if (!w->helper_used[h][e][from])
+                                        continue;
+                                if (!any)
+                                        text_add(w->out, "\n/* C's operators and conversions, made total */\n");
+                                any = true;
+                                text_add(w->out, "static inline ");
+                                expand(w->out, helper_info[h].definition, (enum element)e, (enum element)from);
+                                text_add(w->out, "\n");
+                        }
+}

@@ -1,0 +1,485 @@
+/* Functions and their statements. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+#include "codegen/targets.h"
+
+/* ---- variables that matter ----
+ *
+ * A variable matters when a statement with an effect reads it, or one that gives a value to a variable that matters.
+ * Others are not printed: compilers would complain. */
+
+struct statement_list { const struct loop_stmt **items; size_t count; struct arena *arena; };
+
+static void list_statements(struct statement_list *list, const struct loop_block *block, int depth)
+{
+        for (const struct loop_stmt *s = block && depth < BLOCK_DEPTH_MAX ? block->first : NULL; s; s = s->next) {
+                ARENA_GROW(list->arena, list->items, list->count);
+                list->items[list->count++] = s;
+                list_statements(list, s->body, depth + 1);
+                list_statements(list, s->other, depth + 1);
+        }
+}
+
+static void mark_expression(const struct loop_expr *e, int depth)
+{
+        bool value;
+        if (!e || depth > EXPR_DEPTH_MAX)
+                return;
+        e = c_chosen(e);
+        if (c_decided(e, &value))
+                return;
+        if (e->variable)
+                e->variable->number = 1;
+        for (int i = 0; i < e->arity; i++)
+                mark_expression(e->args[i], depth + 1);
+}
+
+static bool gives_value(const struct loop_stmt *s)
+{
+        return s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_SET;
+}
+
+static bool matters(const struct loop_stmt *s)
+{
+        return s->kind != STMT_PREFETCH && (!gives_value(s) || s->variable->number);
+}
+
+void c_mark_variables(struct loop_function *f)
+{
+        struct statement_list list = { .arena = arena_new() };
+        list_statements(&list, f->body, 0);
+        for (size_t i = 0; i < list.count; i++)
+                if (list.items[i]->variable)
+                        list.items[i]->variable->number = 0;
+        for (bool again = true; again;) {
+                again = false;
+                for (size_t i = list.count; i-- > 0;) {
+                        const struct loop_stmt *s = list.items[i];
+                        if (!s || !matters(s))
+                                continue;
+                        mark_expression(s->a, 0);
+                        mark_expression(s->b, 0);
+                        mark_expression(s->c, 0);
+                        for (int k = 0; s->kind == STMT_CALL && k < s->function->scalar_count; k++)
+                                mark_expression(s->scalars[k], 0);
+                        list.items[i] = NULL;
+                        again = true;
+                }
+        }
+        arena_free(list.arena);
+}
+
+/* ---- statements ---- */
+
+/* The end of a loop is evaluated once: written into the condition it must not change while the loop runs. */
+static bool is_constant_in_loop(const struct loop_expr *e, int depth)
+{
+        e = c_chosen(e);
+        if (depth > EXPR_DEPTH_MAX || e->op == LOOP_LOAD || e->op == LOOP_CALL || e->op == LOOP_TILE_ENTRY)
+                return false;
+        if (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR)
+                return false;
+        for (int i = 0; i < e->arity; i++)
+                if (!is_constant_in_loop(e->args[i], depth + 1))
+                        return false;
+        return true;
+}
+
+static void put_for(struct c_writer *w, const struct loop_stmt *s)
+{
+        if (s->for_kind == FOR_GPU_BLOCK || s->for_kind == FOR_GPU_THREAD) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->options->target->name);
+                return;
+        }
+        c_declare(w, s->variable);
+        const char *name = c_use(w, s->variable), *end = NULL;
+        c_put(w, "for (%s %s = ", c_type((enum element)s->variable->type.element), name);
+        c_expression(w, s->a);
+        if (!is_constant_in_loop(s->b, 0)) {
+                end = c_local(w, arena_printf(w->arena, "%s_end", name));
+                c_put(w, "," C_SOFT "%s = ", end);
+                c_expression(w, s->b);
+        }
+        c_put(w, ";" C_SOFT "%s < ", name);
+        if (end)
+                c_put(w, "%s", end);
+        else
+                c_operand(w, s->b, C_SUM);
+        if (s->step == 1)
+                c_put(w, ";" C_SOFT "%s++) {", name);
+        else
+                c_put(w, ";" C_SOFT "%s += %lld) {", name, (long long)s->step);
+        c_end(w);
+        c_block(w, s->body);
+        c_line(w, "}");
+}
+
+static void put_while(struct c_writer *w, const struct loop_stmt *s)
+{
+        bool deep = c_is_deep(s->a);
+        if (deep) {                     /* its parts have to be computed anew each time */
+                c_line(w, "for (;;) {");
+                w->indent++;
+                c_split(w, s->a);
+                c_put(w, "if (!(");
+        } else {
+                c_put(w, "while (");
+        }
+        c_expression(w, s->a);
+        c_put(w, deep ? "))" : ") {");
+        c_end(w);
+        if (deep) {
+                w->indent++;
+                c_line(w, "break;");
+                w->indent -= 2;
+        }
+        c_block(w, s->body);
+        c_line(w, "}");
+}
+
+static void put_if(struct c_writer *w, const struct loop_stmt *s)
+{
+        bool value;
+        const char *lead = "";
+        for (;;) {                      /* a chain of else if does not nest */
+                if (c_decided(s->a, &value)) {
+                        const struct loop_block *chosen = value ? s->body : s->other;
+                        if (*lead)
+                                c_line(w, "} else {");
+                        else
+                                c_line(w, "{");
+                        if (chosen)
+                                c_block(w, chosen);
+                        break;
+                }
+                c_put(w, "%sif (", lead);
+                c_expression(w, s->a);
+                c_put(w, ") {");
+                c_end(w);
+                c_block(w, s->body);
+                if (!s->other || !s->other->first)
+                        break;
+                const struct loop_stmt *other = s->other->first;
+                if (other->kind != STMT_IF || other->next || c_is_deep(other->a)) {
+                        c_line(w, "} else {");
+                        c_block(w, s->other);
+                        break;
+                }
+                lead = "} else ";
+                s = other;
+        }
+        c_line(w, "}");
+}
+
+/* ` = a;`, with a in the C type of a variable or, where memory is bool, of one byte */
+static void put_value(struct c_writer *w, const struct loop_expr *a, bool to_memory)
+{
+        c_put(w, " = ");
+        if (to_memory && a->type.element == E_BOOL) {
+                c_put(w, "(uint8_t)");
+                c_operand(w, a, C_UNARY);
+        } else {
+                c_expression(w, a);
+        }
+        c_put(w, ";");
+        c_end(w);
+}
+
+static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct loop_variable *v = s->variable;
+        const char *type = c_type((enum element)v->type.element);
+        const char *zero = v->type.element == E_F32 ? "0.0f" : v->type.element == E_F64 ? "0.0" : "0";
+        if (v->type.lanes != 1)
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+        c_declare(w, v);
+        struct c_name *name = c_name(w, v);
+        for (int i = 0; i < v->rows * v->columns; i++)
+                c_line(w, "%s %s = %s;", type, name->entries[i], zero);
+        if (v->rows)
+                return;
+        c_put(w, "%s%s %s", s->kind == STMT_LET ? "const " : "", type, name->text);
+        if (s->a) {
+                put_value(w, s->a, false);
+        } else {
+                c_put(w, " = %s;", zero);
+                c_end(w);
+        }
+}
+
+/* x = x + e is written x += e where C's operator is meant */
+static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char *target)
+{
+        const struct loop_expr *a = c_chosen(s->a);
+        bool plain = a->op == LOOP_ADD || a->op == LOOP_SUB || a->op == LOOP_MUL;
+        enum element e = (enum element)a->type.element;
+        bool wraps = element_info[e].class == CLASS_SINT && e != E_INDEX;
+        if (!plain || wraps || a->args[0]->variable != s->variable || a->type.lanes != 1)
+                return false;
+        if (s->variable->rows ? a->args[0]->op != LOOP_TILE_ENTRY || a->args[0]->literal.i != s->row ||
+                                        a->args[0]->column != s->column
+                              : a->args[0]->op != LOOP_VARIABLE)
+                return false;
+        w->computes_floats |= element_is_float(e);
+        c_put(w, "%s %s= ", target, loop_op_info[a->op].text);
+        c_expression(w, a->args[1]);
+        c_put(w, ";");
+        c_end(w);
+        return true;
+}
+
+static void put_set(struct c_writer *w, const struct loop_stmt *s)
+{
+        const char *target = s->variable->rows ? c_tile_entry(w, s->variable, s->row, s->column)
+                                               : c_use(w, s->variable);
+        if (put_update(w, s, target))
+                return;
+        c_put(w, "%s", target);
+        put_value(w, s->a, false);
+}
+
+static void put_store(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct loop_buffer *b = s->buffer;
+        int64_t offset = 0;
+        if (s->c || s->b->type.lanes != 1)
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+        if (!w->in_run)
+                b = loop_buffer_root(b, &offset);
+        c_put(w, "%s[", c_use(w, b));
+        if (offset)
+                c_put(w, "%lld +" C_SOFT, (long long)offset);
+        c_operand(w, s->a, offset ? C_SUM : C_ANY);
+        c_put(w, "]");
+        put_value(w, s->b, true);
+}
+
+static void put_call(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct loop_function *f = s->function;
+        bool can_fail = c_can_fail(f);
+        c_put(w, "%s%s(", can_fail ? "status = " : "", c_use(w, f));
+        for (int i = 0; i < f->buffer_count; i++)
+                c_put(w, "%s%s", i ? "," C_SOFT : "", c_use(w, s->buffers[i]));
+        for (int i = 0; i < f->scalar_count; i++) {
+                c_put(w, "%s", i || f->buffer_count ? "," C_SOFT : "");
+                c_expression(w, s->scalars[i]);
+        }
+        c_put(w, ");");
+        c_end(w);
+        if (!can_fail)
+                return;
+        w->uses_status = true;
+        c_line(w, "if (status)");
+        w->indent++;
+        c_line(w, "return status;");
+        w->indent--;
+}
+
+static void put_alloc(struct c_writer *w, struct loop_buffer *b)
+{
+        if (b->space == SPACE_SHARED)
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory", w->options->target->name);
+        int64_t limit = target_stack_bytes(w->options->target);
+        if (b->extent > limit / element_info[b->element].bytes)
+                c_fail(w, EXIT_INTERNAL, "a kernel wants %lld elements on the stack, more than %lld bytes",
+                       (long long)b->extent, (long long)limit);
+        const char *name = c_local(w, b->name);
+        c_name_set(w, b, name);
+        c_line(w, "%s %s[%lld];", element_info[b->element].c_type, name, (long long)(b->extent ? b->extent : 1));
+}
+
+static void put_statement(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3 && s->kind != STMT_WHILE; i++)
+                if (exprs[i])
+                        c_split(w, exprs[i]);
+        switch (s->kind) {
+        case STMT_FOR: put_for(w, s); break;
+        case STMT_WHILE: put_while(w, s); break;
+        case STMT_IF: put_if(w, s); break;
+        case STMT_LET: case STMT_VAR: put_declaration(w, s); break;
+        case STMT_SET: put_set(w, s); break;
+        case STMT_STORE: put_store(w, s); break;
+        case STMT_CALL: put_call(w, s); break;
+        case STMT_FAIL: c_line(w, "return %s;", c_error_name(w, s->code)); break;
+        case STMT_RETURN:
+                c_put(w, "return ");
+                c_expression(w, s->a);
+                c_put(w, ";");
+                c_end(w);
+                break;
+        case STMT_ALLOC: put_alloc(w, s->buffer); break;
+        case STMT_BARRIER: c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name); break;
+        case STMT_PREFETCH: break;
+        }
+}
+
+void c_block(struct c_writer *w, const struct loop_block *block)
+{
+        if (w->indent > BLOCK_DEPTH_MAX) {
+                c_fail(w, EXIT_INTERNAL, "statements nest more than %d deep", BLOCK_DEPTH_MAX);
+                return;
+        }
+        w->indent++;
+        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
+                if (matters(s))
+                        put_statement(w, s);
+        w->indent--;
+}
+
+/* ---- functions ---- */
+
+const char *c_error_name(struct c_writer *w, int code)
+{
+        switch (code) {
+#define FAIL(name, value, doc) case value: return c_macro(w, "ERROR_" #name);
+#include "ir/fail_codes.def"
+        default: return arena_printf(w->arena, "%d", code);
+        }
+}
+
+static void find_fail(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_FAIL;
+}
+
+bool c_can_fail(const struct loop_function *f)
+{
+        bool found = f->can_fail;
+        if (!found)
+                loop_block_walk(f->body, find_fail, NULL, &found);
+        return found;
+}
+
+/* Printed into a text of its own, for it is only then known which parameters are used. */
+static void put_body(struct c_writer *w, struct loop_function *f, const char *last)
+{
+        struct text body = { 0 }, *out = w->out;
+        w->out = &body;
+        c_mark_variables(f);
+        c_block(w, f->body);
+        w->out = out;
+        c_line(w, "{");
+        w->indent = 1;
+        for (int i = 0; i < f->buffer_count; i++)
+                if (!c_name(w, f->buffers[i])->used)
+                        c_line(w, "(void)%s;", c_name(w, f->buffers[i])->text);
+        for (int i = 0; i < f->scalar_count; i++)
+                if (!c_name(w, f->scalars[i])->used)
+                        c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
+        if (body.length)
+                text_add_bytes(w->out, body.data, body.length);
+        if (last)
+                c_line(w, "%s", last);
+        w->indent = 0;
+        c_line(w, "}");
+        text_free(&body);
+}
+
+/* 1234567 as "1.23 M": three digits, without the locale's decimal sign */
+static const char *flops_text(struct arena *arena, double flops)
+{
+        static const char *const units[] = { "", " k", " M", " G", " T" };
+        if (!(flops >= 1 && flops < 1e15))
+                return NULL;
+        uint64_t n = (uint64_t)flops, scale = 1;
+        int unit = 0;
+        while (unit < 4 && n / scale >= 1000) {
+                scale *= 1000;
+                unit++;
+        }
+        uint64_t whole = n / scale, thousandths = scale == 1 ? 0 : n % scale / (scale / 1000);
+        if (scale == 1 || whole >= 100)
+                return arena_printf(arena, "%llu%sFLOP", (unsigned long long)whole, unit ? units[unit] : " ");
+        return arena_printf(arena, "%llu.%02llu%sFLOP", (unsigned long long)whole, (unsigned long long)thousandths / 10,
+                            units[unit]);
+}
+
+static void put_kernel_comment(struct c_writer *w, const struct loop_function *f)
+{
+        const char *flops = flops_text(w->arena, f->flops);
+        const char *parts[] = { f->location, f->summary, flops };
+        struct text text = { 0 };
+        for (int i = 0; i < 3; i++)
+                if (parts[i] && *parts[i])
+                        text_add(&text, "%s%s", text.length ? i == 2 ? "; " : ": " : "", parts[i]);
+        text_add(w->out, "\n");
+        if (text.length)
+                c_comment(w->out, 0, text.data);
+        text_free(&text);
+}
+
+static void put_kernel(struct c_writer *w, struct loop_function *f)
+{
+        bool can_fail = c_can_fail(f);
+        put_kernel_comment(w, f);
+        c_names_function(w, f);
+        c_put(w, "static %s %s(", can_fail ? "int" : "void", c_name(w, f)->text);
+        for (int i = 0; i < f->buffer_count; i++) {
+                const struct loop_buffer *b = f->buffers[i];
+                c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "", b->access == ACCESS_IN ? "const " : "",
+                      c_memory_type(w, b->element), b->alias_class == 0 ? "restrict " : "", c_name(w, b)->text);
+        }
+        for (int i = 0; i < f->scalar_count; i++)
+                c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",
+                      c_type((enum element)f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
+        c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
+        c_end(w);
+        put_body(w, f, can_fail ? "return 0;" : NULL);
+}
+
+void c_kernels(struct c_writer *w, struct text *out)
+{
+        w->out = out;
+        for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
+                if (c_name(w, f)->used)
+                        put_kernel(w, f);
+}
+
+/* ---- the library ---- */
+
+static void put_library_function(struct c_writer *w, struct loop_function *f)
+{
+        c_names_function(w, f);
+        if (f->error)
+                c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
+        c_put(w, "static inline %s %s(", c_type((enum element)f->result.element), c_name(w, f)->text);
+        for (int i = 0; i < f->scalar_count; i++)
+                c_put(w, "%s%s %s", i ? "," C_SOFT : "", c_type((enum element)f->scalars[i]->type.element),
+                      c_name(w, f->scalars[i])->text);
+        c_put(w, f->scalar_count ? ")" : "void)");
+        c_end(w);
+        put_body(w, f, NULL);
+}
+
+/* A function calls only functions that stand before it, so that the library's order is a fine order here too. Which are
+ * used is known when the last round finds no more. */
+void c_library(struct c_writer *w, struct text *out)
+{
+        struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
+        for (bool again = true; again && !w->failed;) {
+                again = false;
+                for (struct loop_function *f = first; f; f = f->next) {
+                        struct c_name *name = c_name(w, f);
+                        if (!name->used || name->definition.length)
+                                continue;
+                        w->out = &name->definition;
+                        put_library_function(w, f);
+                        again = true;
+                }
+        }
+        bool any = false;
+        for (struct loop_function *f = first; f; f = f->next) {
+                struct c_name *name = c_name(w, f);
+                if (!name->definition.length)
+                        continue;
+                text_add(out, "%s", any ? "\n" : "\n/* Mathematics, the same bits everywhere. */\n");
+                any = true;
+                text_add_bytes(out, name->definition.data, name->definition.length);
+                text_free(&name->definition);
+        }
+}

@@ -1,0 +1,217 @@
+/* Puts the generated files together: head, guards, types, helpers, mathematics, constants, kernels, run, descriptor. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+/* ---- checks, once ---- */
+
+static bool check_options(struct c_writer *w)
+{
+        const char *header = w->options->header_name;
+        if (!text_is_identifier(w->options->prefix))
+                c_fail(w, EXIT_USAGE, "prefix '%s' is no C identifier of at most 31 letters, digits and _",
+                       text_safe(w->arena, w->options->prefix, strlen(w->options->prefix)));
+        else if (header && (!*header || strpbrk(header, "\"\\\n\r?")))
+                c_fail(w, EXIT_USAGE, "header name '%s' cannot stand in an #include",
+                       text_safe(w->arena, header, strlen(header)));
+        else if (!w->p->planned)
+                c_fail(w, EXIT_INTERNAL, "the program is not planned");
+        return !w->failed;
+}
+
+static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
+{
+        bool is_port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+        if (!element_is_stored(b->element)) {
+                c_fail(w, EXIT_INTERNAL, "buffer %s of type %s has no storage", b->name, element_info[b->element].text);
+                return false;
+        }
+        for (int i = 0; is_port && b->type && i < b->type->rank; i++)
+                if (!dim_is_static(b->type->dims[i])) {
+                        c_fail(w, EXIT_UNSUPPORTED, "%s '%s' has a dynamic extent", b->space == SPACE_INPUT ? "input" : "output",
+                               b->port ? text_safe(w->arena, b->port, strlen(b->port)) : b->name);
+                        return false;
+                }
+        return true;
+}
+
+static bool collect_buffers(struct c_writer *w)
+{
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                if (!check_buffer(w, b))
+                        return false;
+                if (b->space == SPACE_INPUT) {
+                        ARENA_GROW(w->arena, w->inputs, w->input_count);
+                        w->inputs[w->input_count++] = b;
+                } else if (b->space == SPACE_OUTPUT) {
+                        ARENA_GROW(w->arena, w->outputs, w->output_count);
+                        w->outputs[w->output_count++] = b;
+                }
+        }
+        return true;
+}
+
+/* ---- the frame ---- */
+
+static void put_head(struct c_writer *w, struct text *out, bool is_header)
+{
+        const char *model = w->p->name ? w->p->name : "";
+        struct text text = { 0 };
+        text_add(&text, "%s %s, compiled by dnncc %s", is_header ? "Interface of the model" : "The model",
+                 text_safe(w->arena, model, strlen(model)), w->options->version);
+        if (w->options->command && *w->options->command)
+                text_add(&text, " with%s%s", *w->options->command == ' ' ? "" : " ", w->options->command);
+        if (*w->p->source)
+                text_add(&text, "\nsource: SHA-256 %s", w->p->source);
+        c_comment(out, 0, text.data);
+        text_free(&text);
+}
+
+/* The same in both files: everything that shapes them, but not the data of constants, for which the source's digest stands. */
+static const char *build_macro(struct c_writer *w, const struct text *const *texts, int count)
+{
+        struct sha256 sha;
+        char hex[65];
+        sha256_init(&sha);
+        sha256_update(&sha, w->options->version, strlen(w->options->version) + 1);
+        if (w->options->command)
+                sha256_update(&sha, w->options->command, strlen(w->options->command) + 1);
+        sha256_update(&sha, w->p->source, strlen(w->p->source) + 1);
+        for (int i = 0; i < count; i++)
+                if (texts[i]->length)
+                        sha256_update(&sha, texts[i]->data, texts[i]->length);
+        sha256_hex(&sha, hex);
+        hex[16] = 0;
+        return c_macro(w, arena_printf(w->arena, "BUILD_%s", hex));
+}
+
+static void put_header(struct c_writer *w, struct text *out, const struct text *interface, const char *build)
+{
+        put_head(w, out, true);
+        text_add(out, "#ifndef %s_ABI_1\n#define %s_ABI_1\n", c_macro(w, "H"), c_macro(w, "H"));
+        text_add(out, "#define %s\n\n", build);
+        text_add_bytes(out, interface->data, interface->length);
+        text_add(out, "\n#endif\n");
+}
+
+static const char float_guards[] =
+        "\n"
+        "/* Every operation is rounded as written: nothing is contracted, reordered, or kept in wider registers. */\n"
+        "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
+        "#error \"-ffast-math changes results: compile this file without it\"\n"
+        "#endif\n"
+        "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n"
+        "#error \"excess precision changes results: compile this file with -msse2 -mfpmath=sse\"\n"
+        "#endif\n"
+        "#if defined(__clang__)\n"
+        "#pragma STDC FP_CONTRACT OFF\n"
+        "#elif defined(__GNUC__)\n"
+        "#pragma GCC optimize (\"fp-contract=off\")\n"
+        "#elif defined(_MSC_VER)\n"
+        "#pragma fp_contract (off)\n"
+        "#endif\n";
+
+static void put_types(struct c_writer *w, struct text *out)
+{
+        bool any = false;
+        for (int e = 0; e < ELEMENT_COUNT; e++) {
+                if (!w->memory_used[e])
+                        continue;
+                if (!any)
+                        text_add(out,
+                                 "\n/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
+                                 " * compilers that deduce from types what cannot overlap are told not to; `restrict` says what cannot. */\n"
+                                 "#if defined(__GNUC__)\n"
+                                 "#define MAY_ALIAS __attribute__((may_alias))\n"
+                                 "#else\n"
+                                 "#define MAY_ALIAS\n"
+                                 "#endif\n");
+                any = true;
+                text_add(out, "typedef %s MAY_ALIAS %s;\n", element_info[e].c_type, c_memory_name((enum element)e));
+        }
+        any = false;
+        for (int e = 0; e < ELEMENT_COUNT; e++) {
+                if (!w->align_used[e])
+                        continue;
+                if (!any)
+                        text_add(out, "\n/* offsetof(struct align_T, value): the alignment of T */\n");
+                any = true;
+                text_add(out, "struct align_%s { char byte; %s value; };\n", c_memory_name((enum element)e),
+                         element_info[e].c_type);
+        }
+}
+
+static void put_top(struct c_writer *w, struct text *out, const struct text *interface, const char *build)
+{
+        const char *header = w->options->header_name;
+        put_head(w, out, false);
+        if (header)
+                text_add(out, "#include \"%s\"\n\n", header);
+        else
+                put_header(w, out, interface, build);
+        text_add(out, "#include <stddef.h>\n");
+        if (w->copies_memory)
+                text_add(out, "#include <string.h>\n");
+        if (header)
+                text_add(out, "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n", build, header);
+        if (w->computes_floats)
+                text_add(out, "%s", float_guards);
+        put_types(w, out);
+        w->out = out;
+        c_helpers_print(w);
+}
+
+static void write_text(FILE *file, struct text *text)
+{
+        if (text->length)
+                fwrite(text->data, 1, text->length, file);
+        text_free(text);
+}
+
+static void print_all(struct c_writer *w, FILE *c, FILE *h)
+{
+        struct text top = { 0 }, interface = { 0 }, header = { 0 }, library = { 0 }, kernels = { 0 }, run = { 0 },
+                    descriptor = { 0 };
+        c_names_begin(w);
+        c_run(w, &run);
+        c_kernels(w, &kernels);
+        c_library(w, &library);
+        c_header(w, &interface);
+        if (w->options->descriptor)
+                c_descriptor(w, &descriptor);
+        const struct text *const hashed[] = { &interface, &library, &kernels, &run, &descriptor };
+        const char *build = build_macro(w, hashed, 5);
+        put_top(w, &top, &interface, build);
+        if (!w->failed) {
+                write_text(c, &top);
+                write_text(c, &library);
+                c_constants(w, c);
+                write_text(c, &kernels);
+                write_text(c, &run);
+                write_text(c, &descriptor);
+        }
+        if (!w->failed && w->options->header_name) {
+                put_header(w, &header, &interface, build);
+                write_text(h, &header);
+        }
+        struct text *const all[] = { &top, &interface, &header, &library, &kernels, &run, &descriptor, &w->line };
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+                text_free(all[i]);
+}
+
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_options *options, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct c_writer *w = ARENA_NEW(arena, struct c_writer);
+        w->arena = arena;
+        w->p = p;
+        w->options = options;
+        w->diag = diag;
+        bool done = check_options(w) && collect_buffers(w);
+        if (done) {
+                print_all(w, c, h);
+                done = !w->failed;
+        }
+        arena_free(arena);
+        return done;
+}

@@ -1,0 +1,180 @@
+/* The run function: checks, pointers into the workspace, main. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+static bool is_port(const struct loop_buffer *b)
+{
+        return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+}
+
+void c_run_prototype(struct c_writer *w)
+{
+        c_put(w, "int %s_run(void *workspace", w->options->prefix);
+        for (int i = 0; i < w->input_count; i++)
+                c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
+                      c_name(w, w->inputs[i])->text);
+        for (int i = 0; i < w->output_count; i++)
+                c_put(w, "," C_SOFT "%s *%s", element_info[w->outputs[i]->element].c_type,
+                      c_name(w, w->outputs[i])->text);
+        c_put(w, ")");
+}
+
+/* ---- checks ---- */
+
+static struct loop_buffer *port(struct c_writer *w, int i)
+{
+        return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+}
+
+static void put_check(struct c_writer *w, const char *error)
+{
+        c_put(w, ")");
+        c_end(w);
+        w->indent++;
+        c_line(w, "return %s;", c_macro(w, error));
+        w->indent--;
+}
+
+static void put_null_check(struct c_writer *w)
+{
+        bool any = false;
+        if (w->p->workspace_size > 0) {
+                c_put(w, "if (!workspace");
+                any = true;
+        }
+        for (int i = 0; i < w->input_count + w->output_count; i++) {
+                if (port(w, i)->extent == 0)
+                        continue;
+                c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", c_use(w, port(w, i)));
+                any = true;
+        }
+        if (any)
+                put_check(w, "ERROR_NULL");
+}
+
+static void put_alignment_check(struct c_writer *w)
+{
+        bool any = false;
+        if (w->p->workspace_size > 0 && w->p->workspace_align > 1) {
+                c_put(w, "if ((uintptr_t)workspace %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"));
+                any = true;
+        }
+        for (int i = 0; i < w->input_count + w->output_count; i++) {
+                const struct loop_buffer *b = port(w, i);
+                if (b->extent == 0 || element_info[b->element].bytes == 1)
+                        continue;
+                w->align_used[b->element] = true;
+                c_put(w, "%s(uintptr_t)%s %% offsetof(struct align_%s, value) != 0", any ? " ||" C_SOFT : "if (",
+                      c_use(w, b), c_memory_name(b->element));
+                any = true;
+        }
+        if (any)
+                put_check(w, "ERROR_ALIGNMENT");
+}
+
+/* ---- buffers ---- */
+
+static bool is_read_only(struct loop_buffer *b)
+{
+        enum loop_space space = loop_buffer_root(b, NULL)->space;
+        return space == SPACE_INPUT || space == SPACE_CONSTANT;
+}
+
+static void put_workspace_pointer(struct c_writer *w, const struct loop_buffer *b)
+{
+        const char *type = c_memory_type(w, b->element);
+        if (b->region != 0 || b->offset < 0) {
+                c_fail(w, EXIT_INTERNAL, "buffer %s has no place in the workspace", b->name);
+                return;
+        }
+        c_put(w, "%s *const %s = (%s *)(void *)", type, c_name(w, b)->text, type);
+        if (b->offset && w->p->workspace_size > 0)
+                c_line(w, "(memory + %lld);", (long long)b->offset);
+        else
+                c_line(w, "memory;");
+}
+
+static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
+{
+        int64_t offset;
+        struct loop_buffer *root = loop_buffer_root(b, &offset);
+        const char *constant = is_read_only(b) ? "const " : "", *type = c_memory_type(w, b->element);
+        bool cast = root->element != b->element;
+        c_put(w, "%s%s *const %s = ", constant, type, c_name(w, b)->text);
+        if (cast)
+                c_put(w, "(%s%s *)(%svoid *)(", constant, type, constant);
+        c_put(w, "%s", c_use(w, root));
+        if (offset)
+                c_put(w, " + %lld", (long long)offset);
+        c_line(w, cast ? ");" : ";");
+}
+
+static void put_pointers(struct c_writer *w)
+{
+        bool any = false;
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space == SPACE_VIEW && c_name(w, b)->used)
+                        c_use(w, loop_buffer_root(b, NULL));
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                if (b->space != SPACE_WORKSPACE || !c_name(w, b)->used)
+                        continue;
+                if (!any)
+                        c_line(w, "unsigned char *const memory = workspace;");
+                any = true;
+                put_workspace_pointer(w, b);
+        }
+        if (!any && (w->options->unchecked || w->p->workspace_size <= 0))
+                c_line(w, "(void)workspace;");
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space == SPACE_VIEW && c_name(w, b)->used)
+                        put_view_pointer(w, b);
+        for (int i = 0; i < w->input_count + w->output_count; i++)
+                if (!c_name(w, port(w, i))->used)
+                        c_line(w, "(void)%s;", c_name(w, port(w, i))->text);
+}
+
+static void name_buffers(struct c_writer *w)
+{
+        static const char *const words[] = { "workspace", "memory", "status" };
+        w->locals = names_new(w->arena);
+        for (int i = 0; i < 3; i++)
+                names_reserve(w->locals, words[i]);
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (is_port(b))
+                        names_reserve(w->locals, c_name(w, b)->text);
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space == SPACE_WORKSPACE || b->space == SPACE_VIEW)
+                        c_name_set(w, b, c_local(w, b->name));
+}
+
+void c_run(struct c_writer *w, struct text *out)
+{
+        struct text body = { 0 };
+        name_buffers(w);
+        w->out = &body;
+        w->in_run = true;
+        c_mark_variables(w->p->main);
+        c_block(w, w->p->main->body);
+        w->in_run = false;
+
+        w->out = out;
+        text_add(out, "\n");
+        c_run_prototype(w);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+        if (w->uses_status)
+                c_line(w, "int status;");
+        if (!w->options->unchecked) {
+                put_null_check(w);
+                put_alignment_check(w);
+        }
+        put_pointers(w);
+        if (body.length)
+                text_add_bytes(out, body.data, body.length);
+        c_line(w, "return 0;");
+        w->indent = 0;
+        c_line(w, "}");
+        text_free(&body);
+}

@@ -1,0 +1,379 @@
+/* Lines and names of the generated C. */
+#include "codegen/c_writer.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...)
+{
+        if (w->failed)
+                return;
+        w->failed = true;
+        va_list list;
+        va_start(list, format);
+        const char *text = arena_vprintf(w->arena, format, list);
+        va_end(list);
+        diag_error(w->diag, code, "%s%s", code == EXIT_INTERNAL ? "bug in the C printer: " : "", text);
+}
+
+/* ---- lines ---- */
+
+static void put(struct c_writer *w, const char *format, va_list list)
+{
+        char room[256];
+        va_list again;
+        va_copy(again, list);
+        int length = vsnprintf(room, sizeof room, format, list);
+        const char *text = (size_t)length < sizeof room ? room : arena_vprintf(w->arena, format, again);
+        va_end(again);
+        text_add_bytes(&w->line, text, (size_t)length);
+}
+
+void c_put(struct c_writer *w, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        put(w, format, list);
+        va_end(list);
+}
+
+void c_insert(struct c_writer *w, size_t position, const char *text)
+{
+        size_t length = strlen(text), tail = w->line.length - position;
+        text_add_bytes(&w->line, text, length);
+        memmove(w->line.data + position + length, w->line.data + position, tail);
+        memcpy(w->line.data + position, text, length);
+}
+
+static void add_spaces(struct text *out, int count)
+{
+        text_add(out, "%*s", count, "");
+}
+
+/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can be; else where it fits;
+ * else at the first C_SOFT there is, or nowhere. */
+static char *soft_end(char *start, char *end, size_t room)
+{
+        char *best = NULL;
+        int depth = 0, best_depth = 0;
+        for (char *p = start; p < end && (!best || (size_t)(p - start) <= room); p++) {
+                depth += *p == '(' || *p == '[';
+                depth -= *p == ')' || *p == ']';
+                if (*p != *C_SOFT)
+                        continue;
+                bool early = best && (size_t)(best - start) < room / 2;
+                if (!best || early || depth <= best_depth) {
+                        best = p;
+                        best_depth = depth;
+                }
+        }
+        return best;
+}
+
+void c_end(struct c_writer *w)
+{
+        char *start = w->line.data, *end = start + w->line.length;
+        int margin = w->indent * C_INDENT;
+        while (end - start + margin > C_WIDTH) {
+                char *soft = soft_end(start, end, (size_t)(margin < C_WIDTH ? C_WIDTH - margin : 0));
+                if (!soft)
+                        break;
+                add_spaces(w->out, margin);
+                for (char *p = start; p < soft; p++)
+                        if (*p == *C_SOFT)
+                                *p = ' ';
+                text_add_bytes(w->out, start, (size_t)(soft - start));
+                text_add_bytes(w->out, "\n", 1);
+                start = soft + 1;
+                margin = (w->indent + 1) * C_INDENT;
+        }
+        for (char *p = start; p < end; p++)
+                if (*p == *C_SOFT)
+                        *p = ' ';
+        if (end > start)
+                add_spaces(w->out, margin);
+        text_add_bytes(w->out, start, (size_t)(end - start));
+        text_add_bytes(w->out, "\n", 1);
+        w->line.length = 0;
+}
+
+void c_line(struct c_writer *w, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        put(w, format, list);
+        va_end(list);
+        c_end(w);
+}
+
+/* Whatever the text holds, no comment ends early, no line is spliced, nothing but plain ASCII arises. Words are kept
+ * whole where lines are broken. */
+void c_comment(struct text *out, int indent, const char *text)
+{
+        size_t room = (size_t)(C_WIDTH - indent - 3), column = 0;
+        add_spaces(out, indent);
+        text_add(out, "/* ");
+        char before = 0;
+        while (*text) {
+                size_t word = strcspn(text, " \n");
+                if (column && column + 1 + word > room) {
+                        text_add(out, "\n%*s * ", indent, "");
+                        column = 0;
+                } else if (column) {
+                        text_add(out, " ");
+                        column++;
+                }
+                before = 0;
+                for (size_t i = 0; i < word; i++) {
+                        char c = text[i];
+                        bool last = i + 1 == word;
+                        if (c < ' ' || c > '~' || (c == '\\' && last) || (c == '/' && before == '*') || (c == '*' && before == '/') ||
+                            (c == '?' && before == '?'))
+                                c = '.';
+                        text_add_bytes(out, &c, 1);
+                        before = c;
+                }
+                column += word;
+                text += word;
+                if (*text == '\n' && text[1]) {
+                        text_add(out, "\n%*s * ", indent, "");
+                        column = 0;
+                }
+                text += *text != 0;
+        }
+        text_add(out, " */\n");
+}
+
+/* ---- names ---- */
+
+/* Functions and types that C's headers declare or that compilers know without a header: nothing at file scope may be
+ * called so. The forms with f or l at the end (sinf, sinl) are found by their stem. */
+static const char *const library_words[] = {
+        "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "asin", "asinh", "atan", "atan2", "atanh", "bcmp",
+        "bcopy", "bzero", "cabs", "cacos", "cacosh", "calloc", "carg", "casin", "casinh", "catan", "catanh", "cbrt",
+        "ccos", "ccosh", "ceil", "cexp", "cimag", "clog", "clog10", "conj", "copysign", "cos", "cosh", "cpow", "cproj",
+        "creal", "csin", "csinh", "csqrt", "ctan", "ctanh", "dcgettext", "dgettext", "drem", "erf", "erfc", "exit",
+        "execl", "execle", "execlp", "execv", "execve", "execvp", "exp", "exp10", "exp2", "explicit_bzero", "expm1",
+        "fabs", "fdim", "feclearexcept", "fegetenv", "fegetexceptflag", "fegetround", "feholdexcept", "feraiseexcept",
+        "fesetenv", "fesetexceptflag", "fesetround", "fetestexcept", "feupdateenv", "ffs", "ffsll", "finite", "floor",
+        "fma", "fmax", "fmin", "fmod", "fork", "fprintf", "fputc", "fputc_unlocked", "fputs", "fputs_unlocked", "free",
+        "frexp", "fscanf", "fwrite", "fwrite_unlocked", "gamma", "gettext", "hypot", "ilogb", "imaxabs", "index",
+        "isalnum", "isalpha", "isascii", "isblank", "iscntrl", "isdigit", "isgraph", "isinf", "islower", "isnan",
+        "isprint", "ispunct", "isspace", "isupper", "iswalnum", "iswalpha", "iswblank", "iswcntrl", "iswdigit",
+        "iswgraph", "iswlower", "iswprint", "iswpunct", "iswspace", "iswupper", "iswxdigit", "isxdigit", "j0", "j1",
+        "jn", "labs", "ldexp", "lgamma", "lgamma_r", "lgammaf_r", "lgammal_r", "llabs", "llrint", "llround", "log",
+        "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "memccpy", "memchr", "memcmp", "memcpy",
+        "memmem", "memfrob", "memmove", "mempcpy", "memrchr", "memset", "modf", "nan", "nearbyint", "nextafter",
+        "nexttoward", "posix_memalign", "pow", "pow10", "printf", "printf_unlocked", "putc", "putc_unlocked", "putchar",
+        "putchar_unlocked", "puts", "rawmemchr", "realloc", "remainder", "remquo", "rindex", "rint", "round",
+        "roundeven", "scalb", "scalbln", "scalbn", "scanf", "signbit", "significand", "sin", "sincos", "sinh",
+        "snprintf", "sprintf", "sqrt", "sscanf", "stpcpy", "stpncpy", "strcasecmp", "strcasecmp_l", "strcasestr",
+        "strcat", "strchr", "strchrnul", "strcmp", "strcoll", "strcoll_l", "strcpy", "strcspn", "strdup", "strerror",
+        "strerror_l", "strerror_r", "strfmon", "strfry", "strftime", "strlcat", "strlcpy", "strlen", "strncasecmp",
+        "strncasecmp_l", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr", "strsep",
+        "strsignal", "strspn", "strstr", "strtok", "strtok_r", "strverscmp", "strxfrm", "strxfrm_l", "basename", "tan",
+        "tanh", "tgamma", "timingsafe_bcmp", "timingsafe_memcmp", "toascii", "tolower", "toupper", "towlower",
+        "towupper", "trunc", "vfprintf", "vfscanf", "vprintf", "vscanf", "vsnprintf", "vsprintf", "vsscanf", "y0", "y1",
+        "yn",
+};
+
+static const char *const library_types[] = {
+        "size_t", "ptrdiff_t", "wchar_t", "max_align_t", "nullptr_t", "locale_t", "size_max", "ptrdiff_min",
+        "ptrdiff_max", "sig_atomic_min", "sig_atomic_max", "wchar_min", "wchar_max", "wint_min", "wint_max",
+};
+
+static bool in_library_words(const char *name, size_t length)
+{
+        for (size_t i = 0; i < sizeof library_words / sizeof *library_words; i++)
+                if (strlen(library_words[i]) == length && !memcmp(library_words[i], name, length))
+                        return true;
+        return false;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+        size_t n = strlen(text), length = strlen(ending);
+        return n > length && !strcmp(text + n - length, ending);
+}
+
+/* of the headers the file includes, or known to compilers; case does not matter */
+static bool is_library_word(const char *name)
+{
+        static const char *const limits[] = { "_t", "_min", "_max", "_c" };
+        static const char *const formats[] = { "f", "l", "f32", "f64", "f128", "f32x", "f64x" };
+        char folded[40];
+        size_t n = strlen(name);
+        if (n >= sizeof folded)
+                return true;
+        for (size_t i = 0; i <= n; i++)
+                folded[i] = (char)tolower((unsigned char)name[i]);
+        for (size_t i = 0; i < sizeof library_types / sizeof *library_types; i++)
+                if (!strcmp(folded, library_types[i]))
+                        return true;
+        bool integer = !strncmp(folded, "int", 3) || !strncmp(folded, "uint", 4);
+        for (int i = 0; integer && i < 4; i++)
+                if (ends_with(folded, limits[i]))
+                        return true;
+        for (int i = 0; i < 7; i++)
+                if (ends_with(folded, formats[i]) && in_library_words(folded, n - strlen(formats[i])))
+                        return true;
+        return in_library_words(folded, n);
+}
+
+/* from `names`, none that a header knows */
+static const char *identifier(struct names *names, const char *stem, const char *fallback)
+{
+        const char *name;
+        do {
+                name = text_identifier(names, stem, strlen(stem), fallback);
+        } while (is_library_word(name));
+        return name;
+}
+
+const char *c_global(struct c_writer *w, const char *stem)
+{
+        const char *name = identifier(w->globals, stem, "item");
+        map_set(w->file_scope, name, strlen(name), w);
+        return name;
+}
+
+const char *c_local(struct c_writer *w, const char *stem)
+{
+        const char *name;
+        do {
+                name = identifier(w->locals, stem, "v");
+        } while (map_get(w->file_scope, name, strlen(name)));
+        return name;
+}
+
+struct c_name *c_name_set(struct c_writer *w, const void *object, const char *text)
+{
+        struct c_name *name = ARENA_NEW(w->arena, struct c_name);
+        name->text = text;
+        map_set(w->names, (const char *)&object, sizeof object, name);
+        return name;
+}
+
+struct c_name *c_name(struct c_writer *w, const void *object)
+{
+        struct c_name *name = map_get(w->names, (const char *)&object, sizeof object);
+        if (!name) {
+                c_fail(w, EXIT_INTERNAL, "something is used that is not declared");
+                name = c_name_set(w, object, "undeclared");
+        }
+        return name;
+}
+
+const char *c_use(struct c_writer *w, const void *object)
+{
+        struct c_name *name = c_name(w, object);
+        name->used = true;
+        return name->text;
+}
+
+const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long long row, int column)
+{
+        struct c_name *name = c_name(w, v);
+        if (row < 0 || row >= v->rows || column < 0 || column >= v->columns || !name->entries) {
+                c_fail(w, EXIT_INTERNAL, "%s{%lld, %d} is outside its tile", v->name, row, column);
+                return "undeclared";
+        }
+        name->used = true;
+        return name->entries[row * v->columns + column];
+}
+
+void c_declare(struct c_writer *w, struct loop_variable *v)
+{
+        if (!v->rows) {
+                c_name_set(w, v, c_local(w, v->name));
+                return;
+        }
+        const char **entries = arena_array(w->arena, (size_t)v->rows * (size_t)v->columns, sizeof *entries);
+        for (int i = 0; i < v->rows * v->columns; i++) {
+                const char *stem = arena_printf(w->arena, "%s_%d_%d", v->name, i / v->columns, i % v->columns);
+                entries[i] = c_local(w, stem);
+        }
+        c_name_set(w, v, v->name)->entries = entries;
+}
+
+/* ---- names of a file ---- */
+
+void c_reserve(struct c_writer *w, const char *word)
+{
+        names_reserve(w->globals, word);
+        map_set(w->file_scope, word, strlen(word), w);
+}
+
+const char *c_macro(struct c_writer *w, const char *name)
+{
+        char *macro = arena_printf(w->arena, "%s_%s", w->options->prefix, name);
+        for (char *p = macro; *p; p++)
+                *p = (char)toupper((unsigned char)*p);
+        return macro;
+}
+
+static void name_library(struct c_writer *w)
+{
+        struct loop_function *f = w->p->library ? loop_library_first(w->p->library) : NULL;
+        for (; f; f = f->next) {
+                const char *type = element_info[f->scalar_count ? f->scalars[0]->type.element : f->result.element].text;
+                bool says_type = strstr(f->name, type) != NULL;
+                c_name_set(w, f, c_global(w, says_type ? f->name : arena_printf(w->arena, "%s_%s", f->name, type)));
+        }
+}
+
+/* Parameters of run are no names of file scope, but nothing there may be hidden by them. */
+static void name_ports(struct c_writer *w)
+{
+        static const char *const run_words[] = { "workspace", "memory", "status" };
+        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE" };
+        for (int i = 0; i < 3; i++)
+                names_reserve(w->globals, run_words[i]);
+        for (int i = 0; i < w->input_count + w->output_count; i++) {
+                struct loop_buffer *b = i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+                const char *name = identifier(w->globals, b->name, "tensor");
+                c_name_set(w, b, name);
+                for (int k = 0; k < 3; k++)
+                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[k])));
+        }
+}
+
+/* Inputs and outputs are named first: they are what the user sees. Kernels come before constants. */
+void c_names_begin(struct c_writer *w)
+{
+        static const char *const macros[] = {
+                "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE", "H",
+#define FAIL(name, value, doc) "ERROR_" #name,
+#include "ir/fail_codes.def"
+        };
+        w->globals = names_new(w->arena);
+        w->file_scope = map_new(w->arena);
+        w->names = map_new(w->arena);
+        c_reserve(w, arena_printf(w->arena, "%s_run", w->options->prefix));
+        c_reserve(w, arena_printf(w->arena, "%s_describe", w->options->prefix));
+        for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+                c_reserve(w, c_macro(w, macros[i]));
+        for (int e = 0; e < ELEMENT_COUNT; e++) {
+                c_reserve(w, c_memory_name((enum element)e));
+                c_reserve(w, arena_printf(w->arena, "align_%s", c_memory_name((enum element)e)));
+        }
+        c_helpers_reserve(w);
+        name_library(w);
+        name_ports(w);
+        names_reserve(w->globals, "a");           /* parameters of helpers */
+        names_reserve(w->globals, "b");
+        for (struct loop_function *k = w->p->kernels; k; k = k->next)
+                c_name_set(w, k, c_global(w, k->name));
+        c_constant_names(w);
+}
+
+void c_names_function(struct c_writer *w, struct loop_function *f)
+{
+        w->locals = names_new(w->arena);
+        for (int i = 0; i < f->buffer_count; i++)
+                c_name_set(w, f->buffers[i], c_local(w, f->buffers[i]->name));
+        for (int i = 0; i < f->scalar_count; i++)
+                c_declare(w, f->scalars[i]);
+}

@@ -1,0 +1,11 @@
+/* Plain C99 without a single extension: has everything, always right, the base of all others. */
+#include "ir/target.h"
+
+extern const struct target target_generic;
+
+const struct target target_generic = {
+        .name = "generic",
+        .doc = "plain C99, any compiler and machine",
+        .workspace_align = 64,          /* a cache line */
+        .stack_bytes = 4096,
+};
