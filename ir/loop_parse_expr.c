@@ -38,6 +38,8 @@ static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type
         for (int i = 0; i < e->arity; i++)
                 if (!resolve(p, e->args[i], type))
                         return false;
+        if (p->kind == TEXT_FORMULA)                    /* now that its type is known, it may simplify */
+                *e = *loop_op(p->arena, e->op, e->args[0], e->args[1], e->args[2]);
         return true;
 }
 
@@ -115,6 +117,8 @@ static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct
                         good = resolve(p, args[i], default_type(p, type.element));
         if (!good)
                 return NULL;
+        if (info->result == RESULT_BOOL)
+                type = args[0]->type;
         if (p->kind == TEXT_FORMULA && op < LOOP_RAMP && type.lanes)
                 return loop_op(p->arena, op, args[0], args[1], args[2]);
         return loop_node(p->arena, op, node_type(op, args, type, lanes), args[0], args[1], args[2]);
