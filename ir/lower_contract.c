@@ -1,0 +1,114 @@
+/* Lowering of contractions: one accumulator per element of the result, summed in row-major order of what is contracted. */
+#include "ir/lower_emit.h"
+#include "ir/ops.h"
+
+/* sum += a * b in the accumulator's compute type */
+static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a, struct loop_expr *b)
+{
+        enum element element = (enum element)sum->type.element;
+        struct loop_expr *product = emit_op(e, LOOP_MUL, loop_cast(e->arena, element, a), loop_cast(e->arena, element, b));
+        emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), product));
+}
+
+static struct loop_variable *open_sum(struct emit *e, const struct op *op)
+{
+        enum element accumulator = emit_accumulator(op);
+        return emit_var(e, "sum", LOOP_TYPE(accumulator), emit_number(e, accumulator, 0));
+}
+
+static struct loop_expr *close_sum(struct emit *e, const struct op *op, struct loop_variable *sum, int opened)
+{
+        while (opened-- > 0)
+                emit_end(e);
+        return loop_cast(e->arena, op_result(op)->type->element, loop_use(e->arena, sum));
+}
+
+static struct loop_expr *empty_sum(struct emit *e, const struct op *op)
+{
+        return emit_number(e, op_result(op)->type->element, 0);
+}
+
+/* ---- dot ---- */
+
+/* index[] of one operand: its batch and contracted dimensions as named, the others take what is left in order */
+static int place_index(const struct op *op, int operand, struct loop_expr *const *batch, struct loop_expr *const *contracted,
+                       struct loop_expr *const *free, struct loop_expr **index)
+{
+        static const char *const batches[] = { "batch_a", "batch_b" }, *const contracts[] = { "contract_a", "contract_b" };
+        int rank = op_operand(op, operand)->type->rank, count, taken = 0;
+        for (int d = 0; d < rank; d++)
+                index[d] = NULL;
+        const int64_t *dims = op_ints(op, batches[operand], &count);
+        for (int k = 0; k < count; k++)
+                index[dims[k]] = batch[k];
+        dims = op_ints(op, contracts[operand], &count);
+        for (int k = 0; k < count; k++)
+                index[dims[k]] = contracted[k];
+        for (int d = 0; d < rank; d++)
+                if (!index[d])
+                        index[d] = free[taken++];
+        return taken;
+}
+
+struct loop_expr *element_dot(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *a = op_operand(op, 0), *b = op_operand(op, 1);
+        int batch, contract;
+        op_ints(op, "batch_a", &batch);
+        const int64_t *dims = op_ints(op, "contract_a", &contract);
+        if (!type_elements(a->type) || !type_elements(b->type))
+                return empty_sum(e, op);
+        struct loop_variable *sum = contract ? open_sum(e, op) : NULL;
+        struct loop_expr *k[RANK_MAX], *at[RANK_MAX], *bt[RANK_MAX];
+        for (int i = 0; i < contract; i++)
+                k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, a->type->dims[dims[i]]));
+        int free = place_index(op, 0, index, k, index + batch, at);
+        place_index(op, 1, index, k, index + batch + free, bt);
+        struct loop_expr *x = emit_compute(e, a, at);
+        struct loop_expr *y = emit_compute(e, b, bt);
+        if (contract) {
+                add_product(e, sum, x, y);
+                return close_sum(e, op, sum, contract);
+        }
+        enum element accumulator = emit_accumulator(op);        /* an outer product */
+        struct loop_expr *product = emit_op(e, LOOP_MUL, loop_cast(e->arena, accumulator, x),
+                                            loop_cast(e->arena, accumulator, y));
+        return loop_cast(e->arena, op_result(op)->type->element, product);
+}
+
+/* ---- convolve ---- */
+
+struct loop_expr *element_convolve(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        const struct type *y = op_result(op)->type;
+        const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL);
+        const int64_t *spreads = op_ints(op, "input_dilations", NULL), *pads = op_ints(op, "pads", NULL);
+        int64_t groups = op_int(op, "groups"), channels = w->type->dims[1];      /* of one group */
+        int spatial = x->type->rank - 2, opened = 1;
+        if (!type_elements(x->type) || !type_elements(w->type))
+                return empty_sum(e, op);
+        struct loop_expr *first = emit_int(e, 0);                /* channel of x that the group begins with */
+        if (groups > 1) {
+                struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], y->dims[1] / groups);
+                first = emit_let_early(e, "c_from", emit_op_int(e, LOOP_MUL, group, channels));
+        }
+        struct loop_variable *sum = open_sum(e, op);
+        struct loop_expr *xi[RANK_MAX], *wi[RANK_MAX];
+        struct loop_expr *c = emit_for(e, "c", emit_int(e, 0), emit_int(e, channels));
+        xi[0] = index[0];
+        xi[1] = emit_op(e, LOOP_ADD, first, c);
+        wi[0] = index[1];
+        wi[1] = c;
+        for (int d = 0; d < spatial; d++) {
+                struct tap tap = { x->type->dims[d + 2], y->dims[d + 2], w->type->dims[d + 2], strides[d], dilations[d],
+                                   spreads[d], pads[d] };
+                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2], &wi[d + 2], &xi[d + 2]);
+        }
+        struct loop_expr *xe = emit_compute(e, x, xi);
+        struct loop_expr *we = emit_compute(e, w, wi);
+        add_product(e, sum, xe, we);
+        return close_sum(e, op, sum, opened);
+}

@@ -1,0 +1,139 @@
+/* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what it computes, and
+ * floating operations. */
+#include <string.h>
+
+#include "ir/lower_emit.h"
+
+enum { NAMED_MAX = 6 };                 /* operations a summary lists */
+
+static const struct op *next_op(const struct kernel_request *request, const struct op *op)
+{
+        const struct op *next = op ? (request->region ? op->next : NULL)
+                                   : request->region ? request->region->first : request->op;
+        return next && next->code != OP_yield ? next : NULL;
+}
+
+/* the operation that gives the kernel its name: its contraction or reduction, else the last one */
+static const struct op *main_op(const struct kernel_request *request)
+{
+        const struct op *last = NULL;
+        for (const struct op *op = NULL; (op = next_op(request, op));) {
+                if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION))
+                        return op;
+                last = op;
+        }
+        return last;
+}
+
+static void add_dims(struct text *out, const struct type *t)
+{
+        text_add(out, "<");
+        for (int d = 0; d < t->rank; d++)
+                text_add(out, "%s%lld", d ? " x " : "", (long long)t->dims[d]);
+        text_add(out, "%s%s>", t->rank ? " x " : "", element_info[t->element].text);
+}
+
+static void add_summary(struct text *out, const struct kernel_request *request, const struct op *main)
+{
+        if (!main)
+                text_add(out, "copy");
+        int named = 0;
+        unsigned traits = main ? op_info[main->code].traits : 0;
+        bool alone = request->op && main->operand_count && !(traits & TRAIT_ELEMENTWISE);
+        if (alone || traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
+                text_add(out, "%s ", op_info[main->code].name);
+                add_dims(out, op_operand(main, 0)->type);
+                if (traits & TRAIT_CONTRACTION) {
+                        text_add(out, " by ");
+                        add_dims(out, op_operand(main, 1)->type);
+                }
+                named++;
+        }
+        for (const struct op *op = NULL; (op = next_op(request, op));) {
+                if (op == main && named)
+                        continue;
+                if (named && op_info[op->code].traits & TRAIT_FREE)
+                        continue;
+                if (named > NAMED_MAX) {
+                        text_add(out, ", ...");
+                        break;
+                }
+                text_add(out, "%s%s", out->length ? ", " : "", op_info[op->code].name);
+                named++;
+        }
+        text_add(out, " -> ");
+        add_dims(out, request->results[0]->type);
+}
+
+/* ---- work ---- */
+
+static double elements(const struct value *v) { return (double)type_elements(v->type); }
+
+static double op_flops(const struct op *op)
+{
+        const struct op_info *info = &op_info[op->code];
+        const struct value *y = op_result(op);
+        if (!op->operand_count || !element_is_float(op_operand(op, 0)->type->element) || info->traits & TRAIT_FREE)
+                return 0;
+        double per_element = 1;
+        if (op->code == OP_convolve) {
+                const struct value *w = op_operand(op, 1);
+                per_element = w->type->dims[0] ? 2 * elements(w) / (double)w->type->dims[0] : 0;
+        } else if (op->code == OP_dot) {
+                int count;
+                const int64_t *dims = op_ints(op, "contract_a", &count);
+                per_element = 2;
+                for (int i = 0; i < count; i++)
+                        per_element *= (double)op_operand(op, 0)->type->dims[dims[i]];
+        } else if (op->code == OP_reduce || op->code == OP_arg_reduce) {
+                return elements(op_operand(op, 0));
+        } else if (op->code == OP_reduce_window || op->code == OP_arg_window) {
+                int count;
+                const int64_t *window = op_ints(op, "window", &count);
+                for (int i = 0; i < count; i++)
+                        per_element *= (double)window[i];
+        } else if (op->code == OP_cast || op->code == OP_bitcast || op->code == OP_select) {
+                return 0;
+        }
+        return per_element * elements(y);
+}
+
+/* ---- all of it ---- */
+
+/* the locations of all operations, each once */
+static void add_location(struct text *out, const struct kernel_request *request)
+{
+        const struct op *owner = request->region ? request->region->owner : request->op;
+        if (owner && owner->location) {
+                text_add(out, "%s", owner->location);
+                return;
+        }
+        const char *before = NULL;
+        int count = 0;
+        for (const struct op *op = NULL; (op = next_op(request, op)) && count < 2 * NAMED_MAX;) {
+                if (!op->location || (before && !strcmp(before, op->location)))
+                        continue;
+                text_add(out, "%s%s", out->length ? ", " : "", op->location);
+                before = op->location;
+                count++;
+        }
+}
+
+void kernel_describe(struct arena *arena, struct loop_function *kernel, const struct kernel_request *request)
+{
+        const struct op *main = main_op(request);
+        struct text text = { 0 };
+        add_location(&text, request);
+        kernel->location = text.length ? arena_string(arena, text.data) : NULL;
+        const char *named = main && main->location ? main->location : kernel->location;
+        if (named && *named)
+                kernel->name = arena_printf(arena, "%.*s", (int)strcspn(named, ","), named);
+        else
+                kernel->name = main ? op_info[main->code].name : "copy";
+        text.length = 0;
+        add_summary(&text, request, main);
+        kernel->summary = arena_string(arena, text.data);
+        text_free(&text);
+        for (const struct op *op = NULL; (op = next_op(request, op));)
+                kernel->flops += op_flops(op);
+}

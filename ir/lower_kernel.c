@@ -1,0 +1,482 @@
+/* Lowering, one kernel: loops over the index of the result, the element, a store.
+ *
+ * Dimensions that nothing in the kernel tells apart share one loop: an element function gets the flat position in the
+ * last of them and 0 in the others. That is the same place in memory, and most operations pass it on. Which may not:
+ *
+ *      bias     <16>             -> broadcast to <8 x 16 x 28 x 28>, dims=[1]
+ *      splits                        d=0|d=1|d=2 d=3    loops over 8, 16 and 784
+ *
+ * splits, a set of bits for each value: bit d is set when the element function needs the indices of dimension d and of
+ * the ones before it apart. Values that are loaded split nothing, so a kernel of equal shapes is one flat loop. */
+#include <string.h>
+
+#include "ir/lower_emit.h"
+
+/* ---- splits ---- */
+
+enum { ALONE = -1, ANY = -2 };          /* where an index of the result goes: used here; not used; operand * SOURCE + dim */
+enum { SOURCE = 64, ALL_SPLIT = ~0 };
+
+struct sources { int of[RANK_MAX]; const struct type *types[2]; unsigned splits[2]; };
+
+/* Do neighbours a and b of the result (what lies between has extent 1) go to neighbours of an operand? */
+static bool stay_together(const struct sources *s, int a, int b)
+{
+        int from = s->of[a], to = s->of[b];
+        if (from == ANY && to == ANY)
+                return true;
+        if (from < 0 || to < 0 || from / SOURCE != to / SOURCE || from >= to)
+                return false;
+        const struct type *type = s->types[from / SOURCE];
+        unsigned splits = s->splits[from / SOURCE];
+        for (int d = from % SOURCE + 1; d <= to % SOURCE; d++)
+                if (splits >> d & 1 || (d < to % SOURCE && type->dims[d] != 1))
+                        return false;
+        return true;
+}
+
+static unsigned splits_of(const struct type *y, const struct sources *s)
+{
+        unsigned splits = 0;
+        for (int d = 0, before = -1; d < y->rank; d++) {
+                if (y->dims[d] == 1)
+                        continue;
+                if (before >= 0 && !stay_together(s, before, d))
+                        splits |= 1u << d;
+                before = d;
+        }
+        return splits;
+}
+
+/* dimension d of a slice, pad or window is the operand's as it is */
+static bool is_untouched(const struct op *op, int d)
+{
+        int64_t values[2][RANK_MAX] = { { 0 } };
+        int count;
+        if (op_operand(op, 0)->type->dims[d] != op_result(op)->type->dims[d])
+                return false;
+        switch (op->code) {
+        case OP_slice:
+                return value_ints(op_operand(op, 1), values[0], RANK_MAX, &count) && values[0][d] == 0 &&
+                       value_ints(op_operand(op, 2), values[1], RANK_MAX, &count) && values[1][d] == 1;
+        case OP_pad:
+                return value_ints(op_operand(op, 2), values[0], RANK_MAX, &count) && values[0][d] == 0;
+        case OP_reduce_window: case OP_arg_window:
+                return op_ints(op, "window", NULL)[d] == 1 && op_ints(op, "strides", NULL)[d] == 1 &&
+                       op_ints(op, "pads", NULL)[d] == 0;
+        default:
+                return false;
+        }
+}
+
+static unsigned operand_splits(struct emit *e, const struct op *op, int i)
+{
+        return i < op->operand_count && op_operand(op, i) ? emit_local(e, op_operand(op, i))->splits : 0;
+}
+
+static unsigned all_operand_splits(struct emit *e, const struct op *op)
+{
+        unsigned splits = 0;
+        for (int i = 0; i < op->operand_count; i++)
+                splits |= operand_splits(e, op, i);
+        return splits;
+}
+
+static unsigned op_splits(struct emit *e, const struct op *op)
+{
+        const struct type *y = op_result(op)->type, *x = op->operand_count ? op_operand(op, 0)->type : NULL;
+        struct sources s = { .types = { x, op->operand_count > 1 ? op_operand(op, 1)->type : NULL },
+                             .splits = { operand_splits(e, op, 0), operand_splits(e, op, 1) } };
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return all_operand_splits(e, op);
+        int axis = 0, q;
+        for (int d = 0; d < y->rank; d++)
+                s.of[d] = ANY;
+        switch (op->code) {
+        case OP_reshape:
+                return s.splits[0] ? (unsigned)ALL_SPLIT : 0;
+        case OP_transpose:
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = (int)op_ints(op, "perm", NULL)[d];
+                break;
+        case OP_broadcast:
+                for (int k = 0; k < x->rank; k++)
+                        if (x->dims[k] != 1)
+                                s.of[op_ints(op, "dims", NULL)[k]] = k;
+                break;
+        case OP_iota:
+                s.of[op_int(op, "axis")] = ALONE;
+                break;
+        case OP_slice: case OP_pad: case OP_reduce_window: case OP_arg_window:
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = is_untouched(op, d) ? d : ALONE;
+                break;
+        case OP_concat:
+                s.splits[0] = all_operand_splits(e, op);
+                axis = (int)op_int(op, "axis");
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = d == axis ? ALONE : d;
+                break;
+        case OP_gather:
+                axis = (int)op_int(op, "axis");
+                q = s.types[1]->rank;
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = d < axis ? d : d < axis + q ? SOURCE + d - axis : d + 1 - q;
+                break;
+        case OP_gather_elements:
+                s.splits[0] |= s.splits[1];
+                axis = (int)op_int(op, "axis");
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
+                break;
+        default:
+                return (unsigned)ALL_SPLIT;
+        }
+        return splits_of(y, &s);
+}
+
+/* ---- what is in the kernel ---- */
+
+static bool check_type(struct emit *e, const struct value *v)
+{
+        const struct type *t = v->type;
+        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t))
+                return true;
+        if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
+                emit_error(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no code for values of type %s",
+                                t->kind == TYPE_TENSOR ? element_info[t->element].text : "sequence or optional"));
+        else
+                emit_error(e, EXIT_UNSUPPORTED, "a shape is not known: bind its dimensions with --dim");
+        return false;
+}
+
+/* a name for the parameter that operand i of op becomes */
+static const char *operand_role(const struct op *op, int i)
+{
+        static const char *const letters[] = { "a", "b", "c" };
+        const struct op_info *info = &op_info[op->code];
+        if (info->operand_count == 1 || !info->operand_count)
+                return "x";
+        if (op->code == OP_select)
+                return i ? letters[i - 1] : "c";
+        if (info->traits & TRAIT_ELEMENTWISE && i < 3)
+                return letters[i];
+        return info->operands[i < info->operand_count ? i : info->operand_count - 1].name;
+}
+
+static void take_op(struct emit *e, const struct op *op)
+{
+        if (!op_info[op->code].element || !op->result_count)
+                emit_error(e, EXIT_INTERNAL, arena_printf(e->arena, "bug in lowering: %s in a kernel",
+                                                          op_info[op->code].name));
+        for (int i = 0; i < op->operand_count && !e->failed; i++) {
+                const struct value *v = op_operand(op, i);
+                if (!v || !check_type(e, v))
+                        continue;
+                struct local *local = emit_local(e, v);
+                local->uses++;
+                if (!local->role)
+                        local->role = operand_role(op, i);
+        }
+        for (int i = 0; i < op->result_count && !e->failed; i++)
+                if (check_type(e, &op->results[i])) {
+                        struct local *local = emit_local(e, &op->results[i]);
+                        local->inside = true;
+                        local->splits = op_splits(e, op);
+                }
+}
+
+static size_t count_values(const struct op *op)
+{
+        return (size_t)op->operand_count + (size_t)op->result_count;
+}
+
+static bool take_all(struct emit *e, const struct kernel_request *request)
+{
+        size_t count = (size_t)request->result_count;
+        if (request->op)
+                count += count_values(request->op);
+        for (const struct op *op = request->region ? request->region->first : NULL; op; op = op->next)
+                count += count_values(op);
+        for (e->local_room = 16; e->local_room < 2 * count;)
+                e->local_room *= 2;
+        e->locals = arena_array(e->arena, e->local_room, sizeof *e->locals);
+        if (request->op)
+                take_op(e, request->op);
+        for (const struct op *op = request->region ? request->region->first : NULL; op && !e->failed; op = op->next)
+                if (op->code != OP_yield)
+                        take_op(e, op);
+        for (int i = 0; i < request->result_count && !e->failed; i++)
+                if (check_type(e, request->results[i]))
+                        emit_local(e, request->results[i])->uses++;
+        return !e->failed;
+}
+
+/* ---- nests ---- */
+
+/* One loop nest that stores values of equal shape, or the part of a concat that one operand is. */
+struct nest {
+        const struct type *shape;       /* what the loops run over */
+        unsigned splits;
+        int count;
+        struct value *const *values;
+        struct output *outputs;
+        int axis;                       /* of a part: where in `whole` it goes */
+        int64_t offset;
+        const struct type *whole;
+};
+
+struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
+struct loop_group { int first, last; int64_t extent; };   /* dimensions that share a loop; the others have extent 1 */
+
+static int find_groups(const struct nest *nest, struct loop_group *groups)
+{
+        int count = 0;
+        for (int d = 0; d < nest->shape->rank; d++) {
+                if (nest->shape->dims[d] == 1)
+                        continue;
+                unsigned split = 0;
+                for (int s = count ? groups[count - 1].last + 1 : d; s <= d; s++)
+                        split |= nest->splits >> s & 1;
+                if (count && !split) {
+                        groups[count - 1].last = d;
+                        groups[count - 1].extent *= nest->shape->dims[d];
+                } else {
+                        groups[count++] = (struct loop_group){ d, d, nest->shape->dims[d] };
+                }
+        }
+        return count;
+}
+
+/* the operation that gives the kernel's loops their names: NULL when none does */
+static const struct op *window_op(const struct kernel_request *request)
+{
+        const struct op *op = request->op ? request->op : request->region ? request->region->first : NULL;
+        for (; op; op = request->op ? NULL : op->next)
+                if (op->code == OP_convolve || op->code == OP_reduce_window || op->code == OP_arg_window)
+                        return op;
+        return NULL;
+}
+
+static const char *loop_name(struct emit *e, const struct nest *nest, const struct op *window,
+                             const struct loop_group *groups, int count, int g)
+{
+        if (!window || nest->shape->rank < 3 || !type_same_dims(op_result(window)->type, nest->shape))
+                return count == 1 ? "i" : count == 2 ? (g ? "j" : "i") : arena_printf(e->arena, "i%d", g);
+        const char *name = "";
+        for (int d = groups[g].first; d <= groups[g].last; d++) {
+                if (nest->shape->dims[d] == 1)
+                        continue;
+                const char *part = d == 0 ? "n" : d == 1 ? (window->code == OP_convolve ? "m" : "c")
+                                 : emit_spatial_suffix(e, d - 2, nest->shape->rank - 2);
+                name = arena_printf(e->arena, "%s%s%s", name, d > 1 && !strchr(name, 'o') ? "o" : "", part);
+        }
+        return strlen(name) < 16 ? name : "i";
+}
+
+static void write_nest(struct emit *e, const struct nest *nest, const struct op *window)
+{
+        struct loop_group groups[RANK_MAX];
+        struct loop_expr *index[RANK_MAX], *stored[RANK_MAX];
+        int count = find_groups(nest, groups);
+        for (int d = 0; d < nest->shape->rank; d++)
+                index[d] = emit_int(e, 0);
+        for (int g = 0; g < count; g++)
+                index[groups[g].last] = emit_for(e, loop_name(e, nest, window, groups, count, g), emit_int(e, 0),
+                                                 emit_int(e, groups[g].extent));
+        struct loop_expr **values = arena_array(e->arena, (size_t)nest->count, sizeof *values);
+        for (int i = 0; i < nest->count; i++) {
+                const struct type *type = nest->values[i]->type;
+                bool same = type_same_dims(type, nest->shape);
+                struct loop_expr *flat[RANK_MAX];
+                for (int d = 0; d < type->rank && !same; d++)
+                        flat[d] = count && d == type->rank - 1 ? index[groups[0].last] : emit_int(e, 0);
+                values[i] = emit_element(e, nest->values[i], same ? index : flat);
+                if (nest->count > 1)    /* all is read before anything is stored: results may lie on operands */
+                        values[i] = emit_let(e, "v", values[i]);
+        }
+        const struct type *whole = nest->whole ? nest->whole : nest->shape;
+        for (int d = 0; d < whole->rank; d++)
+                stored[d] = nest->whole && d == nest->axis ? emit_op_int(e, LOOP_ADD, index[d], nest->offset) : index[d];
+        for (int i = 0; i < nest->count; i++) {
+                struct output *output = &nest->outputs[i];
+                output->position = emit_position(e, whole->rank, whole->dims, stored);
+                output->nest = e->nest;
+                output->parts = nest->whole != NULL;
+                emit_store(e, output->buffer, output->position, values[i]);
+        }
+        while (count-- > 0)
+                emit_end(e);
+        e->nest++;
+}
+
+/* A concat that is stored as it is: a nest for each operand, instead of a choice for each element. */
+static void write_parts(struct emit *e, const struct op *op, struct output *output, const struct op *window)
+{
+        struct nest nest = { .count = 1, .outputs = output, .axis = (int)op_int(op, "axis"), .whole = op_result(op)->type };
+        for (int k = 0; k < op->operand_count && !e->failed; k++) {
+                struct value *x = op_operand(op, k);
+                nest.shape = x->type;
+                nest.values = &x;
+                nest.splits = emit_local(e, x)->splits;
+                for (int d = nest.axis, apart = 0; d >= 0 && !apart; d--) {      /* what lies before the axis, from the rest */
+                        apart = d < nest.axis && x->type->dims[d] != 1;
+                        if (apart)
+                                for (int s = d + 1; s <= nest.axis; s++)
+                                        nest.splits |= 1u << s;
+                }
+                if (type_elements(x->type))
+                        write_nest(e, &nest, window);
+                nest.offset += x->type->dims[nest.axis];
+        }
+}
+
+static void write_results(struct emit *e, const struct kernel_request *request, struct output *outputs)
+{
+        const struct op *window = window_op(request);
+        for (int i = 0, next; i < request->result_count && !e->failed; i = next) {
+                struct value *v = request->results[i];
+                struct local *local = emit_local(e, v);
+                struct nest nest = { .shape = v->type, .splits = local->splits, .values = &request->results[i],
+                                     .outputs = &outputs[i], .count = 1 };
+                bool flat = !local->splits, same = true;
+                for (next = i + 1; next < request->result_count; next++) {       /* neighbours that fit in one nest */
+                        const struct value *w = request->results[next];
+                        unsigned splits = emit_local(e, w)->splits;
+                        flat = flat && !splits && type_elements(w->type) == type_elements(v->type);
+                        same = same && type_same_dims(w->type, v->type);
+                        if (!flat && !same)
+                                break;
+                        nest.splits |= splits;
+                        nest.count++;
+                }
+                if (!type_elements(v->type))
+                        continue;
+                if (nest.count == 1 && local->inside && v->op->code == OP_concat && v->op->operand_count > 1)
+                        write_parts(e, v->op, &outputs[i], window);
+                else
+                        write_nest(e, &nest, window);
+        }
+}
+
+/* ---- parameters ---- */
+
+static void find_fail(struct loop_stmt *s, void *context)
+{
+        struct loop_function *kernel = context;
+        kernel->can_fail |= s->kind == STMT_FAIL;
+}
+
+static void mark_load(struct loop_expr *x, void *context)
+{
+        (void)context;
+        if (x->op == LOOP_LOAD)
+                x->buffer->number = 1;
+}
+
+/* x may lie where the result is stored: it is read at the very element that is stored next, and nowhere else */
+static bool may_overlap(const struct local *x, const struct output *y)
+{
+        return x->parameter->alias_class == 0 && !x->mixed && !y->parts && x->nest == y->nest &&
+               x->parameter->extent == y->buffer->extent &&
+               element_info[x->parameter->element].bytes == element_info[y->buffer->element].bytes &&
+               loop_expr_same(x->read, y->position);
+}
+
+static void finish_parameters(struct emit *e, struct output *outputs, int output_count)
+{
+        struct loop_function *kernel = e->kernel;
+        for (int i = 0; i < e->input_count; i++)
+                e->parameters[i]->number = 0;
+        loop_block_walk(kernel->body, find_fail, mark_load, kernel);
+        int kept = 0;                   /* what was read only where nothing runs, goes */
+        for (int i = 0; i < e->input_count; i++)
+                if (e->parameters[i]->number) {
+                        e->inputs[kept] = e->inputs[i];
+                        e->parameters[kept++] = e->parameters[i];
+                }
+        e->input_count = kept;
+        kernel->buffers = arena_array(e->arena, (size_t)(kept + output_count), sizeof *kernel->buffers);
+        int classes = 0;
+        for (int i = 0; i < output_count; i++) {
+                struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
+                for (int k = 0; k < kept && outputs[i].position && !y->alias_class; k++) {
+                        const struct local *x = emit_local(e, e->inputs[k]);
+                        if (may_overlap(x, &outputs[i]))
+                                x->parameter->alias_class = y->alias_class = ++classes;
+                }
+        }
+        for (int i = 0; i < kept; i++)
+                kernel->buffers[i] = e->parameters[i];
+        kernel->buffer_count = kept + output_count;
+        for (int i = 0; i < kernel->buffer_count; i++)
+                kernel->buffers[i]->number = i;
+}
+
+/* ---- the kernel ---- */
+
+static const char *describe(struct arena *arena, const struct kernel_request *request)
+{
+        const struct op *op = request->op ? request->op : request->region ? request->region->owner : NULL;
+        if (op && op->location)
+                return arena_printf(arena, "node '%s' (%s)", op->location, op_info[op->code].name);
+        return op ? op_info[op->code].name : "copy";
+}
+
+struct loop_function *kernel_write(struct arena *arena, const struct loop_library *library,
+                                   const struct kernel_request *request, const struct lower_options *options,
+                                   struct value ***inputs, int *input_count, struct diag *diag)
+{
+        struct emit e = { .arena = arena, .library = library, .options = options, .diag = diag,
+                          .described = describe(arena, request) };
+        e.kernel = loop_function_new(arena, FUNCTION_KERNEL, "kernel");
+        if (!take_all(&e, request))
+                return NULL;
+        emit_start(&e);
+        struct output *outputs = arena_array(arena, (size_t)request->result_count, sizeof *outputs);
+        for (int i = 0; i < request->result_count; i++) {
+                const struct type *t = request->results[i]->type;
+                struct loop_buffer *b = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
+                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = t->element, .extent = type_elements(t),
+                                           .space = SPACE_PARAMETER, .access = ACCESS_OUT, .offset = -1 };
+        }
+        write_results(&e, request, outputs);
+        if (e.failed)
+                return NULL;
+        finish_parameters(&e, outputs, request->result_count);
+        kernel_describe(arena, e.kernel, request);
+        *inputs = e.inputs;
+        *input_count = e.input_count;
+        return e.kernel;
+}
+
+void kernel_request_fusion(struct arena *arena, struct kernel_request *request, const struct op *op)
+{
+        const struct op *yield = op->regions[0]->last;
+        struct value **results = arena_array(arena, (size_t)yield->operand_count, sizeof *results);
+        for (int i = 0; i < yield->operand_count; i++)
+                results[i] = op_operand(yield, i);
+        *request = (struct kernel_request){ .region = op->regions[0], .results = results,
+                                            .result_count = yield->operand_count };
+}
+
+struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, const struct lower_options *options,
+                                   struct value ***inputs, int *input_count, struct diag *diag)
+{
+        struct kernel_request request = { .op = op, .result_count = op->result_count };
+        struct arena *arena = arena_new();
+        struct value **results = arena_array(arena, (size_t)op->result_count, sizeof *results);
+        for (int i = 0; i < op->result_count; i++)
+                results[i] = &op->results[i];
+        request.results = results;
+        if (op->code == OP_fusion)
+                kernel_request_fusion(arena, &request, op);
+        struct loop_function *kernel = kernel_write(arena, p->library, &request, options, inputs, input_count, diag);
+        if (kernel) {
+                kernel = kernel_copy(p->arena, kernel);
+                *inputs = arena_copy(p->arena, *inputs, (size_t)*input_count * sizeof **inputs);
+                loop_kernel_add(p, kernel);
+        }
+        arena_free(arena);
+        return kernel;
+}

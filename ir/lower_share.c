@@ -1,0 +1,211 @@
+/* Lowering, finished kernels: a deep copy, and a digest by which equal kernels are found.
+ *
+ * While a kernel is written, expressions may stand in several places (an index in every load), and values get names before
+ * it is known how often they are used. The copy is a forest, and a name that only the next statement uses, once, is gone
+ * again (but names of subscripts stay: they say what they are). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/lower_emit.h"
+
+/* ---- numbers ---- */
+
+/* Variables are numbered in order of declaration, buffers by position: so names do not matter. */
+static void number_variable(struct loop_stmt *s, void *context)
+{
+        int *count = context;
+        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
+                s->variable->number = (*count)++;
+}
+
+static int number_variables(const struct loop_function *kernel)
+{
+        int count = 0;
+        loop_block_walk(kernel->body, number_variable, NULL, &count);
+        return count;
+}
+
+/* ---- copy ---- */
+
+struct copy {
+        struct arena *arena;
+        struct loop_variable **variables;
+        struct loop_buffer **buffers;
+        int *uses;                      /* by variable */
+        const struct loop_expr **inlined;         /* by variable: the value that stands in its place, or NULL */
+};
+
+static void count_use(struct loop_expr *x, void *context)
+{
+        struct copy *c = context;
+        if (x->op == LOOP_VARIABLE)
+                c->uses[x->variable->number]++;
+}
+
+static struct loop_expr *copy_expr(const struct copy *c, const struct loop_expr *from)
+{
+        if (!from)
+                return NULL;
+        if (from->op == LOOP_VARIABLE && c->inlined[from->variable->number])
+                return copy_expr(c, c->inlined[from->variable->number]);
+        struct loop_expr *x = ARENA_NEW(c->arena, struct loop_expr);
+        *x = *from;
+        if (x->variable)
+                x->variable = c->variables[x->variable->number];
+        if (x->buffer)
+                x->buffer = c->buffers[x->buffer->number];
+        for (int i = 0; i < x->arity; i++)
+                x->args[i] = copy_expr(c, from->args[i]);
+        return x;
+}
+
+/* nodes of x once copied, counted up to room; *found: it mentions v */
+static int copied_size(const struct copy *c, const struct loop_expr *x, const struct loop_variable *v, int room, bool *found)
+{
+        if (!x)
+                return 0;
+        if (x->op == LOOP_VARIABLE && c->inlined[x->variable->number])
+                x = c->inlined[x->variable->number];
+        *found |= x->op == LOOP_VARIABLE && x->variable == v;
+        int size = 1;
+        for (int i = 0; i < x->arity; i++)
+                size += size < room ? copied_size(c, x->args[i], v, room - size, found) : 0;
+        return size;
+}
+
+/* a let that only the next statement uses, once, and both are small */
+static bool is_passing(const struct copy *c, const struct loop_stmt *s)
+{
+        const struct loop_stmt *next = s->next;
+        if (s->kind != STMT_LET || s->variable->type.element == E_INDEX || c->uses[s->variable->number] != 1 || !next)
+                return false;
+        bool found = false;
+        int size = 0;
+        const struct loop_expr *exprs[] = { s->a, next->a, next->b };
+        for (int i = 0; i < 3 && size <= EMIT_INLINE_MAX; i++)
+                size += copied_size(c, exprs[i], s->variable, EMIT_INLINE_MAX + 1, &found);
+        return found && size <= EMIT_INLINE_MAX;
+}
+
+static struct loop_block *copy_block(const struct copy *c, const struct loop_block *from)
+{
+        if (!from)
+                return NULL;
+        struct loop_block *block = loop_block_new(c->arena);
+        for (const struct loop_stmt *s = from->first; s; s = s->next) {
+                if (is_passing(c, s)) {
+                        c->inlined[s->variable->number] = s->a;
+                        continue;
+                }
+                struct loop_stmt *t = ARENA_NEW(c->arena, struct loop_stmt);
+                *t = *s;
+                t->next = NULL;
+                t->a = copy_expr(c, s->a);
+                t->b = copy_expr(c, s->b);
+                t->c = copy_expr(c, s->c);
+                if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR) {
+                        t->variable = loop_variable_new(c->arena, s->variable->name, s->variable->type,
+                                                        (int)s->variable->kind);
+                        c->variables[s->variable->number] = t->variable;
+                } else if (s->variable) {
+                        t->variable = c->variables[s->variable->number];
+                }
+                if (s->buffer)
+                        t->buffer = c->buffers[s->buffer->number];
+                t->body = copy_block(c, s->body);
+                t->other = copy_block(c, s->other);
+                *block->end = t;
+                block->end = &t->next;
+        }
+        return block;
+}
+
+static char *copy_text(struct arena *arena, const char *text) { return text ? arena_string(arena, text) : NULL; }
+
+struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *from)
+{
+        struct loop_function *kernel = ARENA_NEW(arena, struct loop_function);
+        *kernel = *from;
+        kernel->next = NULL;
+        kernel->name = copy_text(arena, from->name);
+        kernel->location = copy_text(arena, from->location);
+        kernel->summary = copy_text(arena, from->summary);
+        kernel->buffers = arena_array(arena, (size_t)from->buffer_count, sizeof *kernel->buffers);
+        for (int i = 0; i < from->buffer_count; i++) {
+                kernel->buffers[i] = arena_copy(arena, from->buffers[i], sizeof **from->buffers);
+                kernel->buffers[i]->name = copy_text(arena, from->buffers[i]->name);
+        }
+        size_t variables = (size_t)number_variables(from);
+        struct copy c = { .arena = arena, .buffers = kernel->buffers };
+        c.variables = memory_alloc(variables * sizeof *c.variables);
+        c.uses = memory_alloc(variables * sizeof *c.uses);
+        c.inlined = memory_alloc(variables * sizeof *c.inlined);
+        loop_block_walk(from->body, NULL, count_use, &c);
+        kernel->body = copy_block(&c, from->body);
+        free(c.variables);
+        free(c.uses);
+        free(c.inlined);
+        return kernel;
+}
+
+/* ---- digest ---- */
+
+static void add_number(struct text *out, int64_t number)
+{
+        text_add_bytes(out, (const char *)&number, sizeof number);
+}
+
+static void add_small(struct text *out, int a, int b, int c, int d)
+{
+        const char bytes[] = { (char)a, (char)b, (char)c, (char)d };
+        text_add_bytes(out, bytes, sizeof bytes);
+}
+
+static void digest_expr(struct text *out, const struct loop_expr *x)
+{
+        if (!x) {
+                add_small(out, -1, 0, 0, 0);
+                return;
+        }
+        add_small(out, (int)x->op, x->type.element, x->type.lanes, x->arity);
+        switch (x->op) {
+        case LOOP_LITERAL: add_number(out, x->literal.i); break;
+        case LOOP_VARIABLE: add_number(out, x->variable->number); break;
+        case LOOP_LOAD: add_number(out, x->buffer->number); break;
+        case LOOP_CALL: add_number(out, (int64_t)(intptr_t)x->function); break;
+        default: break;
+        }
+        for (int i = 0; i < x->arity; i++)
+                digest_expr(out, x->args[i]);
+}
+
+static void digest_block(struct text *out, const struct loop_block *block)
+{
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                add_small(out, (int)s->kind, (int)s->for_kind, s->code, s->variable ? s->variable->type.element : 0);
+                add_number(out, s->variable ? s->variable->number : s->buffer ? s->buffer->number : 0);
+                digest_expr(out, s->a);
+                digest_expr(out, s->b);
+                digest_expr(out, s->c);
+                digest_block(out, s->body);
+                digest_block(out, s->other);
+        }
+        add_small(out, -2, 0, 0, 0);
+}
+
+void kernel_digest(const struct loop_function *kernel, struct text *scratch, char hex[65])
+{
+        number_variables(kernel);
+        scratch->length = 0;
+        for (int i = 0; i < kernel->buffer_count; i++) {
+                const struct loop_buffer *b = kernel->buffers[i];
+                add_small(scratch, (int)b->element, (int)b->access, 0, 0);
+                add_number(scratch, b->extent);
+                add_number(scratch, b->alias_class);
+        }
+        digest_block(scratch, kernel->body);
+        struct sha256 sha;
+        sha256_init(&sha);
+        sha256_update(&sha, scratch->data, scratch->length);
+        sha256_hex(&sha, hex);
+}

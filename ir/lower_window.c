@@ -1,0 +1,127 @@
+/* Lowering of sliding windows: which offsets of a window lie in x, and the reductions over them.
+ *
+ *      x    0 1 2 3 4 5 6 7 8          low = 1, stride 2, window 3, dilation 1
+ *      o=0 . . .                       offsets 1 .. 2
+ *      o=1     . . .                   offsets 0 .. 2
+ *
+ * The loops run over just those offsets, so that the innermost loop needs no test. */
+#include <string.h>
+
+#include "base/size.h"
+#include "ir/lower_emit.h"
+#include "ir/ops.h"
+
+/* ---- one dimension ---- */
+
+/* ceil(a / d) where that is positive, something <= 0 elsewhere */
+static struct loop_expr *divide_up(struct emit *e, struct loop_expr *a, int64_t d)
+{
+        return emit_op_int(e, LOOP_DIV, emit_op_int(e, LOOP_ADD, a, d - 1), d);
+}
+
+const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
+{
+        static const char *const suffixes[] = { "w", "h", "d" };
+        return rank <= 3 ? suffixes[rank - 1 - axis] : arena_printf(e->arena, "%d", axis);
+}
+
+int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o, struct loop_expr **k,
+             struct loop_expr **i)
+{
+        int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;          /* of x, spread out */
+        int64_t last;                   /* offset that is reached; a sum beyond int64_t is beyond x, too */
+        if (!int_add((tap->positions - 1) * tap->stride, (tap->window - 1) * tap->dilation, &last) ||
+            !int_sub(last, tap->low, &last))
+                last = INT64_MAX;
+        const char *name = arena_printf(e->arena, "k%s", suffix);
+        struct loop_expr *base = emit_op_int(e, LOOP_MUL, o, tap->stride);
+        struct loop_expr *from = emit_int(e, 0), *to = emit_int(e, tap->window);
+        if (tap->low > 0) {
+                struct loop_expr *a = emit_op(e, LOOP_SUB, emit_int(e, tap->low), base);
+                from = emit_op_int(e, LOOP_MAX, divide_up(e, a, tap->dilation), 0);
+                from = emit_let_early(e, arena_printf(e->arena, "%s_from", name), from);
+        }
+        if (last >= reach) {
+                struct loop_expr *a = emit_op(e, LOOP_SUB, emit_int(e, reach + tap->low), base);
+                to = emit_op_int(e, LOOP_MIN, divide_up(e, a, tap->dilation), tap->window);
+                to = emit_let_early(e, arena_printf(e->arena, "%s_to", name), to);
+        }
+        *k = emit_for(e, name, from, to);
+        struct loop_expr *at = emit_op(e, LOOP_ADD, base, emit_op_int(e, LOOP_MUL, *k, tap->dilation));
+        at = emit_let_early(e, arena_printf(e->arena, "i%s", suffix), emit_op_int(e, LOOP_SUB, at, tap->low));
+        if (tap->spread == 1) {
+                *i = at;
+                return 1;
+        }
+        emit_if(e, emit_op_int(e, LOOP_EQ, emit_op_int(e, LOOP_REM, at, tap->spread), 0));
+        *i = emit_let(e, arena_printf(e->arena, "i%s", suffix), emit_op_int(e, LOOP_DIV, at, tap->spread));
+        return 2;
+}
+
+/* ---- windows over every dimension of x ---- */
+
+/* Opens the loops of op's window at index; at[]: the index in x. Returns how many scopes it opened. */
+static int open_window(struct emit *e, const struct op *op, struct loop_expr *const *index, struct loop_expr **at)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL);
+        const int64_t *dilations = op_ints(op, "dilations", NULL), *pads = op_ints(op, "pads", NULL);
+        int opened = 0, plain = 0;      /* dimensions that no window touches come first in the usual layouts */
+        for (int d = 0; d < x->rank && window[d] == 1; d++)
+                plain++;
+        for (int d = 0; d < x->rank; d++) {
+                struct tap tap = { x->dims[d], y->dims[d], window[d], strides[d], dilations[d], 1, pads[d] };
+                struct loop_expr *k;
+                const char *suffix = d < plain ? arena_printf(e->arena, "%d", d)
+                                               : emit_spatial_suffix(e, d - plain, x->rank - plain);
+                opened += emit_tap(e, &tap, suffix, index[d], &k, &at[d]);
+        }
+        return opened;
+}
+
+static void close_scopes(struct emit *e, int count)
+{
+        while (count-- > 0)
+                emit_end(e);
+}
+
+struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+{
+        const struct value *x = op_operand(op, 0);
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        enum element to = op->results[result].type->element, accumulator = emit_accumulator(op);
+        struct loop_expr *identity = emit_identity(e, kind, to, accumulator);
+        if (!type_elements(x->type))
+                return loop_cast(e->arena, to, identity);
+        const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
+        struct loop_variable *best = emit_var(e, name, LOOP_TYPE(accumulator), identity);
+        struct loop_expr *at[RANK_MAX];
+        int opened = open_window(e, op, index, at);
+        struct loop_expr *args[] = { loop_use(e->arena, best),
+                                     loop_cast(e->arena, accumulator, emit_compute(e, x, at)) };
+        emit_set(e, best, emit_formula(e, reducer_info[kind].formula, args, 2));
+        close_scopes(e, opened);
+        return loop_cast(e->arena, to, loop_use(e->arena, best));
+}
+
+struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *x = op_operand(op, 0);
+        enum element element = x->type->element, compute = element_info[element].compute;
+        if (!type_elements(x->type))
+                return emit_number(e, E_I64, -1);
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(compute), emit_identity(e, REDUCE_max, element, compute));
+        struct loop_variable *where = emit_var(e, "where", LOOP_TYPE(E_INDEX), emit_int(e, -1));
+        struct loop_expr *at[RANK_MAX];
+        int opened = open_window(e, op, index, at);
+        struct loop_expr *v = emit_let(e, "v", emit_compute(e, x, at));
+        struct loop_expr *better = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, loop_use(e->arena, where), 0),
+                                           emit_better(e, REDUCE_max, v, best, false));
+        emit_if(e, better);
+        emit_set(e, best, v);
+        emit_set(e, where, emit_position(e, x->type->rank, x->type->dims, at));
+        emit_end(e);
+        close_scopes(e, opened);
+        return loop_cast(e->arena, E_I64, loop_use(e->arena, where));
+}
