@@ -45,6 +45,12 @@ struct onnx_node {
         unsigned char *attribute_used;  /* per attribute; an attribute that no accessor asked for is an error */
 };
 
+/* What a Reduce* operator computes: the variant of its rows. */
+enum reduce_operator {
+        REDUCE_OP_SUM, REDUCE_OP_MEAN, REDUCE_OP_MAX, REDUCE_OP_MIN, REDUCE_OP_PROD, REDUCE_OP_L1, REDUCE_OP_L2, REDUCE_OP_LOG_SUM,
+        REDUCE_OP_LOG_SUM_EXP, REDUCE_OP_SUM_SQUARE
+};
+
 /* One row of onnx_ops.def. */
 struct onnx_row {
         const char *domain, *op;        /* "" is ai.onnx */

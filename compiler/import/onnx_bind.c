@@ -21,9 +21,13 @@ static bool usage(struct onnx_import *im, const char *format, ...)
         return false;
 }
 
-static const char *safe(struct onnx_import *im, const char *text)
+/* an option NAME=VALUE for messages */
+static const char *safe(struct onnx_import *im, const char *option)
 {
-        return text_safe(im->arena, text, strlen(text));
+        const char *equals = strrchr(option, '=');
+        size_t length = equals ? (size_t)(equals - option) : strlen(option);
+        const char *name = text_safe(im->arena, option, length);
+        return equals ? arena_printf(im->arena, "%s=%s", name, text_safe(im->arena, equals + 1, strlen(equals + 1))) : name;
 }
 
 /* Binds a symbol, or checks that it was bound to the same extent. */
@@ -244,7 +248,7 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 if (map_get(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len))
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len, im);
-                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=N", name, SAFE(im, dim->dim_param),
+                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=...", name, SAFE(im, dim->dim_param),
                            SAFE(im, dim->dim_param));
         }
 }

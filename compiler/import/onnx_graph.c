@@ -14,13 +14,11 @@
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
         bool importer(struct onnx_import *im, struct onnx_node *n);
 #include "compiler/import/onnx_ops.def"
-#undef ONNX_OP
 
 static const struct onnx_row rows[] = {
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
         { domain, name, since, until, in_min, in_max, out_max, importer, variant },
 #include "compiler/import/onnx_ops.def"
-#undef ONNX_OP
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };

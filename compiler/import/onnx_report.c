@@ -76,7 +76,7 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
 
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value)
 {
-        diag_error(im->diag, EXIT_UNSUPPORTED, "%s: more than the limit of %" PRId64 " (raise it with --limit %s=N)", what,
+        diag_error(im->diag, EXIT_INVALID, "%s: more than the limit of %" PRId64 " (raise it with --limit %s=N)", what,
                    value, limit);
         return false;
 }

@@ -144,7 +144,7 @@ static bool charge(struct scan *s, uint64_t bytes)
         s->unpacked += bytes;           /* at most some hundred times the file: no overflow */
         if (s->unpacked <= 3 * file + (uint64_t)s->limits->unpack_bytes)
                 return true;
-        diag_error(s->diag, EXIT_UNSUPPORTED, "the file's messages unpack into more than three times its size and %" PRId64
+        diag_error(s->diag, EXIT_INVALID, "the file's messages unpack into more than three times its size and %" PRId64
                    " bytes (raise it with --limit unpack_bytes=N)", s->limits->unpack_bytes);
         return false;
 }
@@ -173,7 +173,7 @@ static bool check_packed(struct scan *s, const ProtobufCFieldDescriptor *field, 
 static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, uint64_t length)
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
-                diag_error(s->diag, EXIT_UNSUPPORTED, "messages are nested more than %d deep (--limit wire_depth=N, at most %d)",
+                diag_error(s->diag, EXIT_INVALID, "messages are nested more than %d deep (--limit wire_depth=N, at most %d)",
                            s->depth, DEPTH_MAX);
                 return false;
         }
