@@ -5,7 +5,8 @@
  * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run later. Bounded before
  * anything is spent: the result may not be larger than the dense operands that vanish with the operation plus
  * limits.fold_bytes, and steps are limited per operation and in all. Splats stay splats: moving a splat's elements
- * gives a splat, and an element-wise operation on splats is evaluated on one element. */
+ * gives a splat, and an element-wise operation on splats is evaluated on one element. A broadcast costs nothing where it is
+ * read and stays, unless it is small shape arithmetic. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -130,9 +131,20 @@ static int64_t bytes_saved(const struct op *op)
         return bytes;
 }
 
-struct value *fold_op(struct builder *b, struct op *op, void *opaque)
+/* whether the constant would be worth its bytes */
+static bool is_worth(const struct op *op, const struct pass_context *context)
 {
-        struct pass_context *context = opaque;
+        enum { SMALL_INTEGERS = 1024, SMALL = 64 };
+        const struct type *type = op->results[0].type;
+        int64_t bytes = type_bytes(type);
+        if (op->code == OP_broadcast)
+                return bytes <= (element_is_float(type->element) ? SMALL : SMALL_INTEGERS);
+        return bytes <= context->limits.fold_bytes || bytes - context->limits.fold_bytes <= bytes_saved(op);
+}
+
+/* the constant that op computes, when allowed at all; worth or not */
+static struct value *fold_any(struct builder *b, struct op *op, struct pass_context *context, bool must_pay)
+{
         if (!foldable(op) || context->fold_steps >= context->limits.fold_total_steps)
                 return NULL;
         const struct type *type = op->results[0].type;
@@ -141,14 +153,25 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
                 return constant_splat(b->m, type, splat->constant->data);
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE && all_splats(op))
                 return fold_splats(b, op, context);
-        if (type_bytes(type) > context->limits.fold_bytes &&
-            type_bytes(type) - context->limits.fold_bytes > bytes_saved(op))
+        if (must_pay && !is_worth(op, context))
                 return NULL;
         if (op->code == OP_reshape)     /* the bytes stay where they are */
                 return constant_dense(b->m, type, op_operand(op, 0)->constant->data, op_operand(op, 0)->constant->name);
         const struct value *first = op->operand_count ? op_operand(op, 0) : NULL;
         void *data = evaluate(b->m, op, context);
         return data ? constant_dense(b->m, type, data, first ? first->constant->name : NULL) : NULL;
+}
+
+struct value *fold_op(struct builder *b, struct op *op, void *context)
+{
+        return fold_any(b, op, context, true);
+}
+
+struct value *fold_value(struct builder *b, struct value *v, struct pass_context *context)
+{
+        if (value_is_constant(v))
+                return v;
+        return v->kind == VALUE_RESULT ? fold_any(b, v->op, context, false) : NULL;
 }
 
 static int fold_region(struct region *region, struct pass_context *context)

@@ -42,5 +42,7 @@ const struct pass *pass_find(const char *name);
 /* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook (context: struct
  * pass_context *) and the fold pass. NULL: not worth it, too big, or out of budget; never an error. */
 struct value *fold_op(struct builder *b, struct op *op, void *context);
+/* v, or the constant that the operation behind it computes from constants, even where it costs bytes; NULL otherwise */
+struct value *fold_value(struct builder *b, struct value *v, struct pass_context *context);
 
 #endif

@@ -78,7 +78,10 @@ static struct value *reassociate(struct builder *b, struct op *op)
                                 for (int k = 0; k < np; k++)
                                         if (dp[k] != dq[k])
                                                 return NULL;
-                                both = build_broadcast(b, build_binary(b, op->code, cp, cq), c->type, dp);
+                                struct value *vector = build_binary(b, op->code, cp, cq);
+                                if (!vector || !value_is_constant(vector))
+                                        return NULL;
+                                both = build_broadcast(b, vector, c->type, dp);
                         } else if (value_is_constant(c) && value_is_constant(outer)) {
                                 both = build_binary(b, op->code, c, outer);
                         } else {
@@ -204,24 +207,25 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
 }
 
 /* weights times s along their dimension `along`, computed now */
-static struct value *scaled_weights(struct builder *b, struct value *w, struct value *s, int along)
+static struct value *scaled_weights(struct builder *b, struct value *w, struct value *s, int along,
+                                    struct pass_context *context)
 {
         int64_t dims[1] = { along };
         struct value *spread = build_broadcast(b, s, w->type, dims);
+        spread = spread ? fold_value(b, spread, context) : NULL;
         struct value *scaled = spread ? build_binary(b, OP_mul, w, spread) : NULL;
-        return scaled && value_is_constant(scaled) ? scaled : NULL;
+        return scaled ? fold_value(b, scaled, context) : NULL;
 }
 
 struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
 {
-        (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *y = op_operand(op, i);
                 if (!op_is(y, OP_convolve) || !value_has_one_use(y) || !element_is_float(element_of(op)))
                         continue;
                 struct value *w = op_operand(y->op, 1);
                 struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1, w->type->dims[0]) : NULL;
-                struct value *scaled = s ? scaled_weights(b, w, s, 0) : NULL;
+                struct value *scaled = s ? scaled_weights(b, w, s, 0, context) : NULL;
                 if (!scaled)
                         continue;
                 struct value *operands[] = { op_operand(y->op, 0), scaled };
@@ -232,7 +236,6 @@ struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, stru
 
 struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pass_context *context)
 {
-        (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *y = op_operand(op, i);
                 if (!op_is(y, OP_dot) || !value_has_one_use(y) || !element_is_float(element_of(op)))
@@ -245,7 +248,7 @@ struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pa
                         continue;
                 int column = 1 - (int)contract[0];
                 struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1, w->type->dims[column]);
-                struct value *scaled = s ? scaled_weights(b, w, s, column) : NULL;
+                struct value *scaled = s ? scaled_weights(b, w, s, column, context) : NULL;
                 if (!scaled)
                         continue;
                 struct value *operands[] = { op_operand(y->op, 0), scaled };
