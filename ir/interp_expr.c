@@ -396,8 +396,10 @@ static struct cell lane(struct compiler *c, const struct loop_expr *e, int into)
 /* x * y + z in one instruction, each operation rounded */
 static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot_kind kind, int into, struct cell *sum)
 {
+        if (c->options->plain || e->op != LOOP_ADD || (kind != KIND_F32 && kind != KIND_F64))
+                return false;
         int product = e->args[0]->op == LOOP_MUL ? 0 : e->args[1]->op == LOOP_MUL ? 1 : -1;
-        if (c->options->plain || e->op != LOOP_ADD || product < 0 || (kind != KIND_F32 && kind != KIND_F64))
+        if (product < 0)
                 return false;
         const struct loop_expr *m = e->args[product];
         struct cell x = compile_expr(c, m->args[0], -1), y = compile_expr(c, m->args[1], -1);
