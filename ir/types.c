@@ -1,5 +1,5 @@
 /* Dimensions and types: interned, so that equal ones are the same number or pointer. */
-#include "ir/tensor.h"
+#include "ir/tensor_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ int64_t dim_bound(const struct module *m, dim_t d)
 
 /* ---- text of dimensions: names that are no plain words stand in quotes ---- */
 
-static void symbol_add_text(struct text *out, const char *name)
+void symbol_print(struct text *out, const char *name)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
         if (name[0] && strspn(name, plain) == strlen(name) && !(name[0] >= '0' && name[0] <= '9')) {
@@ -176,7 +176,7 @@ static void dim_add_text(struct text *out, const struct module *m, dim_t d, bool
         }
         const struct dim_expr *e = dim_expr(m, d);
         if (e->kind == DIM_SYMBOL) {
-                symbol_add_text(out, m->symbols[e->symbol].name);
+                symbol_print(out, m->symbols[e->symbol].name);
                 return;
         }
         bool call = e->kind == DIM_MAX || e->kind == DIM_MIN;
@@ -289,19 +289,24 @@ bool type_is_sound(const struct module *m, const struct type *t)
         return size_elements(bounds, t->rank, &count) && int_mul(count, 16, &bytes);
 }
 
+void type_print(struct text *out, const struct module *m, const struct type *t)
+{
+        int depth = 0;
+        for (; t->kind != TYPE_TENSOR; t = t->of, depth++)
+                text_add(out, "%s(", t->kind == TYPE_SEQUENCE ? "sequence" : "optional");
+        text_add(out, "<");
+        for (int i = 0; i < t->rank; i++) {
+                dim_add_text(out, m, t->dims[i], false);
+                text_add(out, " x ");
+        }
+        text_add(out, "%s>", element_info[t->element].text);
+        while (depth--)
+                text_add(out, ")");
+}
+
 char *type_text(struct arena *arena, const struct module *m, const struct type *t)
 {
         struct text out = { 0 };
-        int depth = 0;
-        for (; t->kind != TYPE_TENSOR; t = t->of, depth++)
-                text_add(&out, "%s(", t->kind == TYPE_SEQUENCE ? "sequence" : "optional");
-        text_add(&out, "<");
-        for (int i = 0; i < t->rank; i++) {
-                dim_add_text(&out, m, t->dims[i], false);
-                text_add(&out, " x ");
-        }
-        text_add(&out, "%s>", element_info[t->element].text);
-        while (depth--)
-                text_add(&out, ")");
+        type_print(&out, m, t);
         return text_take(arena, &out);
 }
