@@ -274,6 +274,8 @@ struct loop_function **loop_library_used(struct arena *arena, const struct loop_
 
 /* ---- text and checks (loop_print.c, loop_parse.c, loop_verify.c) ---- */
 
+/* Constants' files are the same as in tensor.h; what read_blob gives must live as long as the program. */
+
 void loop_print(struct text *out, const struct loop_program *p, const struct tensor_print *options);
 void loop_print_function(struct text *out, const struct loop_function *f);        /* with its name */
 void loop_print_expr(struct text *out, const struct loop_expr *e);

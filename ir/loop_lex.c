@@ -189,17 +189,23 @@ char *loop_lex_word(struct loop_parser *p, const char *what)
         return p->failed ? NULL : word;
 }
 
-static int octal(const char *c, const char *end)
+static int hex_digit(char c)
 {
-        int value = 0;
-        if (end - c < 3)
-                return -1;
-        for (int i = 0; i < 3; i++) {
-                if (c[i] < '0' || c[i] > '7')
-                        return -1;
-                value = 8 * value + c[i] - '0';
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* behind a backslash: "xHH", or a quote or backslash itself; how many characters it took */
+static int escape(const char *c, const char *end, int *byte)
+{
+        *byte = -1;
+        if (c < end && (*c == '\\' || *c == '"')) {
+                *byte = *c;
+                return 1;
         }
-        return value > 255 ? -1 : value;
+        if (end - c < 3 || *c != 'x' || hex_digit(c[1]) < 0 || hex_digit(c[2]) < 0)
+                return 0;
+        *byte = 16 * hex_digit(c[1]) + hex_digit(c[2]);
+        return 3;
 }
 
 char *loop_lex_string(struct loop_parser *p, const char *what)
@@ -212,11 +218,8 @@ char *loop_lex_string(struct loop_parser *p, const char *what)
         char *string = arena_alloc(p->arena, p->token.length + 1), *out = string;
         while (c < end) {
                 int byte = (unsigned char)*c++;
-                if (byte == '\\') {
-                        bool itself = c < end && (*c == '\\' || *c == '"');
-                        byte = itself ? *c : octal(c, end);
-                        c += itself ? 1 : 3;
-                }
+                if (byte == '\\')
+                        c += escape(c, end, &byte);
                 if (byte <= 0) {
                         loop_lex_error(p, "%s has a bad escape or a NUL", what);
                         return NULL;

@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "base/size.h"
-
-struct constants_file { const unsigned char *bytes; size_t length; };
+#include "ir/tensor_text.h"
 
 struct program_reader {
         struct loop_parser p;
         blob_reader read_blob;
         void *context;
-        bool file_open;
-        struct constants_file file;
+        const unsigned char *file;      /* the constants' file; NULL: none was named */
+        size_t file_bytes;
 };
 
 /* ---- constants ---- */
@@ -61,11 +60,6 @@ static bool parse_list(struct loop_parser *p, struct loop_buffer *b)
         return loop_lex_expect(p, "]");
 }
 
-static int hex_digit(char c)
-{
-        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool check_bools(struct loop_parser *p, const struct loop_buffer *b, size_t bytes)
 {
         for (size_t i = 0; b->element == E_BOOL && i < bytes; i++)
@@ -79,12 +73,8 @@ static bool parse_hex(struct loop_parser *p, struct loop_buffer *b, size_t bytes
         if (p->token.kind != TOKEN_STRING || p->token.length % 2 || p->token.length / 2 != bytes)
                 return loop_lex_error(p, "want %zu bytes in hex", bytes);
         unsigned char *data = arena_alloc(p->arena, bytes);
-        for (size_t i = 0; i < bytes; i++) {
-                int high = hex_digit(p->token.start[2 * i]), low = hex_digit(p->token.start[2 * i + 1]);
-                if (high < 0 || low < 0)
-                        return loop_lex_error(p, "a bad hex digit");
-                data[i] = (unsigned char)(16 * high + low);
-        }
+        if (!hex_parse(p->token.start, bytes, data))
+                return loop_lex_error(p, "a bad hex digit");
         b->data = data;
         loop_lex_next(p);
         return !p->failed && check_bools(p, b, bytes);
@@ -94,13 +84,13 @@ static bool parse_in_file(struct program_reader *r, struct loop_buffer *b, size_
 {
         struct loop_parser *p = &r->p;
         int64_t offset;
-        if (!r->file_open)
-                return loop_lex_error(p, "no 'file' line names where constants are");
+        if (!r->file)
+                return loop_lex_error(p, "no 'data' line names the file of constants");
         if (!loop_lex_int(p, "an offset", 0, INT64_MAX, &offset))
                 return false;
-        if ((uint64_t)offset > r->file.length || r->file.length - (size_t)offset < bytes)
+        if ((uint64_t)offset > r->file_bytes || r->file_bytes - (size_t)offset < bytes)
                 return loop_lex_error(p, "constant @%s leaves the file of constants", b->name);
-        b->data = r->file.bytes + offset;
+        b->data = r->file + offset;
         if ((uintptr_t)b->data % (size_t)element_info[b->element].bytes)
                 b->data = arena_copy(p->arena, b->data, bytes);
         return check_bools(p, b, bytes);
@@ -293,6 +283,23 @@ static bool parse_kernel(struct loop_parser *p)
 
 /* ---- programs ---- */
 
+/* The program's name is safe text: it stands in the quotes as it is. */
+static char *parse_name(struct loop_parser *p)
+{
+        if (p->token.kind != TOKEN_STRING) {
+                loop_lex_error(p, "want the program's name in quotes, found %s", loop_lex_shown(p));
+                return NULL;
+        }
+        char *name = arena_alloc(p->arena, p->token.length + 1);
+        memcpy(name, p->token.start, p->token.length);
+        if (strlen(name) != p->token.length || !loop_remark_is_safe(name)) {
+                loop_lex_error(p, "the program's name is no plain text");
+                return NULL;
+        }
+        loop_lex_next(p);
+        return name;
+}
+
 static bool parse_head(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -302,11 +309,9 @@ static bool parse_head(struct program_reader *r)
         if (version != 1)
                 return loop_lex_error(p, "this is version %lld of the format, only 1 is known", (long long)version);
         char *name = NULL, *source = NULL;
-        if (!loop_lex_expect(p, "program") || !(name = loop_lex_string(p, "the program's name")) ||
+        if (!loop_lex_expect(p, "program") || !(name = parse_name(p)) ||
             !loop_lex_expect(p, "source") || !(source = loop_lex_string(p, "the source's digest")))
                 return false;
-        if (!loop_remark_is_safe(name))
-                return loop_lex_error(p, "the program's name is no plain text");
         if (strlen(source) > 64 || strspn(source, "0123456789abcdef") != strlen(source))
                 return loop_lex_error(p, "the source's digest is not up to 64 hex digits");
         p->program->name = name;
@@ -319,25 +324,36 @@ static bool parse_head(struct program_reader *r)
                loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->live_peak);
 }
 
+/* data "FILE" sha256 "HEX" bytes N */
 static bool parse_file(struct program_reader *r)
 {
-        const void *bytes;
-        char *name = loop_lex_string(&r->p, "a file's name");
-        if (!name)
+        struct loop_parser *p = &r->p;
+        struct sha256 sha;
+        char hex[65], *name, *digest = NULL;
+        int64_t bytes;
+        const void *data = NULL;
+        if (!(name = loop_lex_string(p, "a file's name")) || !loop_lex_expect(p, "sha256") ||
+            !(digest = loop_lex_string(p, "a digest")) || !loop_lex_expect(p, "bytes") ||
+            !loop_lex_int(p, "a size", 1, INT64_MAX, &bytes))
                 return false;
-        if (r->file_open || !r->read_blob)
-                return loop_lex_error(&r->p, r->file_open ? "a second file of constants" : "no file of constants is allowed here");
-        if (!r->read_blob(r->context, name, &bytes, &r->file.length))
-                return loop_lex_error(&r->p, "cannot read the constants in '%s'", text_safe(r->p.arena, name, strlen(name)));
-        r->file.bytes = bytes;
-        r->file_open = true;
-        return true;
+        const char *shown = text_safe(p->arena, name, strlen(name));
+        if (!r->read_blob)
+                return loop_lex_error(p, "constants in a file ('%s') are not allowed here", shown);
+        if (!r->read_blob(r->context, name, &data, &r->file_bytes) || !data)
+                return loop_lex_error(p, "cannot read the constants in '%s'", shown);
+        r->file = data;
+        if (r->file_bytes != (uint64_t)bytes)
+                return loop_lex_error(p, "'%s' has %zu bytes, want %lld", shown, r->file_bytes, (long long)bytes);
+        sha256_init(&sha);
+        sha256_update(&sha, data, r->file_bytes);
+        sha256_hex(&sha, hex);
+        return !strcmp(hex, digest) || loop_lex_error(p, "'%s' is not the file this text was written with", shown);
 }
 
 static bool parse_program(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
-        if (!parse_head(r) || (loop_lex_accept(p, "file") && !parse_file(r)))
+        if (!parse_head(r) || (loop_lex_accept(p, "data") && !parse_file(r)))
                 return false;
         while (loop_lex_accept(p, "buffer"))
                 if (!parse_buffer(r))

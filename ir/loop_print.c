@@ -4,14 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { INLINE_ELEMENTS = 16, FILE_ALIGN = 16 };
+#include "ir/tensor_text.h"
 
-static void print_quoted(struct loop_printer *p, const char *before, const char *string)
-{
-        struct arena *scratch = arena_new();
-        text_add(p->out, "%s\"%s\"", before, text_literal(scratch, string, strlen(string)));
-        arena_free(scratch);
-}
+enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };
 
 /* ---- statements ---- */
 
@@ -208,10 +203,14 @@ static void print_library_head(struct loop_printer *p, const struct loop_functio
         }
         text_add(p->out, ") -> ");
         print_type(p, f->result);
-        if (f->error)
-                print_quoted(p, " error ", f->error);
-        if (f->spelling)
-                print_quoted(p, " spelling ", f->spelling);
+        if (f->error) {
+                text_add(p->out, " error ");
+                quoted_print(p->out, f->error);
+        }
+        if (f->spelling) {
+                text_add(p->out, " spelling ");
+                quoted_print(p->out, f->spelling);
+        }
         text_add(p->out, " {");
 }
 
@@ -251,29 +250,30 @@ static bool bits_survive(enum element e, const void *data, size_t index)
         return !memcmp(stored, (const char *)data + index * bytes, bytes);
 }
 
-static void print_hex(struct loop_printer *p, const unsigned char *data, size_t bytes)
+static size_t data_count(const struct loop_buffer *b)
 {
-        static const char digits[] = "0123456789abcdef";
-        text_add(p->out, "hex \"");
-        for (size_t i = 0; i < bytes; i++) {
-                const char pair[2] = { digits[data[i] >> 4], digits[data[i] & 15] };
-                text_add_bytes(p->out, pair, 2);
-        }
-        text_add(p->out, "\"");
+        return b->splat ? 1 : (size_t)b->extent;
 }
 
-static void print_in_file(struct loop_printer *p, struct text *blob, const void *data, size_t bytes)
+static size_t data_bytes(const struct loop_buffer *b)
 {
-        static const char zeros[FILE_ALIGN];
-        text_add_bytes(blob, zeros, (FILE_ALIGN - blob->length % FILE_ALIGN) % FILE_ALIGN);
-        text_add(p->out, "file %zu", blob->length);
-        text_add_bytes(blob, data, bytes);
+        return data_count(b) * (size_t)element_info[b->element].bytes;
+}
+
+static bool is_in_file(const struct loop_buffer *b, const struct tensor_print *options)
+{
+        return b->space == SPACE_CONSTANT && options && options->blob && !options->elide && data_count(b) > LIST_ELEMENTS;
+}
+
+static size_t align_offset(size_t offset)
+{
+        return (offset + FILE_ALIGN - 1) / FILE_ALIGN * FILE_ALIGN;
 }
 
 static void print_data(struct loop_printer *p, const struct loop_buffer *b, const struct tensor_print *options)
 {
-        size_t count = b->splat ? 1 : (size_t)b->extent, bytes = count * (size_t)element_info[b->element].bytes;
-        bool plain = count <= INLINE_ELEMENTS;
+        size_t count = data_count(b);
+        bool plain = count <= LIST_ELEMENTS;
         for (size_t i = 0; plain && i < count; i++)
                 plain = bits_survive(b->element, b->data, i);
         text_add(p->out, b->splat ? " = splat " : " = ");
@@ -284,12 +284,42 @@ static void print_data(struct loop_printer *p, const struct loop_buffer *b, cons
                         print_number(p, b->element, element_load(b->element, b->data, i));
                 }
                 text_add(p->out, b->splat ? "" : "]");
-        } else if (options && options->elide && count > INLINE_ELEMENTS)
+        } else if (options && options->elide && count > LIST_ELEMENTS)
                 text_add(p->out, "...");
-        else if (options && options->blob && count > INLINE_ELEMENTS)
-                print_in_file(p, options->blob, b->data, bytes);
-        else
-                print_hex(p, b->data, bytes);
+        else if (is_in_file(b, options)) {
+                p->file_offset = align_offset(p->file_offset);
+                text_add(p->out, "file %zu", p->file_offset);
+                p->file_offset += data_bytes(b);
+        } else {
+                text_add(p->out, "hex \"");
+                hex_print(p->out, b->data, data_bytes(b));
+                text_add(p->out, "\"");
+        }
+}
+
+/* The bytes of all constants that go to the file, and the line that names it. */
+static void print_file(struct loop_printer *p, const struct loop_program *program, const struct tensor_print *options)
+{
+        static const char zeros[FILE_ALIGN];
+        bool any = false;
+        p->file_offset = options && options->blob ? options->blob->length : 0;
+        for (const struct loop_buffer *b = program->buffers; b; b = b->next) {
+                if (!is_in_file(b, options))
+                        continue;
+                any = true;
+                text_add_bytes(options->blob, zeros, align_offset(options->blob->length) - options->blob->length);
+                text_add_bytes(options->blob, b->data, data_bytes(b));
+        }
+        if (!any)
+                return;
+        struct sha256 sha;
+        char hex[65];
+        sha256_init(&sha);
+        sha256_update(&sha, options->blob->data, options->blob->length);
+        sha256_hex(&sha, hex);
+        text_add(p->out, "data ");
+        quoted_print(p->out, options->file_name);
+        text_add(p->out, " sha256 \"%s\" bytes %zu\n", hex, options->blob->length);
 }
 
 /* ---- buffers and programs ---- */
@@ -299,10 +329,12 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b, co
         text_add(p->out, "buffer @%s : %s[%lld]", b->name, element_info[b->element].text, (long long)b->extent);
         switch (b->space) {
         case SPACE_INPUT:
-                print_quoted(p, " input ", b->port);
+                text_add(p->out, " input ");
+                quoted_print(p->out, b->port);
                 break;
         case SPACE_OUTPUT:
-                print_quoted(p, " output ", b->port);
+                text_add(p->out, " output ");
+                quoted_print(p->out, b->port);
                 break;
         case SPACE_CONSTANT:
                 text_add(p->out, " constant");
@@ -334,16 +366,12 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b, co
 void loop_print(struct text *out, const struct loop_program *program, const struct tensor_print *options)
 {
         struct loop_printer p = { .out = out };
-        print_quoted(&p, "loop 1\nprogram ", program->name);
-        text_add(out, " source \"%s\"", program->source);
+        text_add(out, "loop 1\nprogram \"%s\" source \"%s\"", program->name, program->source);
         if (program->planned)
                 text_add(out, " workspace %lld align %lld live %lld", (long long)program->workspace_size,
                          (long long)program->workspace_align, (long long)program->live_peak);
         text_add(out, "\n");
-        if (options && options->blob && options->file_name) {
-                print_quoted(&p, "file ", options->file_name);
-                text_add(out, "\n");
-        }
+        print_file(&p, program, options);
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)
                 print_buffer(&p, b, options);
         for (const struct loop_function *f = program->kernels; f; f = f->next)

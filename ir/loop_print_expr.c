@@ -75,36 +75,45 @@ static bool says_type(const struct loop_expr *e)
 
 /* ---- expressions ---- */
 
-/* known: where e stands, its type is known, if e does not say it. least: the precedence below which e needs parentheses. */
-static void print_expr(struct loop_printer *p, const struct loop_expr *e, bool known, int least);
+/* What the reader knows where an expression stands: its type, or not; SILENT: not, and nothing in it says its type
+ * (so that says_type looks at every node once only). */
+enum known { UNKNOWN, SILENT, KNOWN };
 
-static void print_literal(struct loop_printer *p, const struct loop_expr *e, bool known)
+/* least: the precedence below which e needs parentheses */
+static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known, int least);
+
+static void print_literal(struct loop_printer *p, const struct loop_expr *e, enum known known)
 {
         print_number(p, (enum element)e->type.element, e->literal);
-        if (known || is_default(p, e->type))
+        if (known == KNOWN || is_default(p, e->type))
                 return;
         text_add(p->out, ":");
         print_type(p, e->type);
 }
 
-/* Which operands stand in a place of known type. When none of those that share a type says it, the first is written with
- * a suffix, if it needs one, and so says it. */
-static void known_operands(const struct loop_printer *p, const struct loop_expr *e, bool known, bool *operands)
+/* The same for the operands of e. When none of those that share a type says it, the first is written with a suffix if
+ * it needs one, and so says it. */
+static void known_operands(const struct loop_printer *p, const struct loop_expr *e, enum known known,
+                           enum known *operands)
 {
         int first, count;
         bool shares = shares_types(e->op, &first, &count);
-        operands[0] = operands[1] = operands[2] = false;
+        operands[0] = operands[1] = operands[2] = UNKNOWN;
         if (e->op == LOOP_RAMP || e->op == LOOP_LANE)
-                operands[1] = true;
+                operands[1] = KNOWN;
         if (!shares)
                 return;
         if (loop_op_info[e->op].result == RESULT_BOOL)
-                known = false;
-        for (int i = first; i < first + count; i++)
+                known = UNKNOWN;
+        for (int i = first; known == UNKNOWN && i < first + count; i++)
                 if (says_type(e->args[i]))
-                        known = true;
-        for (int i = first; i < first + count; i++)
-                operands[i] = known || (i > first && !is_default(p, e->args[i]->type));
+                        known = KNOWN;
+        if (known == UNKNOWN)
+                known = SILENT;
+        for (int i = first; i < first + count; i++) {
+                bool said = i > first && !is_default(p, e->args[i]->type);
+                operands[i] = said ? KNOWN : known;
+        }
 }
 
 static void print_place(struct loop_printer *p, const struct loop_buffer *b, int lanes, const struct loop_expr *index,
@@ -115,10 +124,10 @@ static void print_place(struct loop_printer *p, const struct loop_buffer *b, int
         if (lanes > 1 && index->type.lanes == 1)
                 text_add(p->out, "<%d>", lanes);
         text_add(p->out, "[");
-        print_expr(p, index, index->type.lanes == 1, 0);
+        print_expr(p, index, index->type.lanes == 1 ? KNOWN : UNKNOWN, 0);
         if (mask) {
                 text_add(p->out, ", ");
-                print_expr(p, mask, true, 0);
+                print_expr(p, mask, KNOWN, 0);
         }
         text_add(p->out, "]");
 }
@@ -128,15 +137,15 @@ static void print_call(struct loop_printer *p, const struct loop_expr *e)
         text_add(p->out, "%s(", e->function->name);
         for (int i = 0; i < e->arity; i++) {
                 text_add(p->out, i ? ", " : "");
-                print_expr(p, e->args[i], i > 0, 0);
+                print_expr(p, e->args[i], i > 0 ? KNOWN : UNKNOWN, 0);
         }
         text_add(p->out, ")");
 }
 
-static void print_op(struct loop_printer *p, const struct loop_expr *e, bool known, int least)
+static void print_op(struct loop_printer *p, const struct loop_expr *e, enum known known, int least)
 {
         const struct loop_op_info *info = &loop_op_info[e->op];
-        bool operands[3];
+        enum known operands[3];
         known_operands(p, e, known, operands);
         if (info->form == FORM_CALL) {
                 text_add(p->out, "%s", info->text);
@@ -165,7 +174,7 @@ static void print_op(struct loop_printer *p, const struct loop_expr *e, bool kno
         text_add(p->out, parentheses ? ")" : "");
 }
 
-static void print_expr(struct loop_printer *p, const struct loop_expr *e, bool known, int least)
+static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known, int least)
 {
         switch (e->op) {
         case LOOP_LITERAL:
@@ -185,7 +194,7 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, bool k
                 break;
         case LOOP_CAST: case LOOP_BITCAST:
                 text_add(p->out, "%s%s(", e->op == LOOP_BITCAST ? "bits_" : "", element_info[e->type.element].text);
-                print_expr(p, e->args[0], false, 0);
+                print_expr(p, e->args[0], UNKNOWN, 0);
                 text_add(p->out, ")");
                 break;
         default:
@@ -195,12 +204,12 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, bool k
 
 void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known)
 {
-        print_expr(p, e, known, 0);
+        print_expr(p, e, known ? KNOWN : UNKNOWN, 0);
 }
 
 void loop_print_expr(struct text *out, const struct loop_expr *e)
 {
         struct loop_printer p = { .out = out };
-        print_expr(&p, e, false, 0);
+        print_expr(&p, e, UNKNOWN, 0);
         arena_free(p.numbers);
 }

@@ -8,6 +8,7 @@ struct loop_printer {
         struct text *out;
         struct arena *numbers;          /* of text_number; made when needed */
         struct loop_type fallback;      /* as the reader's */
+        size_t file_offset;             /* of the next constant in the file beside the text */
 };
 
 void print_type(struct loop_printer *p, struct loop_type type);

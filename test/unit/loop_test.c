@@ -75,8 +75,8 @@ static char *print_expr(struct bench *b, const struct loop_expr *e)
 
 static const char everything[] =
         "loop 1\n"
-        "program \"every\\134x20thing\" source \"3f2a\" workspace 4096 align 64 live 256\n"
-        "buffer @image : f32[784] input \"In\\042put \\303\\2443\" shape <1 x 1 x 28 x 28>\n"
+        "program \"every\\x20thing\" source \"3f2a\" workspace 4096 align 64 live 256\n"
+        "buffer @image : f32[784] input \"In\\x22put \\xc3\\xa43\" shape <1 x 1 x 28 x 28>\n"
         "buffer @flag : bool[1] input \"flag\" shape <>\n"
         "buffer @empty : i64[0] constant = []\n"
         "buffer @weights : f32[3] constant = [1.0, -0.5, inf]\n"
@@ -224,22 +224,31 @@ static void test_constants_in_a_file(void **state)
         struct tensor_print options = { &blob.bytes, "p.bin", false };
         struct text out = { 0 };
         loop_print(&out, p, &options);
-        assert_non_null(strstr(out.data, "file \"p.bin\"\n"));
+        assert_non_null(strstr(out.data, "data \"p.bin\" sha256 \""));
+        assert_non_null(strstr(out.data, "\" bytes 448\n"));
         assert_non_null(strstr(out.data, "@n : f32[100] constant = file 48\n"));
         struct loop_program *q = loop_parse(b.arena, out.data, out.length, read_blob, &blob, b.library, &b.diag);
         assert_non_null(q);
         assert_memory_equal(q->buffers->data, bytes, sizeof bytes);
         assert_memory_equal(q->buffers->next->data, numbers, sizeof numbers);
         assert_null(loop_parse(b.arena, out.data, out.length, NULL, NULL, b.library, &b.diag));
-        blob.bytes.length--;
+        blob.bytes.data[100] ^= 1;
+        assert_null(loop_parse(b.arena, out.data, out.length, read_blob, &blob, b.library, &b.diag));
+        assert_non_null(strstr(said(&b), "is not the file this text was written with"));
+        blob.bytes.data[100] ^= 1;
+        char *offset = strstr(out.data, "file 48");
+        memcpy(offset, "file 49", 7);
         assert_null(loop_parse(b.arena, out.data, out.length, read_blob, &blob, b.library, &b.diag));
         assert_non_null(strstr(said(&b), "leaves the file"));
+        blob.bytes.length--;
+        assert_null(loop_parse(b.arena, out.data, out.length, read_blob, &blob, b.library, &b.diag));
+        assert_non_null(strstr(said(&b), "has 447 bytes, want 448"));
         out.length = 0;
         options = (struct tensor_print){ NULL, NULL, true };
         loop_print(&out, p, &options);
         assert_non_null(strstr(out.data, "@n : f32[100] constant = ...\n"));
         assert_null(loop_parse(b.arena, out.data, out.length, NULL, NULL, b.library, &b.diag));
-        assert_int_equal(b.diag.errors, 3);
+        assert_int_equal(b.diag.errors, 5);
         text_free(&out);
         text_free(&blob.bytes);
         bench_close(&b);
@@ -582,7 +591,7 @@ static const struct { const char *text, *message; } wrong_programs[] = {
         { "loop 1 program \"a\" source \"\" buffer @a : f32[576460752303423488] constant = [1] main { }", "has 1 elements" },
         { "loop 1 program \"a\" source \"\" buffer @a : f32[576460752303423488] constant = hex \"00\" main { }", "in hex" },
         { "loop 1 program \"a\" source \"\" buffer @a : bool[1] constant = hex \"02\" main { }", "neither 0 nor 1" },
-        { "loop 1 program \"a\" source \"\" buffer @a : f32[1] constant = file 0 main { }", "no 'file' line" },
+        { "loop 1 program \"a\" source \"\" buffer @a : f32[1] constant = file 0 main { }", "no 'data' line" },
         { "loop 1 program \"a\" source \"\" buffer @a : f32[9] view @b + 0 main { }", "no buffer before this one" },
         { "loop 1 program \"a\" source \"\" buffer @a : f32[9] workspace buffer @c : f32[9] view @a + 1 main { }", "leaves a" },
         { "loop 1 program \"a\" source \"\" buffer @a : f32[9] workspace buffer @c : i32[9] view @a + 0 main { }", "view of nothing" },
