@@ -17,57 +17,9 @@ union slot { double d; float f; int64_t i; uint64_t u; };
 enum { NEST_DEPTH_MAX = 6 };
 
 enum instruction_code {
-        I_NONE,
-        /* scalar arithmetic: a = op(b, c, d) */
-#define UNARY(op, kind, ...) I_##op##_##kind,
-#define BINARY(op, kind, ...) I_##op##_##kind,
-#define TERNARY(op, kind, ...) I_##op##_##kind,
-#define FUSED(name, ...) I_##name,
-#define COMPARE(op, kind, ...) I_##op##_##kind,
-#define CONVERT(name, ...) I_##name,
-#include "ir/interp_ops.def"
-        I_MOVE,                         /* a = b */
-        I_SELECT,                       /* a = b ? c : d */
-        I_VECTOR,                       /* the same on `lanes` consecutive slots: scalar code + I_VECTOR */
-#define UNARY(op, kind, ...) V_##op##_##kind,
-#define BINARY(op, kind, ...) V_##op##_##kind,
-#define TERNARY(op, kind, ...) V_##op##_##kind,
-#define FUSED(name, ...) V_##name,
-#define COMPARE(op, kind, ...) V_##op##_##kind,
-#define CONVERT(name, ...) V_##name,
-#include "ir/interp_ops.def"
-        V_MOVE, V_SELECT,
-        I_INDEX,                        /* a = b + c * e, 64 bits wide */
-        V_SPLAT,                        /* a[...] = b */
-        V_RAMP,                         /* a[l] = b + l * c, 64 bits wide; wrapped by a conversion after it */
-        V_RAMP_F32, V_RAMP_F64,
-        /* lanes of b, halves pairwise, into a; clobbers b */
-        H_ADD_F32, H_ADD_F64, H_ADD_I32, H_ADD_U32, H_ADD_I64,
-        H_MIN_F32, H_MIN_F64, H_MIN_I64, H_MIN_U64,
-        H_MAX_F32, H_MAX_F64, H_MAX_I64, H_MAX_U64,
-        /* memory: d is a descriptor. Scalar: a = d[b + c * e] and d[b + c * e] = a. Vector: a[...] = d[b + l], or d[b[l]] when
-         * e is GATHER; lanes where mask c is 0 (no mask when c < 0) give 0, are left alone. */
-#define MEMORY(name, ...) I_LOAD_##name, I_STORE_##name, V_LOAD_##name, V_STORE_##name,
-#include "ir/interp_ops.def"
-        I_BIND,                         /* descriptor a stands for b */
-        I_ALLOC,                        /* descriptor a begins to live: its bytes are filled with garbage */
-#define NEST(name, ...) N_##name,       /* nest number a */
-#include "ir/interp_ops.def"
-        I_FAIL,                         /* leave with code a */
-        I_RETURN,                       /* to where slot a says; d: cost, as of all below */
-        I_END,
-        /* jumps: to e */
-        I_JUMP,
-        I_JUMP_FALSE,                   /* unless b */
-        I_JUMP_TRUE,
-#define COMPARE(op, kind, ...) I_UNLESS_##op##_##kind,        /* unless b op c */
-#include "ir/interp_ops.def"
-        I_LOOP_BEGIN,                   /* a = b; to e unless a < c */
-        I_LOOP,                         /* a += 1; to e if a < c */
-        I_LOOP_STEP,                    /* a += b; to e if a < c (and no overflow) */
-        I_REPEAT,                       /* back to e */
-        I_CALL,                         /* slot a is where to return */
-        I_LABEL                         /* only while compiling: number e */
+#define INSTRUCTION(name) name,
+#include "ir/interp_instructions.def"
+        INSTRUCTION_COUNT
 };
 
 enum { GATHER = 1 };
