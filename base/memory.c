@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/diag.h"
 #include "base/size.h"
@@ -31,11 +32,24 @@ void memory_exhausted(void)
         exit(EXIT_BUDGET);
 }
 
+/* Large blocks in large pages, where the system offers them: first touching 100 MB in small ones takes 0.2 s. */
+static void advise_large(void *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+        enum { LARGE = 8 * 1024 * 1024, PAGE = 4096 };
+        if (bytes >= LARGE)
+                madvise((void *)(((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), bytes - PAGE, MADV_HUGEPAGE);
+#else
+        (void)block, (void)bytes;
+#endif
+}
+
 void *memory_alloc(size_t bytes)
 {
         void *block = calloc(1, bytes ? bytes : 1);
         if (!block)
                 memory_exhausted();
+        advise_large(block, bytes);
         return block;
 }
 

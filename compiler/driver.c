@@ -216,6 +216,8 @@ static bool read_model(struct run *run)
                 .keep = o->keep.items, .keep_count = o->keep.count,
         };
         run->state.module = onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
+        free(run->bytes);               /* the module has what it needs */
+        run->bytes = NULL;
         return run->state.module != NULL;
 }
 

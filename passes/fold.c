@@ -15,7 +15,7 @@
 static bool foldable(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
-        if (!(info->traits & TRAIT_PURE) || op->result_count != 1 || op->region_count || !info->element)
+        if (!(info->traits & TRAIT_PURE) || op->result_count != 1 || !info->element)
                 return false;
         const struct type *t = op->results[0].type;
         if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_stored(t->element))
@@ -167,11 +167,21 @@ struct value *fold_op(struct builder *b, struct op *op, void *context)
         return fold_any(b, op, context, true);
 }
 
-struct value *fold_value(struct builder *b, struct value *v, struct pass_context *context)
+struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context)
 {
-        if (value_is_constant(v))
-                return v;
-        return v->kind == VALUE_RESULT ? fold_any(b, v->op, context, false) : NULL;
+        struct region side = { .function = b->region->function };
+        struct builder outside = { .m = b->m, .region = &side, .diag = b->diag };
+        struct op *fusion = op_build(&outside, OP_fusion, NULL, 0, NULL, &x->type, 1);
+        if (!fusion)
+                return NULL;
+        struct builder inside = { .m = b->m, .region = op_add_region(fusion, 0), .diag = b->diag };
+        int64_t dims[1] = { along };
+        struct value *product = build_binary(&inside, OP_mul, x, build_broadcast(&inside, s, x->type, dims));
+        void *data = NULL;
+        if (product && build_yield(&inside, &product, 1) && context->fold_steps < context->limits.fold_total_steps)
+                data = evaluate(b->m, fusion, context);
+        op_erase(fusion);
+        return data ? constant_dense(b->m, x->type, data, x->constant->name) : NULL;
 }
 
 static int fold_region(struct region *region, struct pass_context *context)

@@ -9,15 +9,6 @@
 
 #include "base/text.h"
 
-#define PASS_TENSOR(name) int pass_##name(struct function *f, struct pass_context *context);
-#define PASS_LOOP(name)   int pass_##name(struct loop_program *p, struct pass_context *context);
-#define PASS_LOWER(name)
-#define PASS(name, level, class, doc) PASS_##level(name)
-#include "passes/passes.def"
-#undef PASS_TENSOR
-#undef PASS_LOOP
-#undef PASS_LOWER
-
 #define PASS_TENSOR(name) .run_tensor = pass_##name
 #define PASS_LOOP(name)   .run_loop = pass_##name
 #define PASS_LOWER(name)  .run_loop = NULL

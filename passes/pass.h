@@ -35,6 +35,14 @@ struct pass {
         int (*run_tensor)(struct function *f, struct pass_context *context);      /* number of rewrites, -1 after an error */
         int (*run_loop)(struct loop_program *p, struct pass_context *context);
 };
+#define PASS_TENSOR(name) int pass_##name(struct function *f, struct pass_context *context);
+#define PASS_LOOP(name)   int pass_##name(struct loop_program *p, struct pass_context *context);
+#define PASS_LOWER(name)
+#define PASS(name, level, class, doc) PASS_##level(name)
+#include "passes/passes.def"
+#undef PASS_TENSOR
+#undef PASS_LOOP
+#undef PASS_LOWER
 extern const struct pass passes[];
 extern const int pass_count;
 const struct pass *pass_find(const char *name);
@@ -42,7 +50,7 @@ const struct pass *pass_find(const char *name);
 /* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook (context: struct
  * pass_context *) and the fold pass. NULL: not worth it, too big, or out of budget; never an error. */
 struct value *fold_op(struct builder *b, struct op *op, void *context);
-/* v, or the constant that the operation behind it computes from constants, even where it costs bytes; NULL otherwise */
-struct value *fold_value(struct builder *b, struct value *v, struct pass_context *context);
+/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the others; NULL: out of budget. */
+struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context);
 
 #endif

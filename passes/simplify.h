@@ -11,6 +11,4 @@ typedef struct value *(*rewrite_function)(struct builder *b, struct op *op, stru
         struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context);
 #include "passes/simplify.def"
 
-int pass_dce(struct function *f, struct pass_context *context);
-
 #endif

@@ -206,17 +206,6 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
         return build_reshape(b, x, 1, &extent);
 }
 
-/* weights times s along their dimension `along`, computed now */
-static struct value *scaled_weights(struct builder *b, struct value *w, struct value *s, int along,
-                                    struct pass_context *context)
-{
-        int64_t dims[1] = { along };
-        struct value *spread = build_broadcast(b, s, w->type, dims);
-        spread = spread ? fold_value(b, spread, context) : NULL;
-        struct value *scaled = spread ? build_binary(b, OP_mul, w, spread) : NULL;
-        return scaled ? fold_value(b, scaled, context) : NULL;
-}
-
 struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
 {
         for (int i = 0; i < 2; i++) {
@@ -225,7 +214,7 @@ struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, stru
                         continue;
                 struct value *w = op_operand(y->op, 1);
                 struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1, w->type->dims[0]) : NULL;
-                struct value *scaled = s ? scaled_weights(b, w, s, 0, context) : NULL;
+                struct value *scaled = s ? fold_scaled(b, w, s, 0, context) : NULL;
                 if (!scaled)
                         continue;
                 struct value *operands[] = { op_operand(y->op, 0), scaled };
@@ -248,7 +237,7 @@ struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pa
                         continue;
                 int column = 1 - (int)contract[0];
                 struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1, w->type->dims[column]);
-                struct value *scaled = s ? scaled_weights(b, w, s, column, context) : NULL;
+                struct value *scaled = s ? fold_scaled(b, w, s, column, context) : NULL;
                 if (!scaled)
                         continue;
                 struct value *operands[] = { op_operand(y->op, 0), scaled };

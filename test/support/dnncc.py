@@ -2,6 +2,7 @@
 
 Environment: DNNCC (default build/dnncc), DNNCC_CC (default gcc), DNNCC_KEEP (a folder that keeps every generated file).
 """
+import json
 import os
 import pathlib
 import shutil
@@ -71,11 +72,10 @@ def describe(program):
     done = run([program, "--describe"])
     assert done.returncode == 0, done.stderr
     ports = []
-    for line in done.stdout.splitlines():
-        word = line.split(" ", 4)
-        if word[0] in ("input", "output"):
-            shape = tuple(int(d) for d in word[3].strip("[]").split(",") if d)
-            ports.append((word[0] == "input", word[4], int(word[2]), shape))
+    for line in map(json.loads, done.stdout.splitlines()):
+        for kind in ("input", "output"):
+            if kind in line:
+                ports.append((kind == "input", line[kind], line["type"], tuple(line["shape"])))
     return ports
 
 
@@ -92,7 +92,7 @@ def run_host(program, inputs, timeout=600):
         for k, (array, port) in enumerate(zip(inputs, wanted)):
             dtype = np.dtype(numpy_type(port[2]))
             array = np.ascontiguousarray(array)
-            assert array.dtype == dtype and array.shape == port[3], (array.dtype, array.shape, port)
+            assert array.dtype == dtype and array.size == np.prod(port[3], dtype=int), (array.dtype, array.shape, port)
             (given / f"{k}.bin").write_bytes(array.tobytes())
         done = run([program, given, expected], timeout=timeout)
         if done.returncode != 0:
