@@ -1,5 +1,5 @@
-/* Loop IR: making programs, functions, statements and the leaves of expressions; walking them. Operations are made in
- * loop_fold.c. */
+/* Loop IR: making programs, functions, statements and the leaves of expressions; walking them.
+ * Operations are made in loop_fold.c. */
 #include "ir/loop.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ const struct loop_op_info loop_op_info[LOOP_CAST] = {
 
 /* ---- programs, functions, statements ---- */
 
-struct loop_program *loop_program_new(struct arena *arena, const char *name, const struct loop_library *library)
+struct loop_program *loop_program_new(struct arena *arena, const char *name,
+                                      const struct loop_library *library)
 {
         struct loop_program *p = ARENA_NEW(arena, struct loop_program);
         p->arena = arena;
@@ -25,8 +26,8 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name, con
         return p;
 }
 
-struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e, int64_t extent,
-                                    enum loop_space space)
+struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
+                                    int64_t extent, enum loop_space space)
 {
         struct loop_buffer *b = ARENA_NEW(p->arena, struct loop_buffer);
         b->name = text_identifier(p->names, name, strlen(name), "buffer");
@@ -39,7 +40,8 @@ struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, en
         return b;
 }
 
-struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind, const char *name)
+struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
+                                        const char *name)
 {
         struct loop_function *f = ARENA_NEW(arena, struct loop_function);
         f->kind = kind;
@@ -55,8 +57,9 @@ void loop_kernel_add(struct loop_program *p, struct loop_function *kernel)
         p->kernels_end = &kernel->next;
 }
 
-struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f, const char *name, enum element e,
-                                       int64_t extent, enum loop_access access)
+struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f,
+                                       const char *name, enum element e, int64_t extent,
+                                       enum loop_access access)
 {
         struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
         b->name = arena_string(arena, name);
@@ -71,8 +74,8 @@ struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function
         return b;
 }
 
-struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f, const char *name,
-                                      struct loop_type type)
+struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f,
+                                      const char *name, struct loop_type type)
 {
         struct loop_variable *v = loop_variable_new(arena, name, type, VARIABLE_PARAMETER);
         ARENA_GROW(arena, f->scalars, f->scalar_count);
@@ -87,7 +90,8 @@ struct loop_block *loop_block_new(struct arena *arena)
         return block;
 }
 
-struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind)
+struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block,
+                              enum loop_stmt_kind kind)
 {
         struct loop_stmt *s = ARENA_NEW(arena, struct loop_stmt);
         s->kind = kind;
@@ -99,7 +103,8 @@ struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enu
         return s;
 }
 
-struct loop_variable *loop_variable_new(struct arena *arena, const char *name, struct loop_type type, int kind)
+struct loop_variable *loop_variable_new(struct arena *arena, const char *name,
+                                        struct loop_type type, int kind)
 {
         struct loop_variable *v = ARENA_NEW(arena, struct loop_variable);
         v->name = arena_string(arena, name);
@@ -120,8 +125,8 @@ struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset)
 
 /* ---- leaves ---- */
 
-struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type, struct loop_expr *a,
-                            struct loop_expr *b, struct loop_expr *c)
+struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type,
+                            struct loop_expr *a, struct loop_expr *b, struct loop_expr *c)
 {
         struct loop_expr *e = ARENA_NEW(arena, struct loop_expr);
         e->op = op;
@@ -170,7 +175,8 @@ struct loop_expr *loop_use(struct arena *arena, struct loop_variable *variable)
         return e;
 }
 
-struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row, int column)
+struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row,
+                                  int column)
 {
         struct loop_expr *e = loop_node(arena, LOOP_TILE_ENTRY, tile->type, NULL, NULL, NULL);
         e->variable = tile;
@@ -184,8 +190,8 @@ struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct l
         return index ? loop_load_vector(arena, b, index, index->type.lanes, NULL) : NULL;
 }
 
-struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b, struct loop_expr *index, int lanes,
-                                   struct loop_expr *mask)
+struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
+                                   struct loop_expr *index, int lanes, struct loop_expr *mask)
 {
         struct loop_type type = { (uint8_t)b->element, (uint8_t)lanes };
         struct loop_expr *e = loop_node(arena, LOOP_LOAD, type, index, mask, NULL);
@@ -193,7 +199,8 @@ struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b, s
         return e;
 }
 
-struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args)
+struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
+                            struct loop_expr *const *args)
 {
         struct loop_expr *e = loop_node(arena, LOOP_CALL, f->result, NULL, NULL, NULL);
         e->function = f;
@@ -210,7 +217,8 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct
 
 bool loop_is_int(const struct loop_expr *e, int64_t *value)
 {
-        if (e->op != LOOP_LITERAL || e->type.lanes != 1 || !element_is_integer((enum element)e->type.element))
+        if (e->op != LOOP_LITERAL || e->type.lanes != 1 ||
+            !element_is_integer((enum element)e->type.element))
                 return false;
         if (element_info[e->type.element].class == CLASS_UINT && e->literal.u > INT64_MAX)
                 return false;
@@ -224,15 +232,17 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b)
                 return true;
         if (a->op != b->op || !loop_type_same(a->type, b->type) || a->arity != b->arity ||
             a->variable != b->variable || a->buffer != b->buffer || a->function != b->function ||
-            a->column != b->column || a->literal.u != b->literal.u)      /* the bits: -0.0 is not 0.0, nan is nan */
+            a->column != b->column || a->literal.u != b->literal.u)    /* bits: 0.0 is not -0.0 */
                 return false;
         for (int i = 0; i < a->arity; i++)
-                if (!a->args[i] != !b->args[i] || (a->args[i] && !loop_expr_same(a->args[i], b->args[i])))
+                if (!a->args[i] != !b->args[i] ||
+                    (a->args[i] && !loop_expr_same(a->args[i], b->args[i])))
                         return false;
         return true;
 }
 
-void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context), void *context)
+void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
+                    void *context)
 {
         visit(e, context);
         for (int i = 0; i < e->arity; i++)

@@ -10,7 +10,7 @@
  * Scalar types are element types; arithmetic is on compute types (f32 f64 i32 i64 u32 u64 bool index), the others
  * are only loaded, converted and stored. `index` counts and subscripts: its arithmetic never overflows (64-bit here, ptrdiff_t
  * in C). A vector type has lanes > 1; a vector of bool is a mask. Literals take the type of their context; one
- * that has none is written 0.5:f64 (rules: loop_parse.c).
+ * that has none is written 0.5:f64 (rules: loop_parse_expr.c).
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
@@ -35,6 +35,11 @@
  *     main {
  *       call @conv1(@input, @conv1_w, @t1)
  *     }
+ *
+ * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere), %x[ramp<8>(i, 2)] gathers;
+ * store %y[i] = v mask m streaming. Register tiles: var %acc : f32x8[6][2], set %acc{1, 0} = ... Calls with scalars:
+ * call @k(@a, @b; 3, 4). A kernel's flops stand behind its parameters, its location and summary behind the brace: they
+ * are read back. ; opens any other comment. main reads a buffer as @flag[0].
  */
 #ifndef IR_LOOP_H
 #define IR_LOOP_H

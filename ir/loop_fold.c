@@ -1,5 +1,5 @@
-/* Loop IR: making operations. What is known of integers and subscripts is computed on the way, so that lowerings may
- * write the general form; floating-point operations stay as they were asked for. */
+/* Loop IR: making operations. What is known of integers and subscripts is computed on the way, so
+ * that lowerings may write the general form; floating-point operations stay as they are. */
 #include "ir/loop.h"
 
 #include <math.h>
@@ -9,7 +9,10 @@
 static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
 static bool is_signed(enum element e) { return element_info[e].class == CLASS_SINT; }
 static bool is_literal(const struct loop_expr *e) { return e->op == LOOP_LITERAL; }
-static bool is_value(const struct loop_expr *e, int64_t value) { return is_literal(e) && e->literal.i == value; }
+static bool is_value(const struct loop_expr *e, int64_t value)
+{
+        return is_literal(e) && e->literal.i == value;
+}
 
 /* ---- arithmetic on literals ---- */
 
@@ -88,7 +91,8 @@ static struct loop_expr *split_sum(struct loop_expr *e, int64_t *constant)
         *constant = 0;
         if (loop_is_int(e, constant))
                 return NULL;
-        if ((e->op == LOOP_ADD || e->op == LOOP_SUB) && loop_is_int(e->args[1], &value) && value != INT64_MIN) {
+        if ((e->op == LOOP_ADD || e->op == LOOP_SUB) && loop_is_int(e->args[1], &value) &&
+            value != INT64_MIN) {
                 *constant = e->op == LOOP_ADD ? value : -value;
                 return e->args[0];
         }
@@ -107,7 +111,8 @@ static struct loop_expr *add_constant(struct arena *arena, struct loop_expr *bas
 }
 
 /* Sums of subscripts: constants gather at the outer end, x + 1 - x is 1. NULL: nothing to gain. */
-static struct loop_expr *simplify_sum(struct arena *arena, bool minus, struct loop_expr *a, struct loop_expr *b)
+static struct loop_expr *simplify_sum(struct arena *arena, bool minus, struct loop_expr *a,
+                                      struct loop_expr *b)
 {
         int64_t ca, cb, c;
         struct loop_expr *x = split_sum(a, &ca), *y = split_sum(b, &cb);
@@ -120,14 +125,18 @@ static struct loop_expr *simplify_sum(struct arena *arena, bool minus, struct lo
         if (!x && !minus)
                 return add_constant(arena, y, c);
         if (!x)
-                return y == b ? NULL : loop_node(arena, LOOP_SUB, b->type, loop_index(arena, c), y, NULL);
+                return y == b ? NULL
+                              : loop_node(arena, LOOP_SUB, b->type, loop_index(arena, c), y, NULL);
         if (x == a && y == b)
                 return NULL;
-        return add_constant(arena, loop_node(arena, minus ? LOOP_SUB : LOOP_ADD, a->type, x, y, NULL), c);
+        return add_constant(arena,
+                            loop_node(arena, minus ? LOOP_SUB : LOOP_ADD, a->type, x, y, NULL), c);
 }
 
-/* x op literal where x is itself an operation with a literal: (x * 2) * 3, (x / 2) / 3, (x * 6) / 2, min(min(x, 3), 5) */
-static struct loop_expr *simplify_nested(struct arena *arena, enum loop_opcode op, struct loop_expr *a, int64_t value)
+/* x op literal where x is itself an operation with a literal:
+ * (x * 2) * 3, (x / 2) / 3, (x * 6) / 2, min(min(x, 3), 5) */
+static struct loop_expr *simplify_nested(struct arena *arena, enum loop_opcode op,
+                                         struct loop_expr *a, int64_t value)
 {
         int64_t inner, product;
         if (a->arity != 2 || !loop_is_int(a->args[1], &inner))
@@ -142,15 +151,16 @@ static struct loop_expr *simplify_nested(struct arena *arena, enum loop_opcode o
                 return loop_op(arena, LOOP_MUL, x, loop_index(arena, inner / value), NULL);
         if (op == LOOP_REM && a->op == LOOP_MUL && positive && inner % value == 0)
                 return loop_index(arena, 0);
-        if ((op == LOOP_MIN && a->op == LOOP_MIN && inner <= value) || (op == LOOP_MAX && a->op == LOOP_MAX && inner >= value))
+        if ((op == LOOP_MIN && a->op == LOOP_MIN && inner <= value) ||
+            (op == LOOP_MAX && a->op == LOOP_MAX && inner >= value))
                 return a;
         if ((op == LOOP_MIN && a->op == LOOP_MIN) || (op == LOOP_MAX && a->op == LOOP_MAX))
                 return loop_op(arena, op, x, loop_index(arena, value), NULL);
         return NULL;
 }
 
-static struct loop_expr *simplify_index(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
-                                        struct loop_expr *b)
+static struct loop_expr *simplify_index(struct arena *arena, enum loop_opcode op,
+                                        struct loop_expr *a, struct loop_expr *b)
 {
         int64_t value, constant;
         if (op == LOOP_ADD || op == LOOP_SUB)
@@ -174,8 +184,8 @@ static struct loop_expr *zero_like(struct arena *arena, const struct loop_expr *
 }
 
 /* x op literal, where that is x, or a literal. NULL: neither. */
-static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode op, struct loop_expr *x,
-                                           struct loop_expr *literal)
+static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode op,
+                                           struct loop_expr *x, struct loop_expr *literal)
 {
         bool zero = is_value(literal, 0), one = is_value(literal, 1);
         bool ones = element_of(x) == E_BOOL ? one : is_value(literal, -1);
@@ -198,11 +208,13 @@ static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode
 }
 
 /* x op x */
-static struct loop_expr *simplify_equal(struct arena *arena, enum loop_opcode op, struct loop_expr *x)
+static struct loop_expr *simplify_equal(struct arena *arena, enum loop_opcode op,
+                                        struct loop_expr *x)
 {
         struct loop_type type = { E_BOOL, x->type.lanes };
         switch (op) {
-        case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED: case LOOP_AND: case LOOP_OR:
+        case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
+        case LOOP_AND: case LOOP_OR:
                 return x;
         case LOOP_SUB: case LOOP_XOR:
                 return zero_like(arena, x);
@@ -218,8 +230,8 @@ static struct loop_expr *simplify_equal(struct arena *arena, enum loop_opcode op
 static bool is_commutative(enum loop_opcode op)
 {
         switch (op) {
-        case LOOP_ADD: case LOOP_MUL: case LOOP_AND: case LOOP_OR: case LOOP_XOR: case LOOP_MIN: case LOOP_MAX:
-        case LOOP_EQ: case LOOP_NE:
+        case LOOP_ADD: case LOOP_MUL: case LOOP_AND: case LOOP_OR: case LOOP_XOR:
+        case LOOP_MIN: case LOOP_MAX: case LOOP_EQ: case LOOP_NE:
                 return true;
         default:
                 return false;
@@ -227,13 +239,14 @@ static bool is_commutative(enum loop_opcode op)
 }
 
 /* Two operands of one integer type or bool. NULL: stays an operation. */
-static struct loop_expr *simplify_binary(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
-                                         struct loop_expr *b)
+static struct loop_expr *simplify_binary(struct arena *arena, enum loop_opcode op,
+                                         struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *simple = NULL;
         if (is_literal(b))
                 simple = simplify_identity(arena, op, a, b);
-        else if (is_literal(a) && is_value(a, 0) && (op == LOOP_DIV || op == LOOP_REM || op == LOOP_SHL || op == LOOP_SHR))
+        else if (is_literal(a) && is_value(a, 0) &&
+                 (op == LOOP_DIV || op == LOOP_REM || op == LOOP_SHL || op == LOOP_SHR))
                 simple = a;
         if (!simple && loop_expr_same(a, b))
                 simple = simplify_equal(arena, op, a);
@@ -247,7 +260,8 @@ static struct loop_expr *simplify_unary(enum loop_opcode op, struct loop_expr *a
         return (op == LOOP_NEG || op == LOOP_NOT) && a->op == op ? a->args[0] : NULL;
 }
 
-static struct loop_type result_type(enum loop_opcode op, const struct loop_expr *a, const struct loop_expr *b)
+static struct loop_type result_type(enum loop_opcode op, const struct loop_expr *a,
+                                    const struct loop_expr *b)
 {
         switch (loop_op_info[op].result) {
         case RESULT_SAME: return a->type;
@@ -256,8 +270,8 @@ static struct loop_type result_type(enum loop_opcode op, const struct loop_expr 
         }
 }
 
-struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a, struct loop_expr *b,
-                          struct loop_expr *c)
+struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
+                          struct loop_expr *b, struct loop_expr *c)
 {
         int arity = loop_op_info[op].arity;
         b = arity > 1 ? b : NULL;
@@ -275,9 +289,10 @@ struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_
         bool whole = loop_is_compute(e) && !element_is_float(e) && is_computed(op);
         if (!whole || (b && !loop_type_same(a->type, b->type)))
                 return loop_node(arena, op, type, a, b, c);
-        if (is_literal(a) && (!b || is_literal(b)))
-                return loop_literal(arena, type, loop_wrap((enum element)type.element,
-                                                           compute(op, e, a->literal, b ? b->literal : a->literal)));
+        if (is_literal(a) && (!b || is_literal(b))) {
+                uint64_t bits = compute(op, e, a->literal, b ? b->literal : a->literal);
+                return loop_literal(arena, type, loop_wrap((enum element)type.element, bits));
+        }
         if (b && is_literal(a) && is_commutative(op)) {
                 struct loop_expr *swap = a;
                 a = b;
@@ -291,22 +306,26 @@ struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a
 {
         if (!a || lanes == 1)
                 return a;
-        return loop_node(arena, LOOP_SPLAT, (struct loop_type){ a->type.element, (uint8_t)lanes }, a, NULL, NULL);
+        return loop_node(arena, LOOP_SPLAT, (struct loop_type){ a->type.element, (uint8_t)lanes },
+                         a, NULL, NULL);
 }
 
-struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a, struct loop_expr *step)
+struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a,
+                            struct loop_expr *step)
 {
         if (!a || !step)
                 return NULL;
-        return loop_node(arena, LOOP_RAMP, (struct loop_type){ a->type.element, (uint8_t)lanes }, a, step, NULL);
+        return loop_node(arena, LOOP_RAMP, (struct loop_type){ a->type.element, (uint8_t)lanes }, a,
+                         step, NULL);
 }
 
 /* ---- conversions ---- */
 
-static bool float_to_integer(enum element to, double f, union scalar *value)
+static void float_to_integer(enum element to, double f, union scalar *value)
 {
         int width = 8 * element_info[to].bytes;
-        double high = ldexp(1.0, is_signed(to) ? width - 1 : width), low = is_signed(to) ? -high : 0;
+        double high = ldexp(1.0, is_signed(to) ? width - 1 : width);
+        double low = is_signed(to) ? -high : 0;
         if (isnan(f))
                 value->u = 0;
         else if (f <= low)
@@ -317,26 +336,27 @@ static bool float_to_integer(enum element to, double f, union scalar *value)
                 value->i = (long long)f;
         else
                 value->u = (unsigned long long)f;
-        return true;
 }
 
-/* A literal as another type; false where that would round: as_double of the interpreter wants the number itself. */
-static bool convert_literal(enum element from, enum element to, union scalar literal, union scalar *value)
+/* A literal as another type; false where that would round: as_double of the interpreter wants the
+ * number itself. */
+static bool convert_literal(enum element from, enum element to, union scalar literal,
+                            union scalar *value)
 {
         if (to == E_BOOL) {
                 value->u = element_is_float(from) ? literal.f != 0 : literal.u != 0;
                 return true;
         }
         if (!element_is_float(to)) {
-                if (element_is_float(from))
-                        return float_to_integer(to, literal.f, value);
                 *value = loop_wrap(to, literal.u);
+                if (element_is_float(from))
+                        float_to_integer(to, literal.f, value);
                 return true;
         }
         double number = literal.f;
         if (!element_is_float(from)) {
                 number = is_signed(from) ? (double)literal.i : (double)literal.u;
-                if (fabs(number) > 9007199254740992.0)          /* 2^53: may have been rounded just now */
+                if (fabs(number) > 9007199254740992.0)          /* 2^53: may be rounded already */
                         return false;
         }
         uint64_t storage;
@@ -354,7 +374,7 @@ struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_ex
         struct loop_type type = { (uint8_t)to, a->type.lanes };
         if (is_literal(a) && convert_literal(from, to, a->literal, &value))
                 return loop_literal(arena, type, value);
-        if (!loop_is_compute(from) && !loop_is_compute(to))     /* one side calculates: f16 to bf16 goes through f32 */
+        if (!loop_is_compute(from) && !loop_is_compute(to))     /* f16 to bf16 goes through f32 */
                 return loop_cast(arena, to, loop_cast(arena, element_info[from].compute, a));
         return loop_node(arena, LOOP_CAST, type, a, NULL, NULL);
 }
@@ -363,5 +383,6 @@ struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop
 {
         if (!a || element_of(a) == to)
                 return a;
-        return loop_node(arena, LOOP_BITCAST, (struct loop_type){ (uint8_t)to, a->type.lanes }, a, NULL, NULL);
+        return loop_node(arena, LOOP_BITCAST, (struct loop_type){ (uint8_t)to, a->type.lanes }, a,
+                         NULL, NULL);
 }

@@ -12,7 +12,10 @@
 
 enum { NUMBER_LENGTH = 63 };
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -32,9 +35,11 @@ bool loop_lex_error(struct loop_parser *p, const char *format, ...)
         if (p->kind == TEXT_PROGRAM)
                 diag_error(p->diag, EXIT_INVALID, "line %d: %s", line, message);
         else if (p->kind == TEXT_LIBRARY)
-                diag_error(p->diag, EXIT_INTERNAL, "bug in the library, line %d: %s", line, message);
+                diag_error(p->diag, EXIT_INTERNAL, "bug in the library, line %d: %s", line,
+                           message);
         else
-                diag_error(p->diag, EXIT_INTERNAL, "bug in formula '%.*s': %s", (int)(p->end - p->text), p->text, message);
+                diag_error(p->diag, EXIT_INTERNAL, "bug in formula '%.*s': %s",
+                           (int)(p->end - p->text), p->text, message);
         p->failed = true;
         p->cursor = p->end;
         p->token = (struct loop_token){ TOKEN_END, p->end, 0, false };
@@ -48,7 +53,8 @@ const char *loop_lex_shown(struct loop_parser *p)
                 return "the end";
         if (t->kind == TOKEN_MARK)
                 return arena_printf(p->arena, "'%.*s'", (int)t->length, t->start);
-        return arena_printf(p->arena, "'%s'", text_safe(p->arena, t->start, t->length < 80 ? t->length : 80));
+        return arena_printf(p->arena, "'%s'",
+                            text_safe(p->arena, t->start, t->length < 80 ? t->length : 80));
 }
 
 /* ---- tokens ---- */
@@ -157,8 +163,8 @@ void loop_lex_start(struct loop_parser *p, const char *text, size_t length)
 bool loop_lex_is(const struct loop_parser *p, const char *text)
 {
         size_t length = strlen(text);
-        return (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_MARK) && p->token.length == length &&
-               !memcmp(p->token.start, text, length);
+        return (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_MARK) &&
+               p->token.length == length && !memcmp(p->token.start, text, length);
 }
 
 bool loop_lex_accept(struct loop_parser *p, const char *text)
@@ -242,7 +248,8 @@ static bool read_magnitude(const struct loop_token *t, uint64_t *magnitude)
         return true;
 }
 
-bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t high, int64_t *value)
+bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t high,
+                  int64_t *value)
 {
         bool negative = low < 0 && loop_lex_accept(p, "-");
         uint64_t magnitude;
@@ -256,20 +263,23 @@ bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t 
         return !p->failed;
 }
 
-static bool read_float(struct loop_parser *p, const struct loop_token *t, bool negative, enum element e, double *value)
+static bool read_float(struct loop_parser *p, const struct loop_token *t, bool negative,
+                       enum element e, double *value)
 {
         char digits[NUMBER_LENGTH + 1];
         if (t->kind == TOKEN_WORD) {
                 if (*t->start != 'n' && *t->start != 'i')
                         return loop_lex_error(p, "true and false are not numbers");
-                *value = *t->start == 'n' ? (double)NAN : negative ? -(double)INFINITY : (double)INFINITY;
+                double word = *t->start == 'n' ? (double)NAN : (double)INFINITY;
+                *value = negative ? -word : word;
                 return true;
         }
         if (t->length > NUMBER_LENGTH)
                 return loop_lex_error(p, "a number has more than %d characters", NUMBER_LENGTH);
         memcpy(digits, t->start, t->length);
         digits[t->length] = 0;
-        double read = e == E_F64 ? strtod(digits, NULL) : (double)strtof(digits, NULL);        /* one rounding */
+        /* rounded once */
+        double read = e == E_F64 ? strtod(digits, NULL) : (double)strtof(digits, NULL);
         if (e == E_F16 || e == E_BF16) {
                 uint64_t storage;
                 union scalar rounded = { .f = read };
@@ -281,14 +291,15 @@ static bool read_float(struct loop_parser *p, const struct loop_token *t, bool n
         return true;
 }
 
-bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool negative, enum element e,
-                      union scalar *value)
+bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool negative,
+                      enum element e, union scalar *value)
 {
         value->u = 0;
         if (element_is_float(e))
                 return read_float(p, t, negative, e, &value->f);
         const char *text = element_info[e].text;
-        if (e == E_BOOL && t->kind == TOKEN_WORD && (*t->start == 't' || *t->start == 'f') && !negative) {
+        if (e == E_BOOL && t->kind == TOKEN_WORD && (*t->start == 't' || *t->start == 'f') &&
+            !negative) {
                 value->u = *t->start == 't';
                 return true;
         }
@@ -296,7 +307,8 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool ne
         if (!element_is_integer(e) && e != E_BOOL)
                 return loop_lex_error(p, "there are no numbers of type %s", text);
         if (t->kind != TOKEN_NUMBER || t->is_float)
-                return loop_lex_error(p, "'%.*s' is not of type %s", (int)(t->length < 40 ? t->length : 40), t->start, text);
+                return loop_lex_error(p, "'%.*s' is not of type %s",
+                                      (int)(t->length < 40 ? t->length : 40), t->start, text);
         bool fits = read_magnitude(t, &magnitude);
         if (fits) {
                 *value = loop_wrap(e, negative ? 0 - magnitude : magnitude);
@@ -316,8 +328,9 @@ bool loop_remark_is_safe(const char *text)
         if (*text == ' ' || (*text && text[strlen(text) - 1] == ' '))
                 return false;
         for (const char *c = text; *c; c++)
-                if (*c < ' ' || *c > '~' || *c == '"' || (*c == '/' && (c[1] == '/' || c[1] == '*')) ||
-                    (*c == '*' && c[1] == '/') || (*c == '?' && c[1] == '?') || (*c == '\\' && !c[1]))
+                if (*c < ' ' || *c > '~' || *c == '"' ||
+                    (*c == '/' && (c[1] == '/' || c[1] == '*')) || (*c == '*' && c[1] == '/') ||
+                    (*c == '?' && c[1] == '?') || (*c == '\\' && !c[1]))
                         return false;
         return true;
 }
@@ -335,8 +348,9 @@ static char *remark_copy(struct loop_parser *p, const char *start, const char *e
         memcpy(copy, start, (size_t)(end - start));
         char before = ' ';
         for (char *c = copy; c < copy + (end - start); before = *c++)
-                if (*c < ' ' || *c > '~' || *c == '"' || (before == '/' && (*c == '/' || *c == '*')) ||
-                    (before == '*' && *c == '/') || (before == '?' && *c == '?'))
+                if (*c < ' ' || *c > '~' || *c == '"' ||
+                    (before == '/' && (*c == '/' || *c == '*')) || (before == '*' && *c == '/') ||
+                    (before == '?' && *c == '?'))
                         *c = '.';
         if (copy[end - start - 1] == '\\')
                 copy[end - start - 1] = '.';

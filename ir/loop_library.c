@@ -13,7 +13,8 @@ static const char library_text[] =
 enum { NAME_LENGTH = 31 };
 
 /* The key of an overload: its name, and the element of the first parameter as one byte. */
-static size_t overload_key(char key[NAME_LENGTH + 1], const char *name, size_t length, enum element e)
+static size_t overload_key(char key[NAME_LENGTH + 1], const char *name, size_t length,
+                           enum element e)
 {
         if (length > NAME_LENGTH)
                 return 0;
@@ -22,7 +23,8 @@ static size_t overload_key(char key[NAME_LENGTH + 1], const char *name, size_t l
         return length + 1;
 }
 
-struct loop_function *loop_overload(const struct map *overloads, const char *name, size_t length, enum element e)
+struct loop_function *loop_overload(const struct map *overloads, const char *name, size_t length,
+                                    enum element e)
 {
         char key[NAME_LENGTH + 1];
         size_t size = overload_key(key, name, length, e);
@@ -32,21 +34,25 @@ struct loop_function *loop_overload(const struct map *overloads, const char *nam
 void loop_overload_add(struct map *overloads, struct loop_function *f)
 {
         char key[NAME_LENGTH + 1];
-        size_t size = overload_key(key, f->name, strlen(f->name), (enum element)f->scalars[0]->type.element);
+        size_t size = overload_key(key, f->name, strlen(f->name),
+                                   (enum element)f->scalars[0]->type.element);
         if (size)
                 map_set(overloads, key, size, f);
 }
 
-static struct loop_function *read_functions(struct arena *arena, const char *text, size_t length, struct map *overloads,
-                                            struct diag *diag)
+static struct loop_function *read_functions(struct arena *arena, const char *text, size_t length,
+                                            struct map *overloads, struct diag *diag)
 {
-        struct loop_parser p = { .arena = arena, .diag = diag, .kind = TEXT_LIBRARY, .overloads = overloads };
+        struct loop_parser p = {
+                .arena = arena, .diag = diag, .kind = TEXT_LIBRARY, .overloads = overloads
+        };
         loop_lex_start(&p, text, length);
         struct loop_function *first = loop_parse_functions(&p);
         return !p.failed && loop_verify_library(first, diag) ? first : NULL;
 }
 
-struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length, struct diag *diag)
+struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length,
+                                         struct diag *diag)
 {
         return read_functions(arena, text, length, map_new(arena), diag);
 }
@@ -56,11 +62,13 @@ struct loop_library *loop_library_new(struct arena *arena, struct diag *diag)
         struct loop_library *library = ARENA_NEW(arena, struct loop_library);
         library->overloads = map_new(arena);
         int errors = diag->errors;
-        library->first = read_functions(arena, library_text, sizeof library_text - 1, library->overloads, diag);
+        library->first = read_functions(arena, library_text, sizeof library_text - 1,
+                                        library->overloads, diag);
         return diag->errors == errors ? library : NULL;
 }
 
-struct loop_function *loop_library_find(const struct loop_library *library, const char *name, enum element e)
+struct loop_function *loop_library_find(const struct loop_library *library, const char *name,
+                                        enum element e)
 {
         return loop_overload(library->overloads, name, strlen(name), e);
 }
@@ -79,7 +87,8 @@ static void mark_call(struct loop_expr *e, void *context)
 }
 
 /* Functions call earlier ones only: from the last to the first, each marks what it calls. */
-struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p, int *count)
+struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p,
+                                         int *count)
 {
         struct map *used = map_new(arena);
         struct loop_function **all = NULL;
@@ -103,10 +112,13 @@ struct loop_function **loop_library_used(struct arena *arena, const struct loop_
 
 /* ---- formulas ---- */
 
-struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library, const char *formula,
-                               struct loop_expr *const *args, int count, struct diag *diag)
+struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
+                               const char *formula, struct loop_expr *const *args, int count,
+                               struct diag *diag)
 {
-        struct loop_parser p = { .arena = arena, .diag = diag, .kind = TEXT_FORMULA, .args = args, .arg_count = count };
+        struct loop_parser p = {
+                .arena = arena, .diag = diag, .kind = TEXT_FORMULA, .args = args, .arg_count = count
+        };
         for (int i = 0; i < count; i++)
                 if (!args[i])
                         return NULL;

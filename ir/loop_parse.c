@@ -1,4 +1,4 @@
-/* Loop IR text: programs. Any bytes give a program that the verifier passes, or one error with its line. */
+/* Loop IR text: programs. Any bytes give a program that the verifier passes, or one error. */
 #include "ir/loop_parser.h"
 
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static bool parse_element_literal(struct loop_parser *p, enum element e, void *d
         struct loop_token token = p->token;
         if (token.kind != TOKEN_NUMBER && token.kind != TOKEN_WORD)
                 return loop_lex_error(p, "want a number, found %s", loop_lex_shown(p));
-        if (token.kind == TOKEN_WORD && !loop_lex_is(p, "nan") && !loop_lex_is(p, "inf") && !loop_lex_is(p, "true") &&
-            !loop_lex_is(p, "false"))
+        if (token.kind == TOKEN_WORD && !loop_lex_is(p, "nan") && !loop_lex_is(p, "inf") &&
+            !loop_lex_is(p, "true") && !loop_lex_is(p, "false"))
                 return loop_lex_error(p, "want a number, found %s", loop_lex_shown(p));
         if (!loop_lex_literal(p, &token, negative, e, &value))
                 return false;
@@ -55,7 +55,8 @@ static bool parse_list(struct loop_parser *p, struct loop_buffer *b)
                         return false;
         }
         if (count != (size_t)b->extent)
-                return loop_lex_error(p, "a constant has %zu elements, want %lld", count, (long long)b->extent);
+                return loop_lex_error(p, "a constant has %zu elements, want %lld", count,
+                                      (long long)b->extent);
         b->data = data ? data : arena_alloc(p->arena, bytes);
         return loop_lex_expect(p, "]");
 }
@@ -143,11 +144,15 @@ static bool parse_view(struct loop_parser *p, struct loop_buffer *b)
 {
         if (!loop_lex_expect(p, "@"))
                 return false;
-        b->view_of = p->token.kind == TOKEN_WORD ? map_get(p->buffers, p->token.start, p->token.length) : NULL;
+        b->view_of = p->token.kind == TOKEN_WORD
+                             ? map_get(p->buffers, p->token.start, p->token.length)
+                             : NULL;
         if (!b->view_of)
-                return loop_lex_error(p, "no buffer before this one is called %s", loop_lex_shown(p));
+                return loop_lex_error(p, "no buffer before this one is called %s",
+                                      loop_lex_shown(p));
         loop_lex_next(p);
-        return loop_lex_expect(p, "+") && loop_lex_int(p, "an offset", 0, EXTENT_MAX, &b->view_offset);
+        return loop_lex_expect(p, "+") &&
+               loop_lex_int(p, "an offset", 0, EXTENT_MAX, &b->view_offset);
 }
 
 static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
@@ -156,13 +161,16 @@ static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
         if (loop_lex_accept(p, "region") && !loop_lex_int(p, "a region", 1, 1000, &region))
                 return false;
         b->region = (int)region;
-        return !loop_lex_accept(p, "offset") || loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
+        return !loop_lex_accept(p, "offset") ||
+               loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
 }
 
 static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
 {
-        static const char *const words[] = { [SPACE_INPUT] = "input", [SPACE_OUTPUT] = "output",
-                                             [SPACE_CONSTANT] = "constant", [SPACE_WORKSPACE] = "workspace",
+        static const char *const words[] = { [SPACE_INPUT] = "input",
+                                             [SPACE_OUTPUT] = "output",
+                                             [SPACE_CONSTANT] = "constant",
+                                             [SPACE_WORKSPACE] = "workspace",
                                              [SPACE_VIEW] = "view" };
         int space = SPACE_INPUT;
         while (space <= SPACE_VIEW && !loop_lex_accept(p, words[space]))
@@ -181,15 +189,19 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
 static bool parse_storage(struct loop_parser *p, enum element *e, int64_t *extent)
 {
         return loop_parse_element(p, e) &&
-               (element_is_stored(*e) || loop_lex_error(p, "there are no buffers of %s", element_info[*e].text)) &&
-               loop_lex_expect(p, "[") && loop_lex_int(p, "an extent", 0, EXTENT_MAX, extent) && loop_lex_expect(p, "]");
+               (element_is_stored(*e) ||
+                loop_lex_error(p, "there are no buffers of %s", element_info[*e].text)) &&
+               loop_lex_expect(p, "[") && loop_lex_int(p, "an extent", 0, EXTENT_MAX, extent) &&
+               loop_lex_expect(p, "]");
 }
 
 static bool take_name(struct loop_parser *p, const char *name)
 {
         if (!text_is_identifier(name))
-                return loop_lex_error(p, "'%s' cannot be a name here", text_safe(p->arena, name, strlen(name)));
-        return names_reserve(p->program->names, name) || loop_lex_error(p, "'%s' (case ignored) is taken", name);
+                return loop_lex_error(p, "'%s' cannot be a name here",
+                                      text_safe(p->arena, name, strlen(name)));
+        return names_reserve(p->program->names, name) ||
+               loop_lex_error(p, "'%s' (case ignored) is taken", name);
 }
 
 static bool parse_buffer(struct program_reader *r)
@@ -197,8 +209,9 @@ static bool parse_buffer(struct program_reader *r)
         struct loop_parser *p = &r->p;
         struct loop_buffer *b = ARENA_NEW(p->arena, struct loop_buffer);
         b->offset = -1;
-        if (!loop_lex_expect(p, "@") || !(b->name = loop_lex_word(p, "a name")) || !take_name(p, b->name) ||
-            !loop_lex_expect(p, ":") || !parse_storage(p, &b->element, &b->extent) || !parse_space(p, b) ||
+        if (!loop_lex_expect(p, "@") || !(b->name = loop_lex_word(p, "a name")) ||
+            !take_name(p, b->name) || !loop_lex_expect(p, ":") ||
+            !parse_storage(p, &b->element, &b->extent) || !parse_space(p, b) ||
             (loop_lex_accept(p, "shape") && !parse_shape(p, b)) ||
             (b->space == SPACE_CONSTANT && !parse_data(r, b)))
                 return false;
@@ -224,7 +237,8 @@ static bool parse_buffer_parameter(struct loop_parser *p, struct loop_function *
         if (f->scalar_count)
                 return loop_lex_error(p, "buffer parameters come before scalar ones");
         if (!parse_storage(p, &e, &extent) ||
-            (loop_lex_accept(p, "class") && !loop_lex_int(p, "an alias class", 1, INT32_MAX, &alias_class)))
+            (loop_lex_accept(p, "class") &&
+             !loop_lex_int(p, "an alias class", 1, INT32_MAX, &alias_class)))
                 return false;
         struct loop_buffer *b = loop_parameter_add(p->arena, f, name, e, extent, access);
         b->alias_class = (int)alias_class;
@@ -234,7 +248,8 @@ static bool parse_buffer_parameter(struct loop_parser *p, struct loop_function *
 static bool parse_parameter(struct loop_parser *p, struct loop_function *f)
 {
         char *name = NULL;
-        if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")) || !loop_lex_expect(p, ":"))
+        if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")) ||
+            !loop_lex_expect(p, ":"))
                 return false;
         if (!loop_lex_accept(p, "index"))
                 return parse_buffer_parameter(p, f, name);
@@ -307,7 +322,8 @@ static bool parse_head(struct program_reader *r)
         if (!loop_lex_expect(p, "loop") || !loop_lex_int(p, "a version", 0, INT32_MAX, &version))
                 return false;
         if (version != 1)
-                return loop_lex_error(p, "this is version %lld of the format, only 1 is known", (long long)version);
+                return loop_lex_error(p, "this is version %lld of the format, only 1 is known",
+                                      (long long)version);
         char *name = NULL, *source = NULL;
         if (!loop_lex_expect(p, "program") || !(name = parse_name(p)) ||
             !loop_lex_expect(p, "source") || !(source = loop_lex_string(p, "the source's digest")))
@@ -319,8 +335,10 @@ static bool parse_head(struct program_reader *r)
         if (!loop_lex_accept(p, "workspace"))
                 return true;
         p->program->planned = true;
-        return loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->workspace_size) && loop_lex_expect(p, "align") &&
-               loop_lex_int(p, "an alignment", 1, 4096, &p->program->workspace_align) && loop_lex_expect(p, "live") &&
+        return loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->workspace_size) &&
+               loop_lex_expect(p, "align") &&
+               loop_lex_int(p, "an alignment", 1, 4096, &p->program->workspace_align) &&
+               loop_lex_expect(p, "live") &&
                loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->live_peak);
 }
 
@@ -343,11 +361,13 @@ static bool parse_file(struct program_reader *r)
                 return loop_lex_error(p, "cannot read the constants in '%s'", shown);
         r->file = data;
         if (r->file_bytes != (uint64_t)bytes)
-                return loop_lex_error(p, "'%s' has %zu bytes, want %lld", shown, r->file_bytes, (long long)bytes);
+                return loop_lex_error(p, "'%s' has %zu bytes, want %lld", shown, r->file_bytes,
+                                      (long long)bytes);
         sha256_init(&sha);
         sha256_update(&sha, data, r->file_bytes);
         sha256_hex(&sha, hex);
-        return !strcmp(hex, digest) || loop_lex_error(p, "'%s' is not the file this text was written with", shown);
+        return !strcmp(hex, digest) ||
+               loop_lex_error(p, "'%s' is not the file this text was written with", shown);
 }
 
 static bool parse_program(struct program_reader *r)
@@ -366,13 +386,16 @@ static bool parse_program(struct program_reader *r)
         loop_parse_function_start(p, p->program->main);
         if (!loop_parse_block(p, p->program->main->body))
                 return false;
-        return p->token.kind == TOKEN_END || loop_lex_error(p, "there is more behind main: %s", loop_lex_shown(p));
+        return p->token.kind == TOKEN_END ||
+               loop_lex_error(p, "there is more behind main: %s", loop_lex_shown(p));
 }
 
-struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length, blob_reader read_blob, void *context,
+struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length,
+                                blob_reader read_blob, void *context,
                                 const struct loop_library *library, struct diag *diag)
 {
-        struct program_reader r = { .p = { .arena = arena, .diag = diag, .kind = TEXT_PROGRAM }, .read_blob = read_blob,
+        struct program_reader r = { .p = { .arena = arena, .diag = diag, .kind = TEXT_PROGRAM },
+                                    .read_blob = read_blob,
                                     .context = context };
         r.p.program = loop_program_new(arena, "", library);
         r.p.overloads = library ? library->overloads : map_new(arena);

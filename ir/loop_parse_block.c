@@ -7,12 +7,14 @@ enum { IN_KERNEL = 1, IN_LIBRARY = 2, IN_MAIN = 4, ANYWHERE = 7 };
 
 /* ---- names ---- */
 
-bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable *variable, struct loop_buffer *buffer)
+bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable *variable,
+                  struct loop_buffer *buffer)
 {
         if (!name || p->failed)
                 return false;
         if (!loop_name_is_good(name, p->kind))
-                return loop_lex_error(p, "'%s' cannot be a name here", text_safe(p->arena, name, strlen(name)));
+                return loop_lex_error(p, "'%s' cannot be a name here",
+                                      text_safe(p->arena, name, strlen(name)));
         if (map_get(p->names, name, strlen(name)))
                 return loop_lex_error(p, "'%s' is declared twice in its function", name);
         struct loop_binding *b = ARENA_NEW(p->arena, struct loop_binding);
@@ -49,8 +51,11 @@ static char *parse_new_name(struct loop_parser *p)
 
 /* ---- statements ---- */
 
-static const char *const for_words[] = { [FOR_SERIAL] = "serial", [FOR_UNROLL] = "unroll", [FOR_PARALLEL] = "parallel",
-                                         [FOR_GPU_BLOCK] = "gpu_block", [FOR_GPU_THREAD] = "gpu_thread" };
+static const char *const for_words[] = { [FOR_SERIAL] = "serial",
+                                         [FOR_UNROLL] = "unroll",
+                                         [FOR_PARALLEL] = "parallel",
+                                         [FOR_GPU_BLOCK] = "gpu_block",
+                                         [FOR_GPU_THREAD] = "gpu_thread" };
 
 static bool parse_for(struct loop_parser *p, struct loop_stmt *s)
 {
@@ -114,7 +119,8 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
                 return false;
         if (loop_lex_accept(p, "[") &&
             (!loop_lex_int(p, "a tile's rows", 1, TILE_MAX, &rows) || !loop_lex_expect(p, "]") ||
-             !loop_lex_expect(p, "[") || !loop_lex_int(p, "a tile's columns", 1, TILE_MAX, &columns) ||
+             !loop_lex_expect(p, "[") ||
+             !loop_lex_int(p, "a tile's columns", 1, TILE_MAX, &columns) ||
              !loop_lex_expect(p, "]")))
                 return false;
         if (loop_lex_accept(p, "=") && !(s->a = loop_parse_expr(p, type)))
@@ -135,9 +141,11 @@ static bool parse_set(struct loop_parser *p, struct loop_stmt *s)
         s->variable = b->variable;
         if (s->variable->rows) {
                 int64_t row, column;
-                if (!loop_lex_expect(p, "{") || !loop_lex_int(p, "a row", 0, s->variable->rows - 1, &row) ||
+                if (!loop_lex_expect(p, "{") ||
+                    !loop_lex_int(p, "a row", 0, s->variable->rows - 1, &row) ||
                     !loop_lex_expect(p, ",") ||
-                    !loop_lex_int(p, "a column", 0, s->variable->columns - 1, &column) || !loop_lex_expect(p, "}"))
+                    !loop_lex_int(p, "a column", 0, s->variable->columns - 1, &column) ||
+                    !loop_lex_expect(p, "}"))
                         return false;
                 s->row = (int)row;
                 s->column = (int)column;
@@ -154,7 +162,8 @@ static bool parse_place(struct loop_parser *p, struct loop_stmt *s)
         if (!b->buffer)
                 return loop_lex_error(p, "want a buffer before '['");
         s->buffer = b->buffer;
-        return loop_lex_expect(p, "[") && (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_lex_expect(p, "]");
+        return loop_lex_expect(p, "[") && (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) &&
+               loop_lex_expect(p, "]");
 }
 
 static bool parse_store(struct loop_parser *p, struct loop_stmt *s)
@@ -175,7 +184,8 @@ static struct loop_buffer *parse_call_buffer(struct loop_parser *p)
         if (!loop_lex_expect(p, "@"))
                 return NULL;
         word = p->token;
-        struct loop_buffer *b = word.kind == TOKEN_WORD ? map_get(p->buffers, word.start, word.length) : NULL;
+        struct loop_buffer *b =
+                word.kind == TOKEN_WORD ? map_get(p->buffers, word.start, word.length) : NULL;
         if (!b)
                 loop_lex_error(p, "no buffer is called %s", loop_lex_shown(p));
         loop_lex_next(p);
@@ -240,8 +250,9 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
         b->offset = -1;
         b->access = ACCESS_INOUT;
         b->name = parse_new_name(p);
-        if (!b->name || !loop_lex_expect(p, ":") || !loop_parse_element(p, &b->element) || !loop_lex_expect(p, "[") ||
-            !loop_lex_int(p, "an extent", 0, EXTENT_MAX, &b->extent) || !loop_lex_expect(p, "]"))
+        if (!b->name || !loop_lex_expect(p, ":") || !loop_parse_element(p, &b->element) ||
+            !loop_lex_expect(p, "[") || !loop_lex_int(p, "an extent", 0, EXTENT_MAX, &b->extent) ||
+            !loop_lex_expect(p, "]"))
                 return false;
         if (loop_lex_accept(p, "stack"))
                 b->space = SPACE_STACK;
@@ -250,7 +261,8 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
         else if (loop_lex_accept(p, "shared"))
                 b->space = SPACE_SHARED;
         else
-                return loop_lex_error(p, "want stack, thread or shared, found %s", loop_lex_shown(p));
+                return loop_lex_error(p, "want stack, thread or shared, found %s",
+                                      loop_lex_shown(p));
         s->buffer = b;
         return loop_declare(p, b->name, NULL, b);
 }
@@ -299,9 +311,11 @@ static bool parse_statement(struct loop_parser *p, struct loop_block *block)
                 if (!loop_lex_is(p, statements[i].word))
                         continue;
                 if (!(statements[i].where & where[p->function->kind]))
-                        return loop_lex_error(p, "'%s' cannot stand in this kind of function", statements[i].word);
+                        return loop_lex_error(p, "'%s' cannot stand in this kind of function",
+                                              statements[i].word);
                 loop_lex_next(p);
-                return statements[i].parse(p, loop_append(p->arena, block, statements[i].kind)) && !p->failed;
+                return statements[i].parse(p, loop_append(p->arena, block, statements[i].kind)) &&
+                       !p->failed;
         }
         return loop_lex_error(p, "want a statement, found %s", loop_lex_shown(p));
 }
@@ -324,7 +338,8 @@ bool loop_parse_block(struct loop_parser *p, struct loop_block *block)
 
 /* ---- library functions ---- */
 
-/* "(x: f32, n: i32) -> f32 where T in f32 f64 error "1 ulp" spelling "name""; the where clause was read before */
+/* (x: f32, n: i32) -> f32 where T in f32 f64 error "1 ulp" spelling "name"
+ * The where clause was read before. */
 static bool parse_function_head(struct loop_parser *p, struct loop_function *f)
 {
         struct loop_type type;
@@ -337,11 +352,13 @@ static bool parse_function_head(struct loop_parser *p, struct loop_function *f)
                 if (f->scalar_count > 3)
                         return loop_lex_error(p, "a library function has more than 3 parameters");
         } while (loop_lex_accept(p, ","));
-        if (!loop_lex_expect(p, ")") || !loop_lex_expect(p, "->") || !loop_parse_type(p, &f->result))
+        if (!loop_lex_expect(p, ")") || !loop_lex_expect(p, "->") ||
+            !loop_parse_type(p, &f->result))
                 return false;
         p->fallback = f->scalars[0]->type;
         if (loop_lex_accept(p, "where"))
-                while (!p->failed && p->token.kind == TOKEN_WORD && !loop_lex_is(p, "error") && !loop_lex_is(p, "spelling"))
+                while (!p->failed && p->token.kind == TOKEN_WORD && !loop_lex_is(p, "error") &&
+                       !loop_lex_is(p, "spelling"))
                         loop_lex_next(p);
         if (loop_lex_accept(p, "error") && !(f->error = loop_lex_string(p, "an error bound")))
                 return false;
@@ -360,8 +377,10 @@ static struct loop_function *parse_instance(struct loop_parser *p)
         }
         if (!parse_function_head(p, f) || !loop_parse_block(p, f->body))
                 return NULL;
-        if (loop_overload(p->overloads, f->name, strlen(f->name), (enum element)f->scalars[0]->type.element)) {
-                loop_lex_error(p, "%s of %s is defined twice", f->name, loop_type_text(p->arena, f->scalars[0]->type));
+        if (loop_overload(p->overloads, f->name, strlen(f->name),
+                          (enum element)f->scalars[0]->type.element)) {
+                loop_lex_error(p, "%s of %s is defined twice", f->name,
+                               loop_type_text(p->arena, f->scalars[0]->type));
                 return NULL;
         }
         loop_overload_add(p->overloads, f);

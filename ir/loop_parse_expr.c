@@ -1,9 +1,10 @@
 /* Loop IR text: expressions, and where their literals get a type from.
  *
- * A literal carries its type (0.5:f64), or takes that of the other operand of its operation, or what the place wants
- * (the annotation of a let, the element stored, index for a subscript, a parameter, bool for a condition). Where none
- * of these says: index, f32 with a point, bool. In library text and formulas that last resort is the type of the first
- * parameter or argument, and the operand of a cast takes the type it is cast to. */
+ * A literal carries its type (0.5:f64), or takes that of the other operand of its operation, or
+ * what the place wants (the annotation of a let, the element stored, index for a subscript, a
+ * parameter, bool for a condition). Where none of these says: index, f32 with a point, bool. In
+ * library text and formulas that last resort is the type of the first parameter or argument, and
+ * the operand of a cast takes the type it is cast to. */
 #include "ir/loop_parser.h"
 
 #include <string.h>
@@ -14,10 +15,12 @@ static bool is_typed(const struct loop_expr *e) { return e->type.lanes != 0; }
 
 /* ---- literals ---- */
 
-static struct loop_expr *pending_literal(struct loop_parser *p, const struct loop_token *token, bool negative)
+static struct loop_expr *pending_literal(struct loop_parser *p, const struct loop_token *token,
+                                         bool negative)
 {
         struct loop_pending *pending = ARENA_NEW(p->arena, struct loop_pending);
-        bool word = token->kind == TOKEN_WORD, boolean = word && (*token->start == 't' || *token->start == 'f');
+        bool word = token->kind == TOKEN_WORD,
+             boolean = word && (*token->start == 't' || *token->start == 'f');
         pending->expr.op = LOOP_LITERAL;
         pending->expr.type.element = boolean ? E_BOOL : word || token->is_float ? E_F32 : E_INDEX;
         pending->token = *token;
@@ -33,12 +36,13 @@ static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type
         e->type = type;
         if (e->op == LOOP_LITERAL) {
                 const struct loop_pending *pending = (const struct loop_pending *)e;
-                return loop_lex_literal(p, &pending->token, pending->negative, (enum element)type.element, &e->literal);
+                return loop_lex_literal(p, &pending->token, pending->negative,
+                                        (enum element)type.element, &e->literal);
         }
         for (int i = 0; i < e->arity; i++)
                 if (!resolve(p, e->args[i], type))
                         return false;
-        if (p->kind == TEXT_FORMULA)                    /* now that its type is known, it may simplify */
+        if (p->kind == TEXT_FORMULA) /* now that its type is known, it may simplify */
                 *e = *loop_op(p->arena, e->op, e->args[0], e->args[1], e->args[2]);
         return true;
 }
@@ -75,7 +79,8 @@ static bool unify(struct loop_parser *p, struct loop_expr *const *args, int coun
                 if (!resolve(p, args[i], *type))
                         return false;
                 if (!loop_type_same(args[i]->type, *type))
-                        return loop_lex_error(p, "operands of '%s' are %s and %s", what, loop_type_text(p->arena, *type),
+                        return loop_lex_error(p, "operands of '%s' are %s and %s", what,
+                                              loop_type_text(p->arena, *type),
                                               loop_type_text(p->arena, args[i]->type));
         }
         return true;
@@ -83,8 +88,8 @@ static bool unify(struct loop_parser *p, struct loop_expr *const *args, int coun
 
 /* ---- nodes ---- */
 
-static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *args, struct loop_type operands,
-                                  int lanes)
+static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *args,
+                                  struct loop_type operands, int lanes)
 {
         struct loop_type type = { args[0]->type.element, (uint8_t)lanes };
         switch (op) {
@@ -100,7 +105,8 @@ static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *
 }
 
 /* An operation of loop_ops.def; lanes of ramp and splat. */
-static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct loop_expr **args, int lanes)
+static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct loop_expr **args,
+                              int lanes)
 {
         const struct loop_op_info *info = &loop_op_info[op];
         struct loop_type type = args[0]->type;
@@ -109,7 +115,8 @@ static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct
                 good = resolve_default(p, args[0]) && unify(p, args + 1, 2, info->text, &type);
         else if (op >= LOOP_RAMP)
                 good = resolve_default(p, args[0]) &&
-                       (info->arity < 2 || resolve(p, args[1], op == LOOP_LANE ? LOOP_TYPE(E_INDEX) : args[0]->type));
+                       (info->arity < 2 ||
+                        resolve(p, args[1], op == LOOP_LANE ? LOOP_TYPE(E_INDEX) : args[0]->type));
         else
                 good = unify(p, args, info->arity, info->text, &type);
         if (good && info->result == RESULT_BOOL)
@@ -124,7 +131,8 @@ static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct
         return loop_node(p->arena, op, node_type(op, args, type, lanes), args[0], args[1], args[2]);
 }
 
-static struct loop_expr *make_cast(struct loop_parser *p, enum element to, bool bits, struct loop_expr *a)
+static struct loop_expr *make_cast(struct loop_parser *p, enum element to, bool bits,
+                                   struct loop_expr *a)
 {
         struct loop_type type = { (uint8_t)to, 0 };
         if (p->kind != TEXT_PROGRAM && !bits && !is_typed(a)) {
@@ -141,9 +149,11 @@ static struct loop_expr *make_cast(struct loop_parser *p, enum element to, bool 
 
 /* ---- types and names ---- */
 
-static bool element_from_word(const struct loop_parser *p, const char *word, size_t length, enum element *element)
+static bool element_from_word(const struct loop_parser *p, const char *word, size_t length,
+                              enum element *element)
 {
-        if (p->template_name && length == p->template_length && !memcmp(word, p->template_name, length)) {
+        if (p->template_name && length == p->template_length &&
+            !memcmp(word, p->template_name, length)) {
                 *element = p->template_element;
                 return true;
         }
@@ -152,7 +162,8 @@ static bool element_from_word(const struct loop_parser *p, const char *word, siz
 
 bool loop_parse_element(struct loop_parser *p, enum element *element)
 {
-        if (p->token.kind != TOKEN_WORD || !element_from_word(p, p->token.start, p->token.length, element))
+        if (p->token.kind != TOKEN_WORD ||
+            !element_from_word(p, p->token.start, p->token.length, element))
                 return loop_lex_error(p, "want an element type, found %s", loop_lex_shown(p));
         loop_lex_next(p);
         return !p->failed;
@@ -172,7 +183,8 @@ bool loop_parse_type(struct loop_parser *p, struct loop_type *type)
                 if (length > 4 && !memcmp(word + length - 4, "tile", 4)) {
                         lanes = LANES_TILE;
                         stem = length - 4;
-                } else if (stem > 1 && length - stem >= 1 && length - stem <= 2 && word[stem - 1] == 'x' && word[stem] != '0') {
+                } else if (stem > 1 && length - stem >= 1 && length - stem <= 2 &&
+                           word[stem - 1] == 'x' && word[stem] != '0') {
                         lanes = word[stem] - '0';
                         if (length - stem == 2)
                                 lanes = 10 * lanes + word[stem + 1] - '0';
@@ -193,7 +205,8 @@ static struct loop_binding *find_name(struct loop_parser *p, const struct loop_t
 {
         struct loop_binding *b = p->names ? map_get(p->names, word->start, word->length) : NULL;
         if (!b || !b->live) {
-                loop_lex_error(p, "nothing called '%s' is in scope", text_safe(p->arena, word->start, word->length));
+                loop_lex_error(p, "nothing called '%s' is in scope",
+                               text_safe(p->arena, word->start, word->length));
                 return NULL;
         }
         return b;
@@ -221,7 +234,9 @@ struct loop_binding *loop_parse_name(struct loop_parser *p)
 static struct loop_expr *parse_load(struct loop_parser *p, struct loop_buffer *buffer)
 {
         int64_t lanes = 0;
-        if (loop_lex_accept(p, "<") && (!loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &lanes) || !loop_lex_expect(p, ">")))
+        if (loop_lex_accept(p, "<") &&
+            (!loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &lanes) ||
+             !loop_lex_expect(p, ">")))
                 return NULL;
         if (!loop_lex_expect(p, "["))
                 return NULL;
@@ -231,10 +246,12 @@ static struct loop_expr *parse_load(struct loop_parser *p, struct loop_buffer *b
                 return NULL;
         if (!lanes)
                 lanes = index->type.lanes;
-        if (loop_lex_accept(p, ",") && !(mask = loop_parse_expr(p, (struct loop_type){ E_BOOL, (uint8_t)lanes })))
+        if (loop_lex_accept(p, ",") &&
+            !(mask = loop_parse_expr(p, (struct loop_type){ E_BOOL, (uint8_t)lanes })))
                 return NULL;
         p->height = 1 + (mask && p->height > height ? p->height : height);
-        return loop_lex_expect(p, "]") ? loop_load_vector(p->arena, buffer, index, (int)lanes, mask) : NULL;
+        return loop_lex_expect(p, "]") ? loop_load_vector(p->arena, buffer, index, (int)lanes, mask)
+                                       : NULL;
 }
 
 static struct loop_expr *use_binding(struct loop_parser *p, const struct loop_binding *b)
@@ -247,7 +264,8 @@ static struct loop_expr *use_binding(struct loop_parser *p, const struct loop_bi
         if (!b->variable->rows)
                 return loop_use(p->arena, b->variable);
         if (!loop_lex_expect(p, "{") || !loop_lex_int(p, "a row", 0, b->variable->rows - 1, &row) ||
-            !loop_lex_expect(p, ",") || !loop_lex_int(p, "a column", 0, b->variable->columns - 1, &column) ||
+            !loop_lex_expect(p, ",") ||
+            !loop_lex_int(p, "a column", 0, b->variable->columns - 1, &column) ||
             !loop_lex_expect(p, "}"))
                 return NULL;
         return loop_tile_entry(p->arena, b->variable, (int)row, (int)column);
@@ -256,7 +274,9 @@ static struct loop_expr *use_binding(struct loop_parser *p, const struct loop_bi
 static struct loop_expr *parse_program_buffer(struct loop_parser *p)
 {
         struct loop_token word = p->token;
-        struct loop_buffer *b = p->buffers && word.kind == TOKEN_WORD ? map_get(p->buffers, word.start, word.length) : NULL;
+        struct loop_buffer *b = p->buffers && word.kind == TOKEN_WORD
+                                        ? map_get(p->buffers, word.start, word.length)
+                                        : NULL;
         if (!b) {
                 loop_lex_error(p, "want a buffer of the program, found %s", loop_lex_shown(p));
                 return NULL;
@@ -266,14 +286,16 @@ static struct loop_expr *parse_program_buffer(struct loop_parser *p)
 }
 
 /* "(a, b, c)"; count: how many are wanted. The tree's height in p->height. */
-static bool parse_arguments(struct loop_parser *p, struct loop_expr **args, int count, const struct loop_token *word)
+static bool parse_arguments(struct loop_parser *p, struct loop_expr **args, int count,
+                            const struct loop_token *word)
 {
         int height = 0;
         if (!loop_lex_expect(p, "("))
                 return false;
         for (int i = 0; i < count; i++) {
                 if (i && !loop_lex_is(p, ","))
-                        return loop_lex_error(p, "'%.*s' takes %d operands", (int)word->length, word->start, count);
+                        return loop_lex_error(p, "'%.*s' takes %d operands", (int)word->length,
+                                              word->start, count);
                 if ((i && !loop_lex_expect(p, ",")) || !(args[i] = parse_infix(p, 1)))
                         return false;
                 if (p->height > height)
@@ -283,15 +305,19 @@ static bool parse_arguments(struct loop_parser *p, struct loop_expr **args, int 
         return loop_lex_expect(p, ")");
 }
 
-static struct loop_expr *parse_op(struct loop_parser *p, enum loop_opcode op, const struct loop_token *word)
+static struct loop_expr *parse_op(struct loop_parser *p, enum loop_opcode op,
+                                  const struct loop_token *word)
 {
         int64_t lanes = 1;
         struct loop_expr *args[3] = { NULL, NULL, NULL };
         bool lanes_stated = op == LOOP_RAMP || op == LOOP_SPLAT;
-        if (lanes_stated && (!loop_lex_expect(p, "<") || !loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &lanes) ||
+        if (lanes_stated && (!loop_lex_expect(p, "<") ||
+                             !loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &lanes) ||
                              !loop_lex_expect(p, ">")))
                 return NULL;
-        return parse_arguments(p, args, loop_op_info[op].arity, word) ? make(p, op, args, (int)lanes) : NULL;
+        return parse_arguments(p, args, loop_op_info[op].arity, word)
+                       ? make(p, op, args, (int)lanes)
+                       : NULL;
 }
 
 static struct loop_expr *parse_library_call(struct loop_parser *p, const struct loop_token *word)
@@ -306,10 +332,14 @@ static struct loop_expr *parse_library_call(struct loop_parser *p, const struct 
                 if (!a || (!f && !resolve_default(p, a)))
                         return NULL;
                 if (!f)
-                        f = loop_overload(p->overloads, word->start, word->length, (enum element)a->type.element);
+                        f = loop_overload(p->overloads, word->start, word->length,
+                                          (enum element)a->type.element);
                 if (!f || count >= f->scalar_count || count >= 3) {
-                        loop_lex_error(p, f ? "too many arguments for %s" : "there is no function %s of %s",
-                                       text_safe(p->arena, word->start, word->length), element_info[a->type.element].text);
+                        loop_lex_error(p,
+                                       f ? "too many arguments for %s"
+                                         : "there is no function %s of %s",
+                                       text_safe(p->arena, word->start, word->length),
+                                       element_info[a->type.element].text);
                         return NULL;
                 }
                 struct loop_type type = f->scalars[count]->type;
@@ -317,7 +347,8 @@ static struct loop_expr *parse_library_call(struct loop_parser *p, const struct 
                         return NULL;
                 if (!loop_type_same(a->type, type)) {
                         loop_lex_error(p, "argument %d of %s is %s, want %s", count + 1, f->name,
-                                       loop_type_text(p->arena, a->type), loop_type_text(p->arena, type));
+                                       loop_type_text(p->arena, a->type),
+                                       loop_type_text(p->arena, type));
                         return NULL;
                 }
                 args[count++] = a;
@@ -338,17 +369,19 @@ static bool word_is(const struct loop_token *word, const char *text)
 
 static bool is_literal_word(const struct loop_token *word)
 {
-        return word->kind == TOKEN_WORD && (word_is(word, "true") || word_is(word, "false") || word_is(word, "nan") ||
-                                            word_is(word, "inf"));
+        return word->kind == TOKEN_WORD && (word_is(word, "true") || word_is(word, "false") ||
+                                            word_is(word, "nan") || word_is(word, "inf"));
 }
 
 static struct loop_expr *bare_name(struct loop_parser *p, const struct loop_token *word)
 {
-        if (p->kind == TEXT_FORMULA && word->length == 1 && *word->start >= 'x' && *word->start < 'x' + p->arg_count)
+        if (p->kind == TEXT_FORMULA && word->length == 1 && *word->start >= 'x' &&
+            *word->start < 'x' + p->arg_count)
                 return p->args[*word->start - 'x'];
         if (p->kind == TEXT_LIBRARY)
                 return use_binding(p, find_name(p, word));
-        loop_lex_error(p, "want an expression, found '%s'", text_safe(p->arena, word->start, word->length));
+        loop_lex_error(p, "want an expression, found '%s'",
+                       text_safe(p->arena, word->start, word->length));
         return NULL;
 }
 
@@ -357,7 +390,8 @@ static struct loop_expr *parse_word(struct loop_parser *p)
         struct loop_token word = p->token;
         loop_lex_next(p);
         for (int op = LOOP_MIN; op < LOOP_CAST; op++)
-                if (loop_op_info[op].form == FORM_CALL && (op == LOOP_RAMP || op == LOOP_SPLAT || loop_lex_is(p, "(")) &&
+                if (loop_op_info[op].form == FORM_CALL &&
+                    (op == LOOP_RAMP || op == LOOP_SPLAT || loop_lex_is(p, "(")) &&
                     word_is(&word, loop_op_info[op].text))
                         return parse_op(p, (enum loop_opcode)op, &word);
         if (!loop_lex_is(p, "("))
@@ -428,7 +462,8 @@ static int infix_operator(const struct loop_parser *p)
 {
         if (p->token.kind == TOKEN_MARK)
                 for (int op = 0; op < LOOP_NEG; op++)
-                        if (*loop_op_info[op].text == *p->token.start && loop_lex_is(p, loop_op_info[op].text))
+                        if (*loop_op_info[op].text == *p->token.start &&
+                            loop_lex_is(p, loop_op_info[op].text))
                                 return op;
         return -1;
 }
@@ -444,11 +479,13 @@ static struct loop_expr *parse_infix(struct loop_parser *p, int precedence)
         int height = p->height, op;
         while (left && (op = infix_operator(p)) >= 0 && loop_op_info[op].precedence >= precedence) {
                 loop_lex_next(p);
-                struct loop_expr *args[3] = { left, parse_infix(p, loop_op_info[op].precedence + 1), NULL };
+                struct loop_expr *args[3] = { left, parse_infix(p, loop_op_info[op].precedence + 1),
+                                              NULL };
                 left = args[1] ? make(p, (enum loop_opcode)op, args, 1) : NULL;
                 height = 1 + (p->height > height ? p->height : height);
                 if (height > EXPR_DEPTH_MAX) {
-                        loop_lex_error(p, "an expression is nested more than %d deep", EXPR_DEPTH_MAX);
+                        loop_lex_error(p, "an expression is nested more than %d deep",
+                                       EXPR_DEPTH_MAX);
                         left = NULL;
                 }
         }
@@ -464,7 +501,8 @@ static struct loop_expr *parse_infix(struct loop_parser *p, int precedence)
 struct loop_expr *loop_parse_expr(struct loop_parser *p, struct loop_type expected)
 {
         struct loop_expr *e = parse_infix(p, 1);
-        if (!e || !resolve(p, e, expected.lanes ? expected : default_type(p, e->type.element)) || p->failed)
+        if (!e || !resolve(p, e, expected.lanes ? expected : default_type(p, e->type.element)) ||
+            p->failed)
                 return NULL;
         return e;
 }

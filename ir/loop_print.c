@@ -10,8 +10,11 @@ enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };
 
 /* ---- statements ---- */
 
-static const char *const for_suffix[] = { [FOR_SERIAL] = "", [FOR_UNROLL] = " unroll", [FOR_PARALLEL] = " parallel",
-                                          [FOR_GPU_BLOCK] = " gpu_block", [FOR_GPU_THREAD] = " gpu_thread" };
+static const char *const for_suffix[] = { [FOR_SERIAL] = "",
+                                          [FOR_UNROLL] = " unroll",
+                                          [FOR_PARALLEL] = " parallel",
+                                          [FOR_GPU_BLOCK] = " gpu_block",
+                                          [FOR_GPU_THREAD] = " gpu_thread" };
 
 static const char *fail_name(int code)
 {
@@ -27,7 +30,8 @@ static void print_indent(struct loop_printer *p, int depth)
         text_add(p->out, "%*s", 2 * depth, "");
 }
 
-static void print_typed_name(struct loop_printer *p, const char *word, const struct loop_variable *v)
+static void print_typed_name(struct loop_printer *p, const char *word,
+                             const struct loop_variable *v)
 {
         text_add(p->out, "%s %%%s : ", word, v->name);
         print_type(p, v->type);
@@ -96,11 +100,14 @@ static void print_set(struct loop_printer *p, const struct loop_stmt *s)
 
 static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
-        const char *space = b->space == SPACE_STACK ? "stack" : b->space == SPACE_THREAD ? "thread" : "shared";
-        text_add(p->out, "alloc %%%s : %s[%lld] %s", b->name, element_info[b->element].text, (long long)b->extent, space);
+        static const char *const words[] = { "stack", "thread", "shared" };
+        const char *space = words[b->space - SPACE_STACK];
+        text_add(p->out, "alloc %%%s : %s[%lld] %s", b->name, element_info[b->element].text,
+                 (long long)b->extent, space);
 }
 
-static void print_condition(struct loop_printer *p, const char *word, const struct loop_expr *condition)
+static void print_condition(struct loop_printer *p, const char *word,
+                            const struct loop_expr *condition)
 {
         text_add(p->out, "%s ", word);
         print_expression(p, condition, true);
@@ -176,7 +183,9 @@ static void print_remark(struct loop_printer *p, const struct loop_function *f)
 
 static void print_kernel_head(struct loop_printer *p, const struct loop_function *f)
 {
-        static const char *const access[] = { [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout" };
+        static const char *const access[] = {
+                [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout"
+        };
         text_add(p->out, "kernel @%s(", f->name);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
@@ -186,7 +195,8 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
                         text_add(p->out, " class %d", b->alias_class);
         }
         for (int i = 0; i < f->scalar_count; i++)
-                text_add(p->out, "%s%%%s: index", i || f->buffer_count ? ", " : "", f->scalars[i]->name);
+                text_add(p->out, "%s%%%s: index", i || f->buffer_count ? ", " : "",
+                         f->scalars[i]->name);
         text_add(p->out, ")");
         if (f->flops > 0)
                 print_number_of(p, "flops", f->flops);
@@ -262,7 +272,8 @@ static size_t data_bytes(const struct loop_buffer *b)
 
 static bool is_in_file(const struct loop_buffer *b, const struct tensor_print *options)
 {
-        return b->space == SPACE_CONSTANT && options && options->blob && !options->elide && data_count(b) > LIST_ELEMENTS;
+        return b->space == SPACE_CONSTANT && options && options->blob && !options->elide &&
+               data_count(b) > LIST_ELEMENTS;
 }
 
 static size_t align_offset(size_t offset)
@@ -270,7 +281,8 @@ static size_t align_offset(size_t offset)
         return (offset + FILE_ALIGN - 1) / FILE_ALIGN * FILE_ALIGN;
 }
 
-static void print_data(struct loop_printer *p, const struct loop_buffer *b, const struct tensor_print *options)
+static void print_data(struct loop_printer *p, const struct loop_buffer *b,
+                       const struct tensor_print *options)
 {
         size_t count = data_count(b);
         bool plain = count <= LIST_ELEMENTS;
@@ -298,7 +310,8 @@ static void print_data(struct loop_printer *p, const struct loop_buffer *b, cons
 }
 
 /* The bytes of all constants that go to the file, and the line that names it. */
-static void print_file(struct loop_printer *p, const struct loop_program *program, const struct tensor_print *options)
+static void print_file(struct loop_printer *p, const struct loop_program *program,
+                       const struct tensor_print *options)
 {
         static const char zeros[FILE_ALIGN];
         bool any = false;
@@ -307,7 +320,8 @@ static void print_file(struct loop_printer *p, const struct loop_program *progra
                 if (!is_in_file(b, options))
                         continue;
                 any = true;
-                text_add_bytes(options->blob, zeros, align_offset(options->blob->length) - options->blob->length);
+                text_add_bytes(options->blob, zeros,
+                               align_offset(options->blob->length) - options->blob->length);
                 text_add_bytes(options->blob, b->data, data_bytes(b));
         }
         if (!any)
@@ -324,9 +338,11 @@ static void print_file(struct loop_printer *p, const struct loop_program *progra
 
 /* ---- buffers and programs ---- */
 
-static void print_buffer(struct loop_printer *p, const struct loop_buffer *b, const struct tensor_print *options)
+static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
+                         const struct tensor_print *options)
 {
-        text_add(p->out, "buffer @%s : %s[%lld]", b->name, element_info[b->element].text, (long long)b->extent);
+        text_add(p->out, "buffer @%s : %s[%lld]", b->name, element_info[b->element].text,
+                 (long long)b->extent);
         switch (b->space) {
         case SPACE_INPUT:
                 text_add(p->out, " input ");
@@ -363,13 +379,15 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b, co
         text_add(p->out, "\n");
 }
 
-void loop_print(struct text *out, const struct loop_program *program, const struct tensor_print *options)
+void loop_print(struct text *out, const struct loop_program *program,
+                const struct tensor_print *options)
 {
         struct loop_printer p = { .out = out };
         text_add(out, "loop 1\nprogram \"%s\" source \"%s\"", program->name, program->source);
         if (program->planned)
-                text_add(out, " workspace %lld align %lld live %lld", (long long)program->workspace_size,
-                         (long long)program->workspace_align, (long long)program->live_peak);
+                text_add(out, " workspace %lld align %lld live %lld",
+                         (long long)program->workspace_size, (long long)program->workspace_align,
+                         (long long)program->live_peak);
         text_add(out, "\n");
         print_file(&p, program, options);
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)

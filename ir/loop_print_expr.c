@@ -1,5 +1,5 @@
-/* Loop IR text: types and expressions. A literal gets a suffix exactly where the reader (loop_parse_expr.c) could not
- * tell its type. */
+/* Loop IR text: types and expressions. A literal gets a suffix exactly where the reader
+ * (loop_parse_expr.c) could not tell its type. */
 #include "ir/loop_printer.h"
 
 #include <string.h>
@@ -44,9 +44,12 @@ void print_number(struct loop_printer *p, enum element e, union scalar value)
 /* The type that the reader gives a literal which nothing else gives a type to. */
 static bool is_default(const struct loop_printer *p, struct loop_type type)
 {
-        int form = element_is_float((enum element)type.element) ? E_F32 : type.element == E_BOOL ? E_BOOL : E_INDEX;
+        int form = type.element == E_BOOL ? E_BOOL : E_INDEX;
+        if (element_is_float((enum element)type.element))
+                form = E_F32;
         struct loop_type preset = LOOP_TYPE(form);
-        if (p->fallback.lanes && form != E_BOOL && (form != E_F32 || element_is_float((enum element)p->fallback.element)))
+        if (p->fallback.lanes && form != E_BOOL &&
+            (form != E_F32 || element_is_float((enum element)p->fallback.element)))
                 preset = p->fallback;
         return loop_type_same(type, preset);
 }
@@ -75,12 +78,13 @@ static bool says_type(const struct loop_expr *e)
 
 /* ---- expressions ---- */
 
-/* What the reader knows where an expression stands: its type, or not; SILENT: not, and nothing in it says its type
- * (so that says_type looks at every node once only). */
+/* What the reader knows where an expression stands: its type, or not; SILENT: not, and nothing in
+ * it says its type (so that says_type looks at every node once only). */
 enum known { UNKNOWN, SILENT, KNOWN };
 
 /* least: the precedence below which e needs parentheses */
-static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known, int least);
+static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known,
+                       int least);
 
 static void print_literal(struct loop_printer *p, const struct loop_expr *e, enum known known)
 {
@@ -91,10 +95,10 @@ static void print_literal(struct loop_printer *p, const struct loop_expr *e, enu
         print_type(p, e->type);
 }
 
-/* The same for the operands of e. When none of those that share a type says it, the first is written with a suffix if
- * it needs one, and so says it. */
-static void known_operands(const struct loop_printer *p, const struct loop_expr *e, enum known known,
-                           enum known *operands)
+/* The same for the operands of e. When none of those that share a type says it, the first is
+ * written with a suffix if it needs one, and so says it. */
+static void known_operands(const struct loop_printer *p, const struct loop_expr *e,
+                           enum known known, enum known *operands)
 {
         int first, count;
         bool shares = shares_types(e->op, &first, &count);
@@ -116,8 +120,8 @@ static void known_operands(const struct loop_printer *p, const struct loop_expr 
         }
 }
 
-static void print_place(struct loop_printer *p, const struct loop_buffer *b, int lanes, const struct loop_expr *index,
-                        const struct loop_expr *mask)
+static void print_place(struct loop_printer *p, const struct loop_buffer *b, int lanes,
+                        const struct loop_expr *index, const struct loop_expr *mask)
 {
         bool program = b->space <= SPACE_VIEW;
         text_add(p->out, "%c%s", program ? '@' : '%', b->name);
@@ -174,7 +178,8 @@ static void print_op(struct loop_printer *p, const struct loop_expr *e, enum kno
         text_add(p->out, parentheses ? ")" : "");
 }
 
-static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known, int least)
+static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known,
+                       int least)
 {
         switch (e->op) {
         case LOOP_LITERAL:
@@ -193,7 +198,8 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum k
                 print_call(p, e);
                 break;
         case LOOP_CAST: case LOOP_BITCAST:
-                text_add(p->out, "%s%s(", e->op == LOOP_BITCAST ? "bits_" : "", element_info[e->type.element].text);
+                text_add(p->out, "%s%s(", e->op == LOOP_BITCAST ? "bits_" : "",
+                         element_info[e->type.element].text);
                 print_expr(p, e->args[0], UNKNOWN, 0);
                 text_add(p->out, ")");
                 break;

@@ -1,5 +1,6 @@
-/* The verifier of Loop IR: names, types, buffers, and what may stand where. What it passes, printers and the interpreter
- * may trust. Program-wide rules (buffers, calls) are in loop_verify_program.c. */
+/* The verifier of Loop IR: names, types, buffers, and what may stand where. What it passes,
+ * printers and the interpreter may trust. Program-wide rules (buffers, calls) are in
+ * loop_verify_program.c. */
 #include "ir/loop_verify.h"
 
 #include <math.h>
@@ -70,21 +71,27 @@ static bool is_live(const struct verifier *v, const char *name, const void *obje
 
 static bool is_sound(struct loop_type type)
 {
-        return type.element < ELEMENT_COUNT && (element_is_stored((enum element)type.element) || type.element == E_INDEX) &&
+        return type.element < ELEMENT_COUNT &&
+               (element_is_stored((enum element)type.element) || type.element == E_INDEX) &&
                type.lanes >= 1 && (type.lanes <= LANES_MAX || type.lanes == LANES_TILE);
 }
 
 static const enum domain op_domain[LOOP_CAST] = {
-        [LOOP_ADD] = DOMAIN_NUMBER, [LOOP_SUB] = DOMAIN_NUMBER, [LOOP_MUL] = DOMAIN_NUMBER, [LOOP_DIV] = DOMAIN_NUMBER,
-        [LOOP_REM] = DOMAIN_INTEGER, [LOOP_SHL] = DOMAIN_INTEGER, [LOOP_SHR] = DOMAIN_INTEGER,
-        [LOOP_LT] = DOMAIN_ANY, [LOOP_LE] = DOMAIN_ANY, [LOOP_GT] = DOMAIN_ANY, [LOOP_GE] = DOMAIN_ANY,
-        [LOOP_EQ] = DOMAIN_ANY, [LOOP_NE] = DOMAIN_ANY,
-        [LOOP_AND] = DOMAIN_LOGIC, [LOOP_XOR] = DOMAIN_LOGIC, [LOOP_OR] = DOMAIN_LOGIC, [LOOP_NOT] = DOMAIN_LOGIC,
-        [LOOP_NEG] = DOMAIN_NUMBER, [LOOP_MIN] = DOMAIN_ANY, [LOOP_MAX] = DOMAIN_ANY,
-        [LOOP_MIN_ORDERED] = DOMAIN_ANY, [LOOP_MAX_ORDERED] = DOMAIN_ANY, [LOOP_FMA] = DOMAIN_FLOAT,
-        [LOOP_RAMP] = DOMAIN_NUMBER, [LOOP_SUM_LANES] = DOMAIN_NUMBER, [LOOP_MAX_LANES] = DOMAIN_NUMBER,
-        [LOOP_MIN_LANES] = DOMAIN_NUMBER,
-        [LOOP_SELECT] = DOMAIN_ANY, [LOOP_SPLAT] = DOMAIN_ANY, [LOOP_LANE] = DOMAIN_ANY,    /* they only move: see below */
+        [LOOP_ADD] = DOMAIN_NUMBER,       [LOOP_SUB] = DOMAIN_NUMBER,
+        [LOOP_MUL] = DOMAIN_NUMBER,       [LOOP_DIV] = DOMAIN_NUMBER,
+        [LOOP_REM] = DOMAIN_INTEGER,      [LOOP_SHL] = DOMAIN_INTEGER,
+        [LOOP_SHR] = DOMAIN_INTEGER,      [LOOP_LT] = DOMAIN_ANY,
+        [LOOP_LE] = DOMAIN_ANY,           [LOOP_GT] = DOMAIN_ANY,
+        [LOOP_GE] = DOMAIN_ANY,           [LOOP_EQ] = DOMAIN_ANY,
+        [LOOP_NE] = DOMAIN_ANY,           [LOOP_AND] = DOMAIN_LOGIC,
+        [LOOP_XOR] = DOMAIN_LOGIC,        [LOOP_OR] = DOMAIN_LOGIC,
+        [LOOP_NOT] = DOMAIN_LOGIC,        [LOOP_NEG] = DOMAIN_NUMBER,
+        [LOOP_MIN] = DOMAIN_ANY,          [LOOP_MAX] = DOMAIN_ANY,
+        [LOOP_MIN_ORDERED] = DOMAIN_ANY,  [LOOP_MAX_ORDERED] = DOMAIN_ANY,
+        [LOOP_FMA] = DOMAIN_FLOAT,        [LOOP_RAMP] = DOMAIN_NUMBER,
+        [LOOP_SUM_LANES] = DOMAIN_NUMBER, [LOOP_MAX_LANES] = DOMAIN_NUMBER,
+        [LOOP_MIN_LANES] = DOMAIN_NUMBER, [LOOP_SELECT] = DOMAIN_ANY,
+        [LOOP_SPLAT] = DOMAIN_ANY,        [LOOP_LANE] = DOMAIN_ANY, /* they only move: see below */
 };
 
 static bool in_domain(enum domain domain, enum element e)
@@ -98,7 +105,8 @@ static bool in_domain(enum domain domain, enum element e)
         }
 }
 
-static bool want_type(struct verifier *v, const struct loop_expr *e, struct loop_type type, const char *what)
+static bool want_type(struct verifier *v, const struct loop_expr *e, struct loop_type type,
+                      const char *what)
 {
         if (loop_type_same(e->type, type))
                 return true;
@@ -118,13 +126,15 @@ static bool check_vector_op(struct verifier *v, const struct loop_expr *e)
         if (e->op == LOOP_RAMP || e->op == LOOP_SPLAT) {
                 if (e->type.lanes < 2 || e->type.element != a->type.element)
                         return verify_error(v, "%s gives %s", name, shown(v, e->type));
-                if (e->op == LOOP_RAMP && (!want_type(v, b, one, "the step of a ramp") || b->op != LOOP_LITERAL))
+                if (e->op == LOOP_RAMP &&
+                    (!want_type(v, b, one, "the step of a ramp") || b->op != LOOP_LITERAL))
                         return verify_error(v, "the step of a ramp is not a literal");
                 return want_type(v, a, one, name);
         }
         if (a->type.lanes < 2)
                 return verify_error(v, "%s of %s", name, shown(v, a->type));
-        if (e->op == LOOP_LANE && (!loop_is_int(b, &lane) || b->type.element != E_INDEX || lane < 0 || lane >= a->type.lanes))
+        if (e->op == LOOP_LANE && (!loop_is_int(b, &lane) || b->type.element != E_INDEX ||
+                                   lane < 0 || lane >= a->type.lanes))
                 return verify_error(v, "the lane is not a literal in range");
         return want_type(v, e, one, name);
 }
@@ -134,14 +144,16 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
         const struct loop_op_info *info = &loop_op_info[e->op];
         enum element element = (enum element)e->args[0]->type.element;
         if (e->arity != info->arity)
-                return verify_error(v, "%s has %d operands, want %d", info->text, e->arity, info->arity);
+                return verify_error(v, "%s has %d operands, want %d", info->text, e->arity,
+                                    info->arity);
         bool moves = e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE;
         if (!moves && (!loop_is_compute(element) || !in_domain(op_domain[e->op], element) ||
                        e->args[0]->type.lanes == LANES_TILE))
                 return verify_error(v, "%s is not for %s", info->text, shown(v, e->args[0]->type));
         if (e->op == LOOP_SELECT) {
                 struct loop_type condition = e->args[0]->type;
-                if (condition.element != E_BOOL || (condition.lanes != 1 && condition.lanes != e->type.lanes))
+                if (condition.element != E_BOOL ||
+                    (condition.lanes != 1 && condition.lanes != e->type.lanes))
                         return verify_error(v, "a condition is %s", shown(v, condition));
                 return e->type.lanes == LANES_TILE ? verify_error(v, "select of a tile") :
                        want_type(v, e->args[1], e->type, "a side of select") &&
@@ -152,8 +164,9 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
         for (int i = 1; i < e->arity; i++)
                 if (!want_type(v, e->args[i], e->args[0]->type, info->text))
                         return false;
-        struct loop_type result = info->result == RESULT_BOOL ? (struct loop_type){ E_BOOL, e->args[0]->type.lanes } :
-                                                                e->args[0]->type;
+        struct loop_type result = info->result == RESULT_BOOL
+                                          ? (struct loop_type){ E_BOOL, e->args[0]->type.lanes }
+                                          : e->args[0]->type;
         return want_type(v, e, result, info->text);
 }
 
@@ -166,25 +179,30 @@ static bool check_literal(struct verifier *v, const struct loop_expr *e)
                 uint64_t storage = 0;
                 element_store(element, &storage, 0, e->literal);
                 union scalar back = element_load(element, &storage, 0);
-                return isnan(back.f) || back.f == e->literal.f || verify_error(v, "a literal is not exact in its type");
+                return isnan(back.f) || back.f == e->literal.f ||
+                       verify_error(v, "a literal is not exact in its type");
         }
-        return loop_wrap(element, e->literal.u).u == e->literal.u || verify_error(v, "a literal does not fit its type");
+        return loop_wrap(element, e->literal.u).u == e->literal.u ||
+               verify_error(v, "a literal does not fit its type");
 }
 
 /* index, lanes and mask of a load or store of `type` */
-static bool check_place(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index,
-                        struct loop_type type, const struct loop_expr *mask)
+static bool check_place(struct verifier *v, const struct loop_buffer *b,
+                        const struct loop_expr *index, struct loop_type type,
+                        const struct loop_expr *mask)
 {
         int64_t at;
         if (type.element != b->element || type.lanes == LANES_TILE)
                 return verify_error(v, "%s of the elements of %s", shown(v, type), b->name);
-        if (index->type.element != E_INDEX || (index->type.lanes != 1 && index->type.lanes != type.lanes))
+        if (index->type.element != E_INDEX ||
+            (index->type.lanes != 1 && index->type.lanes != type.lanes))
                 return verify_error(v, "a subscript is %s", shown(v, index->type));
         if (mask && (mask->type.element != E_BOOL || mask->type.lanes != type.lanes))
                 return verify_error(v, "a mask is %s", shown(v, mask->type));
-        if (loop_is_int(index, &at) && (at < 0 || at > b->extent || (!mask && b->extent - at < type.lanes)))
-                return verify_error(v, "%s[%lld] is outside its %lld elements", b->name, (long long)at,
-                                    (long long)b->extent);
+        if (loop_is_int(index, &at) &&
+            (at < 0 || at > b->extent || (!mask && b->extent - at < type.lanes)))
+                return verify_error(v, "%s[%lld] is outside its %lld elements", b->name,
+                                    (long long)at, (long long)b->extent);
         return true;
 }
 
@@ -195,11 +213,13 @@ static bool check_buffer(struct verifier *v, const struct loop_buffer *b, enum l
                 return verify_error(v, "a buffer is missing");
         if (v->function->kind == FUNCTION_LIBRARY)
                 return verify_error(v, "a library function touches memory");
-        bool there = v->function->kind == FUNCTION_MAIN ? verify_has_buffer(v, b) : is_live(v, b->name, b);
+        bool there = v->function->kind == FUNCTION_MAIN ? verify_has_buffer(v, b)
+                                                        : is_live(v, b->name, b);
         if (!there)
                 return verify_error(v, "buffer %s is not in scope", b->name);
         if (b->space == SPACE_PARAMETER && !(b->access & access))
-                return verify_error(v, "%s is %s", b->name, access == ACCESS_IN ? "only written" : "only read");
+                return verify_error(v, "%s is %s", b->name,
+                                    access == ACCESS_IN ? "only written" : "only read");
         return true;
 }
 
@@ -207,7 +227,8 @@ static bool check_load(struct verifier *v, const struct loop_expr *e)
 {
         if (!e->args[0])
                 return verify_error(v, "a load has no subscript");
-        return check_buffer(v, e->buffer, ACCESS_IN) && check_place(v, e->buffer, e->args[0], e->type, e->args[1]);
+        return check_buffer(v, e->buffer, ACCESS_IN) &&
+               check_place(v, e->buffer, e->args[0], e->type, e->args[1]);
 }
 
 static bool check_variable(struct verifier *v, const struct loop_expr *e)
@@ -216,11 +237,14 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
         if (!x || !is_live(v, x->name, x))
                 return verify_error(v, "%%%s is not in scope", x && x->name ? x->name : "");
         if (!loop_type_same(x->type, e->type))
-                return verify_error(v, "%%%s is %s, used as %s", x->name, shown(v, x->type), shown(v, e->type));
+                return verify_error(v, "%%%s is %s, used as %s", x->name, shown(v, x->type),
+                                    shown(v, e->type));
         if ((e->op == LOOP_TILE_ENTRY) != (x->rows > 0))
                 return verify_error(v, "%%%s is %sa register tile", x->name, x->rows ? "" : "not ");
-        if (x->rows && (e->literal.i < 0 || e->literal.i >= x->rows || e->column < 0 || e->column >= x->columns))
-                return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i, e->column);
+        if (x->rows && (e->literal.i < 0 || e->literal.i >= x->rows || e->column < 0 ||
+                        e->column >= x->columns))
+                return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i,
+                                    e->column);
         return true;
 }
 
@@ -232,17 +256,21 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
         if (e->op == LOOP_CAST)
                 good = good && (loop_is_compute(a) || loop_is_compute(b));
         else
-                good = good && element_info[a].bytes == element_info[b].bytes && b != E_BOOL && a != E_INDEX && b != E_INDEX;
-        return good || verify_error(v, "no conversion from %s to %s", shown(v, from), shown(v, e->type));
+                good = good && element_info[a].bytes == element_info[b].bytes && b != E_BOOL &&
+                       a != E_INDEX && b != E_INDEX;
+        return good ||
+               verify_error(v, "no conversion from %s to %s", shown(v, from), shown(v, e->type));
 }
 
 static bool check_call_expr(struct verifier *v, const struct loop_expr *e)
 {
         const struct loop_function *f = e->function;
         if (!f || f->kind != FUNCTION_LIBRARY || !verify_has_function(v, f))
-                return verify_error(v, "call of %s, which is not (yet) in the library", f && f->name ? f->name : "nothing");
+                return verify_error(v, "call of %s, which is not (yet) in the library",
+                                    f && f->name ? f->name : "nothing");
         if (e->arity != f->scalar_count)
-                return verify_error(v, "%s has %d arguments, want %d", f->name, e->arity, f->scalar_count);
+                return verify_error(v, "%s has %d arguments, want %d", f->name, e->arity,
+                                    f->scalar_count);
         for (int i = 0; i < e->arity; i++)
                 if (!want_type(v, e->args[i], f->scalars[i]->type, "an argument"))
                         return false;
@@ -256,7 +284,8 @@ static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)
         if (!e || e->arity < 0 || e->arity > 3 || !is_sound(e->type))
                 return verify_error(v, "an expression is missing or has no type");
         for (int i = 0; i < e->arity; i++)
-                if (!(e->op == LOOP_LOAD && i == 1 && !e->args[i]) && !check_expr(v, e->args[i], depth + 1))
+                if (!(e->op == LOOP_LOAD && i == 1 && !e->args[i]) &&
+                    !check_expr(v, e->args[i], depth + 1))
                         return false;
         switch (e->op) {
         case LOOP_LITERAL: return check_literal(v, e);
@@ -264,13 +293,17 @@ static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)
         case LOOP_LOAD: return check_load(v, e);
         case LOOP_CALL: return check_call_expr(v, e);
         case LOOP_CAST: case LOOP_BITCAST:
-                return e->arity == 1 ? check_conversion(v, e) : verify_error(v, "a conversion of %d operands", e->arity);
+                return e->arity == 1 ? check_conversion(v, e)
+                                     : verify_error(v, "a conversion of %d operands", e->arity);
         default:
-                return e->op < LOOP_CAST && e->arity > 0 ? check_op(v, e) : verify_error(v, "no operation %d", (int)e->op);
+                return e->op < LOOP_CAST && e->arity > 0
+                               ? check_op(v, e)
+                               : verify_error(v, "no operation %d", (int)e->op);
         }
 }
 
-bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type, const char *what)
+bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
+                 const char *what)
 {
         return check_expr(v, e, 1) && want_type(v, e, type, what);
 }
@@ -283,11 +316,14 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         struct verify_name *outer = v->innermost;
         const struct loop_variable *x = s->variable;
-        if (!verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a bound") || !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a bound"))
+        if (!verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a bound") ||
+            !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a bound"))
                 return false;
-        if (!x || x->kind != VARIABLE_LOOP || x->rows || !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
+        if (!x || x->kind != VARIABLE_LOOP || x->rows ||
+            !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
                 return verify_error(v, "the loop variable is not an index");
-        if (s->step < 1 || s->step > INT32_MAX || (int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_THREAD)
+        if (s->step < 1 || s->step > INT32_MAX || (int)s->for_kind < FOR_SERIAL ||
+            s->for_kind > FOR_GPU_THREAD)
                 return verify_error(v, "a bad step or kind of loop");
         if (!declare(v, x->name, x) || !check_block(v, s->body, depth + 1))
                 return false;
@@ -298,9 +334,11 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
 static bool check_declaration(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
-        if (!x || !is_sound(x->type) || x->kind != (s->kind == STMT_LET ? VARIABLE_LET : VARIABLE_VAR))
+        if (!x || !is_sound(x->type) ||
+            x->kind != (s->kind == STMT_LET ? VARIABLE_LET : VARIABLE_VAR))
                 return verify_error(v, "a declaration without a variable of its kind and a type");
-        if (x->rows < 0 || x->columns < 0 || x->rows > TILE_MAX || x->columns > TILE_MAX || !x->rows != !x->columns)
+        if (x->rows < 0 || x->columns < 0 || x->rows > TILE_MAX || x->columns > TILE_MAX ||
+            !x->rows != !x->columns)
                 return verify_error(v, "a register tile of %d x %d", x->rows, x->columns);
         if ((x->rows && (s->a || s->kind == STMT_LET)) || (!s->a && s->kind == STMT_LET))
                 return verify_error(v, "%%%s: tiles begin as zero, a let with a value", x->name);
@@ -312,7 +350,8 @@ static bool check_set(struct verifier *v, const struct loop_stmt *s)
         const struct loop_variable *x = s->variable;
         if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x))
                 return verify_error(v, "%%%s is not a var in scope", x && x->name ? x->name : "");
-        if (x->rows && (s->row < 0 || s->row >= x->rows || s->column < 0 || s->column >= x->columns))
+        if (x->rows &&
+            (s->row < 0 || s->row >= x->rows || s->column < 0 || s->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%d, %d}", x->name, s->row, s->column);
         return verify_expr(v, s->a, x->type, "the value");
 }
@@ -321,14 +360,16 @@ static bool check_store(struct verifier *v, const struct loop_stmt *s)
 {
         if (v->function->kind != FUNCTION_KERNEL)
                 return verify_error(v, "only kernels store");
-        return check_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) && check_expr(v, s->b, 1) &&
-               (!s->c || check_expr(v, s->c, 1)) && check_place(v, s->buffer, s->a, s->b->type, s->c);
+        return check_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) &&
+               check_expr(v, s->b, 1) && (!s->c || check_expr(v, s->c, 1)) &&
+               check_place(v, s->buffer, s->a, s->b->type, s->c);
 }
 
 static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_buffer *b = s->buffer;
-        bool space = b && (b->space == SPACE_STACK || b->space == SPACE_THREAD || b->space == SPACE_SHARED);
+        bool space = b && (b->space == SPACE_STACK || b->space == SPACE_THREAD ||
+                           b->space == SPACE_SHARED);
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
         return declare(v, b->name, b);
@@ -369,7 +410,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FOR:
                 return check_for(v, s, depth);
         case STMT_WHILE: case STMT_IF:
-                return verify_expr(v, s->a, LOOP_TYPE(E_BOOL), "a condition") && check_block(v, s->body, depth + 1) &&
+                return verify_expr(v, s->a, LOOP_TYPE(E_BOOL), "a condition") &&
+                       check_block(v, s->body, depth + 1) &&
                        (s->kind == STMT_WHILE || !s->other || check_block(v, s->other, depth + 1));
         case STMT_LET: case STMT_VAR:
                 return check_declaration(v, s);
@@ -378,15 +420,18 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_STORE:
                 return check_store(v, s);
         case STMT_CALL:
-                return kind == FUNCTION_MAIN ? verify_call(v, s) : verify_error(v, "only main calls kernels");
+                return kind == FUNCTION_MAIN ? verify_call(v, s)
+                                             : verify_error(v, "only main calls kernels");
         case STMT_RETURN:
                 return check_return(v, s, depth);
         case STMT_FAIL:
-                return kind != FUNCTION_LIBRARY ? check_fail(v, s) : verify_error(v, "a library function fails");
+                return kind != FUNCTION_LIBRARY ? check_fail(v, s)
+                                                : verify_error(v, "a library function fails");
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (kind != FUNCTION_KERNEL)
                         return verify_error(v, "only kernels have this statement");
-                return s->kind == STMT_ALLOC ? check_alloc(v, s) : s->kind == STMT_BARRIER || check_prefetch(v, s);
+                return s->kind == STMT_ALLOC ? check_alloc(v, s)
+                                             : s->kind == STMT_BARRIER || check_prefetch(v, s);
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }
@@ -416,8 +461,9 @@ static bool check_parameters(struct verifier *v)
                 const struct loop_buffer *b = f->buffers[i];
                 if (!declare(v, b->name, b))
                         return false;
-                if (b->space != SPACE_PARAMETER || !element_is_stored(b->element) || b->extent < 0 ||
-                    b->extent > EXTENT_MAX || b->access < ACCESS_IN || b->access > ACCESS_INOUT || b->alias_class < 0)
+                if (b->space != SPACE_PARAMETER || !element_is_stored(b->element) ||
+                    b->extent < 0 || b->extent > EXTENT_MAX || b->access < ACCESS_IN ||
+                    b->access > ACCESS_INOUT || b->alias_class < 0)
                         return verify_error(v, "parameter %s is malformed", b->name);
         }
         for (int i = 0; i < f->scalar_count; i++) {
@@ -439,17 +485,21 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         v->names = map_new(v->arena);
         v->innermost = NULL;
         v->fails = v->returns = false;
-        if ((f->location && !loop_remark_is_safe(f->location)) || (f->summary && !loop_remark_is_safe(f->summary)))
+        if ((f->location && !loop_remark_is_safe(f->location)) ||
+            (f->summary && !loop_remark_is_safe(f->summary)))
                 return verify_error(v, "location or summary is no safe text");
         if (!check_parameters(v) || !check_block(v, f->body, 1))
                 return false;
         v->stmt = NULL;
         if (f->kind == FUNCTION_LIBRARY &&
-            (!v->returns || !is_sound(f->result) || f->scalar_count < 1 || f->scalar_count > 3 || f->buffer_count))
-                return verify_error(v, "a library function has 1 to 3 scalar parameters and ends with return");
+            (!v->returns || !is_sound(f->result) || f->scalar_count < 1 || f->scalar_count > 3 ||
+             f->buffer_count))
+                return verify_error(
+                        v, "a library function has 1 to 3 scalar parameters and ends with return");
         if (f->kind == FUNCTION_MAIN && (f->scalar_count || f->buffer_count))
                 return verify_error(v, "main has parameters");
         if (f->can_fail != v->fails)
-                return verify_error(v, v->fails ? "it can fail, but does not say so" : "it says it can fail, but cannot");
+                return verify_error(v, v->fails ? "it can fail, but does not say so"
+                                                : "it says it can fail, but cannot");
         return true;
 }

@@ -1,4 +1,5 @@
-/* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_program.c what joins functions and buffers. */
+/* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_program.c what joins
+ * functions and buffers. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
@@ -23,9 +24,11 @@ struct verifier {
 /* ---- loop_verify.c ---- */
 
 /* Reports the first error, with function and statement; always false. */
-bool verify_error(struct verifier *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool verify_error(struct verifier *v, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 bool verify_function(struct verifier *v, const struct loop_function *f);
-bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type, const char *what);
+bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
+                 const char *what);
 
 /* ---- loop_verify_program.c ---- */
 

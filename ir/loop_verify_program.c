@@ -18,7 +18,8 @@ bool verify_has_function(const struct verifier *v, const struct loop_function *f
         if (!v->program)
                 return map_get(v->functions, (const char *)&f, sizeof f) != NULL;
         return v->program->library && f->scalar_count > 0 &&
-               loop_library_find(v->program->library, f->name, (enum element)f->scalars[0]->type.element) == f;
+               loop_library_find(v->program->library, f->name,
+                                 (enum element)f->scalars[0]->type.element) == f;
 }
 
 /* ---- buffers ---- */
@@ -32,10 +33,10 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
                 return true;
         int64_t elements;
         if (b->type->kind != TYPE_TENSOR || b->type->rank < 0 || b->type->rank > RANK_MAX ||
-            b->type->element != b->element || !size_elements(b->type->dims, b->type->rank, &elements) ||
-            elements != b->extent)
-                return verify_error(v, "the shape of buffer %s does not have its %lld elements", b->name,
-                                    (long long)b->extent);
+            b->type->element != b->element ||
+            !size_elements(b->type->dims, b->type->rank, &elements) || elements != b->extent)
+                return verify_error(v, "the shape of buffer %s does not have its %lld elements",
+                                    b->name, (long long)b->extent);
         return true;
 }
 
@@ -45,11 +46,13 @@ static bool check_view(struct verifier *v, const struct loop_buffer *b)
         int depth = 0;
         if (!of || of->element != b->element || !verify_has_buffer(v, of))
                 return verify_error(v, "buffer %s is a view of nothing before it", b->name);
-        if (b->view_offset < 0 || b->view_offset > of->extent || of->extent - b->view_offset < b->extent)
+        if (b->view_offset < 0 || b->view_offset > of->extent ||
+            of->extent - b->view_offset < b->extent)
                 return verify_error(v, "view %s leaves %s", b->name, of->name);
         for (; of->space == SPACE_VIEW; of = of->view_of)
                 if (++depth > VIEW_DEPTH_MAX)
-                        return verify_error(v, "views are nested more than %d deep", VIEW_DEPTH_MAX);
+                        return verify_error(v, "views are nested more than %d deep",
+                                            VIEW_DEPTH_MAX);
         return true;
 }
 
@@ -58,8 +61,8 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b)
         int64_t bytes = b->extent * element_info[b->element].bytes, end;
         if (!v->program->planned || b->region)
                 return b->region >= 0 || verify_error(v, "buffer %s lies in no region", b->name);
-        if (b->offset < 0 || b->offset % element_info[b->element].bytes || !int_add(b->offset, bytes, &end) ||
-            end > v->program->workspace_size)
+        if (b->offset < 0 || b->offset % element_info[b->element].bytes ||
+            !int_add(b->offset, bytes, &end) || end > v->program->workspace_size)
                 return verify_error(v, "buffer %s lies outside the workspace", b->name);
         return true;
 }
@@ -74,7 +77,8 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
                 return verify_error(v, "buffer %s has no storage", b->name);
         if (!check_port(v, b))
                 return false;
-        if (b->space == SPACE_VIEW ? !check_view(v, b) : b->space == SPACE_WORKSPACE && !check_place(v, b))
+        if (b->space == SPACE_VIEW ? !check_view(v, b)
+                                   : b->space == SPACE_WORKSPACE && !check_place(v, b))
                 return false;
         if (b->space > SPACE_VIEW)
                 return verify_error(v, "buffer %s is not in a space of the program", b->name);
@@ -87,15 +91,23 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
 /* ---- calls ---- */
 
 /* An argument as the bytes it may touch; origin: what the bytes are counted from. */
-struct extent { const void *origin; int64_t start, end; int alias_class; bool written; const char *name; };
+struct extent {
+        const void *origin;
+        int64_t start, end;
+        int alias_class;
+        bool written;
+        const char *name;
+};
 
 static struct extent argument_extent(const struct verifier *v, struct loop_buffer *argument,
                                      const struct loop_buffer *parameter)
 {
         int64_t offset, bytes = element_info[parameter->element].bytes;
         const struct loop_buffer *root = loop_buffer_root(argument, &offset);
-        struct extent e = { root, offset * bytes, (offset + parameter->extent) * bytes, parameter->alias_class,
-                            parameter->access != ACCESS_IN, argument->name };
+        struct extent e = { .origin = root, .start = offset * bytes, .name = argument->name,
+                            .alias_class = parameter->alias_class,
+                            .written = parameter->access != ACCESS_IN };
+        e.end = e.start + parameter->extent * bytes;
         if (root->space == SPACE_WORKSPACE && v->program->planned && !root->region) {
                 e.origin = NULL;
                 e.start += root->offset;
@@ -112,7 +124,8 @@ static int by_start(const void *x, const void *y)
         return a->start != b->start ? (a->start < b->start ? -1 : 1) : 0;
 }
 
-/* The two ends that reach farthest so far, of different alias classes (class 0 is different from itself). */
+/* The two ends that reach farthest so far, of different alias classes (class 0 is different from
+ * itself). */
 struct reach { int64_t end[2]; int alias_class; };
 
 static void reach_add(struct reach *r, const struct extent *e)
@@ -133,8 +146,8 @@ static bool reach_hits(const struct reach *r, const struct extent *e)
         return r->end[same ? 1 : 0] > e->start;
 }
 
-/* Arguments overlap only when none of the two is written, or both are of one positive alias class. One sweep over the
- * arguments by address, for kernels may have many. */
+/* Arguments overlap only when none of the two is written, or both are of one positive alias class.
+ * One sweep over the arguments by address, for kernels may have many. */
 static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
@@ -151,7 +164,9 @@ static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
                 if (i && extents[i - 1].origin != e->origin)
                         all = written = (struct reach){ { INT64_MIN, INT64_MIN }, 0 };
                 if (reach_hits(e->written ? &all : &written, e))
-                        return verify_error(v, "argument %s overlaps another one, and one of them is written", e->name);
+                        return verify_error(
+                                v, "argument %s overlaps another one, and one of them is written",
+                                e->name);
                 reach_add(&all, e);
                 if (e->written)
                         reach_add(&written, e);
@@ -159,14 +174,16 @@ static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
         return true;
 }
 
-static bool check_argument(struct verifier *v, struct loop_buffer *argument, const struct loop_buffer *parameter)
+static bool check_argument(struct verifier *v, struct loop_buffer *argument,
+                           const struct loop_buffer *parameter)
 {
         if (!verify_has_buffer(v, argument))
                 return verify_error(v, "an argument is no buffer of the program");
         if (argument->element != parameter->element || argument->extent < parameter->extent)
-                return verify_error(v, "argument %s is %s[%lld], want %s[%lld]", argument->name,
-                                    element_info[argument->element].text, (long long)argument->extent,
-                                    element_info[parameter->element].text, (long long)parameter->extent);
+                return verify_error(
+                        v, "argument %s is %s[%lld], want %s[%lld]", argument->name,
+                        element_info[argument->element].text, (long long)argument->extent,
+                        element_info[parameter->element].text, (long long)parameter->extent);
         enum loop_space space = loop_buffer_root(argument, NULL)->space;
         if (parameter->access != ACCESS_IN && (space == SPACE_INPUT || space == SPACE_CONSTANT))
                 return verify_error(v, "argument %s cannot be written", argument->name);
@@ -177,7 +194,8 @@ bool verify_call(struct verifier *v, const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
         if (!f || f->kind != FUNCTION_KERNEL || map_get(v->kernels, f->name, strlen(f->name)) != f)
-                return verify_error(v, "call of %s, which is no kernel of the program", f && f->name ? f->name : "nothing");
+                return verify_error(v, "call of %s, which is no kernel of the program",
+                                    f && f->name ? f->name : "nothing");
         for (int i = 0; i < f->buffer_count; i++)
                 if (!check_argument(v, call->buffers[i], f->buffers[i]))
                         return false;
@@ -194,16 +212,19 @@ static bool check_program(struct verifier *v)
         const struct loop_program *p = v->program;
         if (!p->name || !loop_remark_is_safe(p->name))
                 return verify_error(v, "the program's name is no safe text");
-        if (p->planned && (p->workspace_size < 0 || p->workspace_align < 1 || p->workspace_align > 4096 ||
-                           (p->workspace_align & (p->workspace_align - 1)) || p->live_peak < 0))
+        if (p->planned &&
+            (p->workspace_size < 0 || p->workspace_align < 1 || p->workspace_align > 4096 ||
+             (p->workspace_align & (p->workspace_align - 1)) || p->live_peak < 0))
                 return verify_error(v, "the plan's size and alignment make no sense");
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (!check_program_buffer(v, b))
                         return false;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
-                if (!f->name || !text_is_identifier(f->name) || map_get(v->buffers, f->name, strlen(f->name)) ||
+                if (!f->name || !text_is_identifier(f->name) ||
+                    map_get(v->buffers, f->name, strlen(f->name)) ||
                     map_get(v->kernels, f->name, strlen(f->name)))
-                        return verify_error(v, "'%s' cannot be a kernel's name here", f->name ? f->name : "");
+                        return verify_error(v, "'%s' cannot be a kernel's name here",
+                                            f->name ? f->name : "");
                 if (f->kind != FUNCTION_KERNEL || !verify_function(v, f))
                         return v->failed ? false : verify_error(v, "%s is no kernel", f->name);
                 map_set(v->kernels, f->name, strlen(f->name), f);

@@ -1,0 +1,280 @@
+/* Loop IR text from strangers: an error or a sound program, in linear time, whatever the bytes. */
+#include "test/unit/loop_harness.h"
+
+/* ---- mutations ---- */
+
+static void check_hostile(struct bench *b, const char *text, size_t length)
+{
+        struct arena *arena = arena_new();
+        b->diag.errors = 0;
+        struct loop_program *p = loop_parse(arena, text, length, NULL, NULL, b->library, &b->diag);
+        assert_int_equal(b->diag.errors, p ? 0 : 1);
+        if (p) {
+                struct text once = { 0 }, twice = { 0 };
+                loop_print(&once, p, NULL);
+                struct loop_program *q =
+                        loop_parse(arena, once.data, once.length, NULL, NULL, b->library, &b->diag);
+                assert_non_null(q);
+                loop_print(&twice, q, NULL);
+                assert_string_equal(once.data, twice.data);
+                text_free(&once);
+                text_free(&twice);
+        } else
+                assert_int_equal(b->diag.code, EXIT_INVALID);
+        arena_free(arena);
+}
+
+static void test_prefixes_and_mutations(void **state)
+{
+        (void)state;
+        struct bench b;
+        bench_open(&b);
+        size_t length = strlen(everything);
+        char *text = malloc(length + 1);
+        for (size_t i = 0; i < length - 1; i += 3) {
+                char *prefix = malloc(i + 1);   /* of its own: reading past the end is seen */
+                memcpy(prefix, everything, i);
+                check_hostile(&b, prefix, i);
+                free(prefix);
+        }
+        static const char bytes[] = "%@{}[]()<>;:,=+-*/0123456789 \n\"\\xabt\xff";
+        for (int round = 0; round < 3000; round++) {
+                memcpy(text, everything, length + 1);
+                for (int changes = 1 + pick(3); changes; changes--) {
+                        size_t at = (size_t)pick((int)length);
+                        if (pick(2))
+                                text[at] = bytes[pick(sizeof bytes - 1)];
+                        else {                                  /* words change places */
+                                size_t from = (size_t)pick((int)length - 8), span = (size_t)pick(8);
+                                memmove(text + (at < length - 8 ? at : 0), everything + from, span);
+                        }
+                }
+                check_hostile(&b, text, length);
+        }
+        free(text);
+        bench_close(&b);
+}
+
+/* ---- depth ---- */
+
+static const char frame[] = "loop 1\nprogram \"p\" source \"\"\n"
+                            "kernel @k(%x: in f32[9], %y: out f32[9], %b: out bool[9]) {\n";
+
+/* frame, count times `open`, `middle`, count times `shut`; the error it gives */
+static void check_deep(struct bench *b, const char *before, const char *open, const char *middle,
+                       const char *shut, int count, const char *wanted)
+{
+        struct text t = { 0 };
+        size_t earlier = strlen(said(b));
+        text_add(&t, "%s%s", frame, before);
+        for (int i = 0; i < count; i++)
+                text_add(&t, "%s", open);
+        text_add(&t, "%s", middle);
+        for (int i = 0; i < count; i++)
+                text_add(&t, "%s", shut);
+        text_add(&t, "\n}\nmain {\n}\n");
+        bool good =
+                loop_parse(b->arena, t.data, t.length, NULL, NULL, b->library, &b->diag) != NULL;
+        if (good != !wanted || (wanted && !strstr(said(b) + earlier, wanted)))
+                fail_msg("wanted %s, %s: %s", wanted ? wanted : "success",
+                         good ? "succeeded" : "failed", said(b) + earlier);
+        text_free(&t);
+}
+
+static void test_depth_is_bounded(void **state)
+{
+        (void)state;
+        struct bench b;
+        bench_open(&b);
+        check_deep(&b, "store %y[0] = ", "(", "1", ")", 900, NULL);
+        check_deep(&b, "store %y[0] = 1", " + %x[0]", "", "", 900, NULL);
+        check_deep(&b, "", "if true { ", "", "}", 190, NULL);
+        check_deep(&b, "store %y[0] = ", "(", "1", ")", 1000000, "expression is nested");
+        check_deep(&b, "store %y[0] = ", "-", "1", "", 1000000, "expression is nested");
+        check_deep(&b, "store %y[0] = 1", " + 1", "", "", 1000000, "expression is nested");
+        check_deep(&b, "store %y[0] = ", "exp(", "1", ")", 1000000, "expression is nested");
+        check_deep(&b, "store %y[0] = ", "%x[index(", "1", ")]", 1000000, "expression is nested");
+        check_deep(&b, "", "if true { ", "", "}", 100000, "blocks are nested");
+        bench_close(&b);
+}
+
+/* ---- what the parser and the verifier refuse ---- */
+
+static const struct { const char *body, *message; } wrong[] = {
+        { "store %y[0] = %q", "line 4: nothing called 'q'" },
+        { "store %y[0] =\n%x[0] +", "line 6: want an expression" },
+        { "let %a : f32 = 1 let %a : f32 = 2", "declared twice" },
+        { "let %int : f32 = 1", "'int' cannot be a name" },
+        { "for %i = 0 to 3 { } store %y[%i] = 1", "nothing called 'i'" },
+        { "if true { let %a : f32 = 1 } store %y[0] = %a", "nothing called 'a'" },
+        { "let %a : f32 = 1 set %a = 2", "not a var" },
+        { "let %a : f64 = %x[0]", "f32, want f64" },
+        { "let %a : f32 = %x[0] + 1:f64", "operands of '+' are f32 and f64" },
+        { "let %a : i32 = 0.5", "not of type i32" },
+        { "let %a : i32 = 2147483648", "does not fit i32" },
+        { "let %a : u32 = -1", "does not fit u32" },
+        { "let %a : f32 = %x[0] % 2", "% is not for f32" },
+        { "let %a : bool = true + true", "+ is not for bool" },
+        { "let %a : f16 = f16(%x[0]) let %c : f16 = %a + %a", "+ is not for f16" },
+        { "let %a : f32 = fma(1, 2)", "takes 3 operands" },
+        { "let %a : f32 = exp(1.0, 2)", "too many arguments" },
+        { "let %a : f32 = nothing(1.0)", "no function nothing of f32" },
+        { "let %a : i64 = exp(1:i64)", "no function exp of i64" },
+        { "let %a : f64 = bits_f64(%x[0])", "no conversion from f32 to f64" },
+        { "let %a : bool = bool(%x[0]) let %c : f32 = select(%x[0], 1, 2)", "a condition is f32" },
+        { "store %y[0.5] = 1", "not of type index" },
+        { "store %y[i64(3)] = 1", "a subscript is i64" },
+        { "store %y[9] = 1", "outside its 9 elements" },
+        { "store %y[-1] = 1", "outside its 9 elements" },
+        { "store %y[2] = 0.0:f32x8", "outside its 9 elements" },
+        { "store %x[0] = 1", "x is only read" },
+        { "store %y[0] = %y[1]", "y is only written" },
+        { "store %y[0] = true", "true and false are not numbers" },
+        { "store %b[0] = %x[0]", "f32 of the elements of b" },
+        { "store %y[0] = %x<65>[0]", "out of range" },
+        { "store %y[0] = %x<8>[0, %x[0] > 0]", "a mask is bool" },
+        { "var %a : f32x8[2][2] set %a{2, 0} = 1", "a row is out of range" },
+        { "var %a : f32x8[2][2] = 1", "tiles begin as zero" },
+        { "var %a : f32x8[2][2] let %c : f32x8 = %a", "want '{'" },
+        { "var %a : f32x8[65][2]", "a tile's rows is out of range" },
+        { "let %a : f32x1 = 1", "want a type" },
+        { "let %a : f32x65 = 1", "want a type" },
+        { "let %a : string = 1", "no numbers of type string" },
+        { "let %a : f32x4 = ramp<4>(1.0, %x[0])", "step of a ramp is not a literal" },
+        { "let %a : f32 = lane(%x<4>[0], 4)", "lane is not a literal in range" },
+        { "let %a : f32 = sum_lanes(%x[0])", "sum_lanes of f32" },
+        { "for %i = 0 to 9 step 0 { }", "a step is out of range" },
+        { "if 2 { }", "does not fit bool" },
+        { "while %x[0] { }", "a condition is f32, want bool" },
+        { "fail SOMETHING", "not a code to fail with" },
+        { "return 1", "cannot stand in this kind of function" },
+        { "call @k()", "cannot stand in this kind of function" },
+        { "alloc %t : index[3] stack", "a bad alloc" },
+        { "alloc %t : f32[3] heap", "want stack, thread or shared" },
+        { "prefetch %x[0] 3", "a prefetch hint is out of range" },
+        { "let %a : f32 = 1e", "want a statement" },
+        { "frob %x", "want a statement, found 'frob'" },
+        { "let %a : f32 = \x01", "unexpected byte \\x01" },
+        { "let %a : f32 = 1.00000000000000000000000000000000000000000000000000000000000000001", "more than 63" },
+        { "} kernel @k() {", "'k' (case ignored) is taken" },
+        { "} kernel @l(%x: index, %y: in f32[3]) {", "come before scalar ones" },
+        { "} buffer @l : f32[3] input \"a\" main {", "want 'main'" },
+};
+
+static void test_wrong_statements(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                struct bench b;
+                bench_open(&b);
+                struct text t = { 0 };
+                text_add(&t, "%s%s\n}\nmain {\n}\n", frame, wrong[i].body);
+                struct loop_program *p =
+                        loop_parse(b.arena, t.data, t.length, NULL, NULL, b.library, &b.diag);
+                if (p || !strstr(said(&b), wrong[i].message) || b.diag.code != EXIT_INVALID ||
+                    b.diag.errors != 1)
+                        fail_msg("%s: wanted '%s', got '%s'", wrong[i].body, wrong[i].message,
+                                 said(&b));
+                text_free(&t);
+                bench_close(&b);
+        }
+}
+
+#define HEAD "loop 1 program \"a\" source \"\" "
+static const struct { const char *text, *message; } wrong_programs[] = {
+        { "", "want 'loop', found the end" },
+        { "loop 2\n", "version 2" },
+        { "loop 1 program \"a*/b\" source \"\" main { }", "no plain text" },
+        { "loop 1 program \"a\" source \"xy\" main { }", "hex digits" },
+        { HEAD "main { } main { }", "more behind main" },
+        { HEAD "buffer @main : f32[1] input \"x\" main { }", "'main' cannot be a name" },
+        { HEAD "buffer @a : f32[1] input \"x\" buffer @A : f32[1] input \"y\" main { }", "taken" },
+        { HEAD "buffer @a : string[1] input \"x\" main { }", "no buffers of string" },
+        { HEAD "buffer @a : f32[1152921504606846976] workspace main { }", "out of range" },
+        { HEAD "buffer @a : f32[9] input \"x\" shape <3 x 4> main { }", "does not have its 9" },
+        { HEAD "buffer @a : f32[576460752303423488] constant = [1] main { }", "has 1 elements" },
+        { HEAD "buffer @a : f32[576460752303423488] constant = hex \"00\" main { }", "in hex" },
+        { HEAD "buffer @a : bool[1] constant = hex \"02\" main { }", "neither 0 nor 1" },
+        { HEAD "buffer @a : f32[1] constant = file 0 main { }", "no 'data' line" },
+        { HEAD "buffer @a : f32[9] view @b + 0 main { }", "no buffer before this one" },
+        { HEAD "buffer @a : f32[9] workspace buffer @c : f32[9] view @a + 1 main { }", "leaves a" },
+        { HEAD "buffer @a : f32[9] workspace buffer @c : i32[9] view @a + 0 main { }", "view of nothing" },
+        { HEAD "workspace 32 align 8 live 0 buffer @a : f32[9] workspace offset 0 main { }",
+          "outside the workspace" },
+        { HEAD "workspace 64 align 8 live 0 buffer @a : f32[9] workspace offset 2 main { }",
+          "outside the workspace" },
+        { HEAD "workspace 64 align 9 live 0 main { }", "make no sense" },
+        { HEAD "main { call @k() }", "no kernel is called 'k'" },
+        { HEAD "main { store %a[0] = 1 }", "cannot stand in this kind" },
+};
+
+/* 9 elements are 36 bytes: p lies at 0, q at 32, late at 48, r at 80 */
+static const char calls[] = HEAD
+        "workspace 160 align 8 live 0 "
+        "buffer @in : f32[9] input \"x\" "
+        "buffer @p : f32[9] workspace offset 0 "
+        "buffer @q : f32[9] workspace offset 32 "
+        "buffer @late : f32[5] workspace offset 48 "
+        "buffer @r : f32[10] workspace offset 80 "
+        "buffer @d : f64[9] workspace offset 80 "
+        "buffer @v : f32[5] view @r + 5 "
+        "buffer @w : f32[5] view @r + 0 "
+        "kernel @copy(%x: in f32[5], %y: out f32[5]) { } "
+        "kernel @same(%x: in f32[5] class 1, %z: in f32[5], %y: out f32[5] class 1, %n: index) { } "
+        "main { %s }";
+static const struct { const char *call, *message; } wrong_calls[] = {
+        { "call @copy(@in, @p)", NULL },
+        { "call @copy(@in, @in)", "cannot be written" },
+        { "call @copy(@p, @p)", "overlaps" },
+        { "call @copy(@p, @q)", NULL },
+        { "call @copy(@q, @late)", "overlaps" },
+        { "call @copy(@v, @w)", NULL },
+        { "call @copy(@r, @v)", NULL },
+        { "call @copy(@w, @r)", "overlaps" },
+        { "call @copy(@d, @p)", "is f64[9], want f32[5]" },
+        { "call @copy(@in)", "want ','" },
+        { "call @copy(@in, @p; 3)", "want ')'" },
+        { "call @same(@p, @in, @p; 3)", NULL },
+        { "call @same(@p, @p, @p; 3)", "overlaps" },
+        { "call @same(@in, @p, @p; 3)", "overlaps" },
+        { "call @same(@p, @in, @p; 3.5)", "not of type index" },
+        { "call @same(@p, @in, @nothing; 3)", "no buffer is called 'nothing'" },
+};
+
+static void check_program(const char *text, const char *message)
+{
+        struct bench b;
+        bench_open(&b);
+        struct loop_program *p = parse(&b, text);
+        if (!p != !!message || (message && (!strstr(said(&b), message) || b.diag.errors != 1 ||
+                                            b.diag.code != EXIT_INVALID)))
+                fail_msg("%s: wanted '%s', got '%s'", text, message ? message : "success",
+                         said(&b));
+        bench_close(&b);
+}
+
+static void test_wrong_programs(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof wrong_programs / sizeof *wrong_programs; i++)
+                check_program(wrong_programs[i].text, wrong_programs[i].message);
+        for (size_t i = 0; i < sizeof wrong_calls / sizeof *wrong_calls; i++) {
+                const char *hole = strstr(calls, "%s");
+                struct text t = { 0 };
+                text_add_bytes(&t, calls, (size_t)(hole - calls));
+                text_add(&t, "%s%s", wrong_calls[i].call, hole + 2);
+                check_program(t.data, wrong_calls[i].message);
+                text_free(&t);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_prefixes_and_mutations),
+                cmocka_unit_test(test_depth_is_bounded),
+                cmocka_unit_test(test_wrong_statements),
+                cmocka_unit_test(test_wrong_programs),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
