@@ -248,12 +248,23 @@ static int find_groups(const struct nest *nest, struct loop_group *groups)
         return count;
 }
 
+/* [N, C, spatial]: the layout that has names for its dimensions */
+static bool has_channels(const struct op *op)
+{
+        if (op->code == OP_convolve)
+                return true;
+        if ((op->code != OP_reduce_window && op->code != OP_arg_window) || op_result(op)->type->rank < 3)
+                return false;
+        const int64_t *window = op_ints(op, "window", NULL);
+        return window[0] == 1 && window[1] == 1;
+}
+
 /* the operation that gives the kernel's loops their names: NULL when none does */
 static const struct op *window_op(const struct kernel_request *request)
 {
         const struct op *op = request->op ? request->op : request->region ? request->region->first : NULL;
         for (; op; op = request->op ? NULL : op->next)
-                if (op->code == OP_convolve || op->code == OP_reduce_window || op->code == OP_arg_window)
+                if (has_channels(op))
                         return op;
         return NULL;
 }
@@ -261,7 +272,7 @@ static const struct op *window_op(const struct kernel_request *request)
 static const char *loop_name(struct emit *e, const struct nest *nest, const struct op *window,
                              const struct loop_group *groups, int count, int g)
 {
-        if (!window || nest->shape->rank < 3 || !type_same_dims(op_result(window)->type, nest->shape))
+        if (!window || !type_same_dims(op_result(window)->type, nest->shape))
                 return count == 1 ? "i" : count == 2 ? (g ? "j" : "i") : arena_printf(e->arena, "i%d", g);
         const char *name = "";
         for (int d = groups[g].first; d <= groups[g].last; d++) {

@@ -164,6 +164,7 @@ static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct l
                         j = emit_let_early(e, "p", j);
                         if (below)
                                 j = emit_op(e, LOOP_MAX, j, emit_op(e, LOOP_SUB, emit_int(e, 0), j));
+                        above |= -first >= extent;
                 } else {
                         j = modulo(e, j, period, known, first);
                         above = true;
