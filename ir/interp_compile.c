@@ -79,7 +79,7 @@ static void compile_store(struct compiler *c, const struct loop_stmt *s)
         if (lanes == 1 && !s->c)
                 compile_address(c, s->buffer, s->a, &i);
         else {
-                code += VECTOR_STORE_CODE - STORE_CODE;
+                code += VECTOR_STORE_CODE - STORE_CODE + (s->c || s->a->type.lanes > 1 ? 0 : RUN_CODE);
                 i.b = compile_expr(c, s->a, -1).slot;
                 i.c = s->c ? compile_expr(c, s->c, -1).slot : -1;
                 i.d = descriptor_of(c, s->buffer);

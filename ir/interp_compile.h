@@ -105,7 +105,7 @@ enum slot_kind kind_of(const struct compiler *c, enum element e);
 struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);       /* of loop_ops.def */
-enum { STORE_CODE = 1, VECTOR_LOAD_CODE = 2, VECTOR_STORE_CODE = 3 };     /* from the scalar load */
+enum { STORE_CODE = 1, VECTOR_LOAD_CODE = 2, VECTOR_STORE_CODE = 3, RUN_CODE = 2 };     /* from the scalar load; RUN_CODE from those of a vector */
 int load_code(const struct compiler *c, enum element e);
 bool expr_is_leaf(const struct loop_expr *e);
 void bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form);

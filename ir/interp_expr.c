@@ -182,7 +182,8 @@ static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
                 i.code = (uint16_t)code;
         } else {
                 struct cell index = compile_expr(c, e->args[0], -1);
-                i = (struct instruction){ .code = (uint16_t)(code + VECTOR_LOAD_CODE), .lanes = (uint16_t)lanes, .b = index.slot,
+                bool run = mask.slot < 0 && e->args[0]->type.lanes == 1;
+                i = (struct instruction){ .code = (uint16_t)(code + VECTOR_LOAD_CODE + (run ? RUN_CODE : 0)), .lanes = (uint16_t)lanes, .b = index.slot,
                                           .c = mask.slot, .d = descriptor_of(c, e->buffer),
                                           .e = e->args[0]->type.lanes > 1 ? GATHER : 0 };
         }

@@ -242,48 +242,75 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 r[i->a].to = expression;                                                                              \
                 NEXT;                                                                                                 \
         }                                                                                                             \
-        CASE(V_##op##_##kind)                                                                                         \
-                LANES {                                                                                               \
-                        const TYPE_##from a = r[i->b + l].from;                                                       \
-                        r[i->a + l].to = expression;                                                                  \
+        CASE(V_##op##_##kind) {                                                                                       \
+                const union slot *a_ = r + i->b;                                                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##from a = a_[l].from;                                                             \
+                        to_[l].to = expression;                                                                       \
                 }                                                                                                     \
-                NEXT;
+                NEXT;                                                                                                 \
+        }
 #define BINARY(op, kind, to, from, expression)                                                                        \
         CASE(I_##op##_##kind) {                                                                                       \
                 const TYPE_##from a = r[i->b].from, b = r[i->c].from;                                                 \
                 r[i->a].to = expression;                                                                              \
                 NEXT;                                                                                                 \
         }                                                                                                             \
-        CASE(V_##op##_##kind)                                                                                         \
-                LANES {                                                                                               \
-                        const TYPE_##from a = r[i->b + l].from, b = r[i->c + l].from;                                 \
-                        r[i->a + l].to = expression;                                                                  \
+        CASE(V_##op##_##kind) {                                                                                       \
+                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from;                                             \
+                        to_[l].to = expression;                                                                       \
                 }                                                                                                     \
-                NEXT;
+                NEXT;                                                                                                 \
+        }
 #define TERNARY(op, kind, to, from, expression)                                                                       \
         CASE(I_##op##_##kind) {                                                                                       \
                 const TYPE_##from a = r[i->b].from, b = r[i->c].from, c = r[i->d].from;                               \
                 r[i->a].to = expression;                                                                              \
                 NEXT;                                                                                                 \
         }                                                                                                             \
-        CASE(V_##op##_##kind)                                                                                         \
-                LANES {                                                                                               \
-                        const TYPE_##from a = r[i->b + l].from, b = r[i->c + l].from, c = r[i->d + l].from;           \
-                        r[i->a + l].to = expression;                                                                  \
+        CASE(V_##op##_##kind) {                                                                                       \
+                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from, c = c_[l].from;                             \
+                        to_[l].to = expression;                                                                       \
                 }                                                                                                     \
-                NEXT;
+                NEXT;                                                                                                 \
+        }
 #define FUSED(name, field, expression)                                                                                \
         CASE(I_##name) {                                                                                              \
                 const TYPE_##field a = r[i->b].field, b = r[i->c].field, c = r[i->d].field;                           \
                 r[i->a].field = expression;                                                                           \
                 NEXT;                                                                                                 \
         }                                                                                                             \
-        CASE(V_##name)                                                                                                \
-                LANES {                                                                                               \
-                        const TYPE_##field a = r[i->b + l].field, b = r[i->c + l].field, c = r[i->d + l].field;       \
-                        r[i->a + l].field = expression;                                                               \
+        CASE(V_##name) {                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##field a = a_[l].field, b = b_[l].field, c = c_[l].field;                         \
+                        to_[l].field = expression;                                                                    \
                 }                                                                                                     \
-                NEXT;
+                NEXT;                                                                                                 \
+        }
+#define CONVERT(name, to, from, expression)                                                                           \
+        CASE(I_##name) {                                                                                              \
+                const TYPE_##from a = r[i->b].from;                                                                   \
+                r[i->a].to = expression;                                                                              \
+                NEXT;                                                                                                 \
+        }                                                                                                             \
+        CASE(V_##name) {                                                                                              \
+                const union slot *a_ = r + i->b;                                                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##from a = a_[l].from;                                                             \
+                        to_[l].to = expression;                                                                       \
+                }                                                                                                     \
+                NEXT;                                                                                                 \
+        }
 #define COMPARE(op, kind, from, operator)                                                                             \
         CASE(I_##op##_##kind)                                                                                         \
                 r[i->a].u = r[i->b].from operator r[i->c].from;                                                       \
@@ -291,22 +318,13 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
         CASE(I_UNLESS_##op##_##kind)                                                                                  \
                 JUMP_IF(!(r[i->b].from operator r[i->c].from));                                                       \
                 NEXT;                                                                                                 \
-        CASE(V_##op##_##kind)                                                                                         \
-                LANES                                                                                                 \
-                        r[i->a + l].u = r[i->b + l].from operator r[i->c + l].from;                                   \
-                NEXT;
-#define CONVERT(name, to, from, expression)                                                                           \
-        CASE(I_##name) {                                                                                              \
-                const TYPE_##from a = r[i->b].from;                                                                   \
-                r[i->a].to = expression;                                                                              \
+        CASE(V_##op##_##kind) {                                                                                       \
+                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                      \
+                union slot *to_ = r + i->a;                                                                           \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++)                                                     \
+                        to_[l].u = a_[l].from operator b_[l].from;                                                    \
                 NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##name)                                                                                                \
-                LANES {                                                                                               \
-                        const TYPE_##from a = r[i->b + l].from;                                                       \
-                        r[i->a + l].to = expression;                                                                  \
-                }                                                                                                     \
-                NEXT;
+        }
 #define MEMORY(name, type, field, widened)                                                                            \
         CASE(I_LOAD_##name) {                                                                                         \
                 const struct descriptor *d = &descriptors[i->d];                                                      \
@@ -327,9 +345,9 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 memcpy(d->data + at * sizeof m, &m, sizeof m);                                                        \
                 NEXT;                                                                                                 \
         }                                                                                                             \
-        CASE(V_LOAD_##name)                                                                                           \
-                LANES {                                                                                               \
-                        const struct descriptor *d = &descriptors[i->d];                                              \
+        CASE(V_LOAD_##name) {                                                                                         \
+                const struct descriptor *d = &descriptors[i->d];                                                      \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
                         const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                 \
                         type m = 0;                                                                                   \
                         if (i->c < 0 || r[i->c + l].u) {                                                              \
@@ -340,9 +358,10 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                         r[i->a + l].field = widened;                                                                  \
                 }                                                                                                     \
                 NEXT;                                                                                                 \
-        CASE(V_STORE_##name)                                                                                          \
-                LANES {                                                                                               \
-                        const struct descriptor *d = &descriptors[i->d];                                              \
+        }                                                                                                             \
+        CASE(V_STORE_##name) {                                                                                        \
+                const struct descriptor *d = &descriptors[i->d];                                                      \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
                         const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                 \
                         const type m = (type)r[i->a + l].field;                                                       \
                         if (i->c >= 0 && !r[i->c + l].u)                                                              \
@@ -351,7 +370,38 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                                 goto out_of_range;                                                                    \
                         memcpy(d->data + at * sizeof m, &m, sizeof m);                                                \
                 }                                                                                                     \
-                NEXT;
+                NEXT;                                                                                                 \
+        }                                                                                                             \
+        CASE(V_LOAD_RUN_##name) {                                                                                     \
+                const struct descriptor *d = &descriptors[i->d];                                                      \
+                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                          \
+                const int lanes = i->lanes;                                                                           \
+                union slot *to_ = r + i->a;                                                                           \
+                if (at >= extent || (uint64_t)lanes > extent - at)                                                    \
+                        goto out_of_range;                                                                            \
+                const unsigned char *from_ = d->data + (at & d->mask) * sizeof(type);                                 \
+                const size_t stride = d->mask ? sizeof(type) : 0;                                                     \
+                for (int l = 0; l < lanes; l++) {                                                                     \
+                        type m;                                                                                       \
+                        memcpy(&m, from_ + (size_t)l * stride, sizeof m);                                             \
+                        to_[l].field = widened;                                                                       \
+                }                                                                                                     \
+                NEXT;                                                                                                 \
+        }                                                                                                             \
+        CASE(V_STORE_RUN_##name) {                                                                                    \
+                const struct descriptor *d = &descriptors[i->d];                                                      \
+                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                          \
+                const int lanes = i->lanes;                                                                           \
+                const union slot *from_ = r + i->a;                                                                   \
+                if (at >= extent || (uint64_t)lanes > extent - at)                                                    \
+                        goto out_of_range;                                                                            \
+                unsigned char *to_ = d->data + at * sizeof(type);                                                     \
+                for (int l = 0; l < lanes; l++) {                                                                     \
+                        const type m = (type)from_[l].field;                                                          \
+                        memcpy(to_ + (size_t)l * sizeof m, &m, sizeof m);                                             \
+                }                                                                                                     \
+                NEXT;                                                                                                 \
+        }
 #define NEST(name, kind, type, field, loads, ...)                                                                     \
         CASE(N_##name) {                                                                                              \
                 const struct nest *nest = &interp->nests[i->a];                                                       \

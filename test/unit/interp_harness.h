@@ -1,0 +1,70 @@
+/* What the tests of the interpreter share: a place to work in, running a program, and programs of one expression. */
+#ifndef TEST_UNIT_INTERP_HARNESS_H
+#define TEST_UNIT_INTERP_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/interp_code.h"
+
+struct harness { struct arena *arena; struct diag diag; char *said; size_t said_length; struct loop_library *library; };
+
+static inline void harness_open(struct harness *h)
+{
+        memset(h, 0, sizeof *h);
+        h->arena = arena_new();
+        h->diag.subject = "test";
+        h->diag.stream = open_memstream(&h->said, &h->said_length);
+        h->library = loop_library_new(h->arena, &h->diag);
+        fflush(h->diag.stream);
+        if (!h->library)
+                fail_msg("%s", h->said);
+}
+
+static inline void harness_close(struct harness *h)
+{
+        fclose(h->diag.stream);
+        free(h->said);
+        arena_free(h->arena);
+}
+
+static inline const char *harness_said(struct harness *h)
+{
+        fflush(h->diag.stream);
+        return h->said ? h->said : "";
+}
+
+/* body: the text behind the program line */
+static inline struct loop_program *harness_parse(struct harness *h, const char *body)
+{
+        struct text text = { 0 };
+        text_add(&text, "loop 1\nprogram \"test\" source \"\"%s%s", *body == ' ' ? "" : "\n", body);
+        struct loop_program *p = loop_parse(h->arena, text.data, text.length, NULL, NULL, h->library, &h->diag);
+        if (!p || !loop_verify(p, &h->diag))
+                fail_msg("%s\nfor\n%s", harness_said(h), text.data);
+        text_free(&text);
+        return p;
+}
+
+enum { HARNESS_STEPS = 100000000 };
+
+static inline int harness_run(struct harness *h, const struct loop_program *p, bool plain, bool as_double,
+                              const void *const *inputs, void *const *outputs)
+{
+        struct interp_options options = { .plain = plain, .as_double = as_double };
+        struct interp *interp = interp_new_with(p, &options, &h->diag);
+        if (!interp)
+                fail_msg("%s", harness_said(h));
+        int code = interp_run(interp, inputs, outputs, HARNESS_STEPS, NULL);
+        interp_free(interp);
+        return code;
+}
+
+#endif
