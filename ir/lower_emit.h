@@ -115,6 +115,9 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 
 /* row-major position of index in dims */
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index);
+/* the index that stands for a flat position where nothing splits the dimensions: all of it in the last one that has more
+ * than one index */
+void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position, struct loop_expr **index);
 /* index in one shape -> index in another of as many elements; dimensions that agree are passed on */
 void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index, int to_rank,
                   const dim_t *to_dims, struct loop_expr **to_index);

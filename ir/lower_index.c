@@ -35,6 +35,15 @@ struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims, str
         return position;
 }
 
+void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position, struct loop_expr **index)
+{
+        int last = t->rank - 1;
+        while (last > 0 && t->dims[last] == 1)
+                last--;
+        for (int d = 0; d < t->rank; d++)
+                index[d] = d == last ? position : emit_int(e, 0);
+}
+
 /* position -> index in dims, as quotients and remainders */
 static void split_position(struct emit *e, struct loop_expr *position, int rank, const dim_t *dims,
                            struct loop_expr **index)

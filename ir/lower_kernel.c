@@ -300,8 +300,8 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
                 const struct type *type = nest->values[i]->type;
                 bool same = type_same_dims(type, nest->shape);
                 struct loop_expr *flat[RANK_MAX];
-                for (int d = 0; d < type->rank && !same; d++)
-                        flat[d] = count && d == type->rank - 1 ? index[groups[0].last] : emit_int(e, 0);
+                if (!same)
+                        emit_flat_index(e, type, count ? index[groups[0].last] : emit_int(e, 0), flat);
                 values[i] = emit_element(e, nest->values[i], same ? index : flat);
                 if (nest->count > 1)    /* all is read before anything is stored: results may lie on operands */
                         values[i] = emit_let(e, "v", values[i]);

@@ -18,14 +18,10 @@ struct loop_expr *element_reshape(struct emit *e, const struct op *op, int resul
         const struct value *x = op_operand(op, 0);
         const struct type *from = op->results[result].type, *to = x->type;
         struct loop_expr *moved[RANK_MAX];
-        if (emit_local(e, x)->splits) {
+        if (emit_local(e, x)->splits)
                 emit_reindex(e, from->rank, from->dims, index, to->rank, to->dims, moved);
-        } else {                        /* x takes a flat position as its last index: no quotients needed */
-                for (int d = 0; d < to->rank; d++)
-                        moved[d] = emit_int(e, 0);
-                if (to->rank)
-                        moved[to->rank - 1] = emit_position(e, from->rank, from->dims, index);
-        }
+        else                            /* no quotients needed */
+                emit_flat_index(e, to, emit_position(e, from->rank, from->dims, index), moved);
         return emit_element(e, x, moved);
 }
 

@@ -1,0 +1,638 @@
+/* The lowering of element-wise operations, of fusions, and of whole functions: what it computes, and what it writes. */
+#include <math.h>
+
+#include "test/unit/lower_harness.h"
+
+/* ---- element-wise ---- */
+
+static double plus(double a, double b) { return a + b; }
+static double minus(double a, double b) { return a - b; }
+static double times(double a, double b) { return a * b; }
+static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double negative(double a, double b) { return b * 0 - a; }
+static double magnitude(double a, double b) { return b * 0 + (a < 0 ? -a : a); }
+static double is_equal(double a, double b) { return a == b; }
+static double is_other(double a, double b) { return a != b; }
+static double is_less(double a, double b) { return a < b; }
+static double is_least(double a, double b) { return a <= b; }
+static double bits_and(double a, double b) { return (double)((int64_t)a & (int64_t)b); }
+static double bits_or(double a, double b) { return (double)((int64_t)a | (int64_t)b); }
+static double bits_xor(double a, double b) { return (double)((int64_t)a ^ (int64_t)b); }
+
+static const struct { enum opcode code; int arity; double (*f)(double a, double b); } formulas[] = {
+        { OP_add, 2, plus },        { OP_sub, 2, minus },     { OP_mul, 2, times },    { OP_max, 2, larger },
+        { OP_min, 2, smaller },     { OP_neg, 1, negative },  { OP_abs, 1, magnitude }, { OP_eq, 2, is_equal },
+        { OP_ne, 2, is_other },     { OP_lt, 2, is_less },    { OP_le, 2, is_least },  { OP_and, 2, bits_and },
+        { OP_or, 2, bits_or },      { OP_xor, 2, bits_xor },
+};
+
+static bool has_domain(enum domain domain, enum element e)
+{
+        switch (domain) {
+        case DOMAIN_NUMBER: return e != E_BOOL;
+        case DOMAIN_FLOAT: return element_is_float(e);
+        case DOMAIN_INTEGER: return element_is_integer(e);
+        case DOMAIN_LOGIC: return !element_is_float(e);
+        case DOMAIN_ANY: break;
+        }
+        return true;
+}
+
+static void test_formulas(void **state)
+{
+        (void)state;
+        for (size_t c = 0; c < COUNT(formulas); c++)
+                for (size_t k = 0; k < COUNT(all_types); k++) {
+                        if (!has_domain(op_info[formulas[c].code].domain, all_types[k]))
+                                continue;
+                        struct fixture *x = fixture_new();
+                        struct array a = array_random(x, TYPE(x, all_types[k], 2, 3, 4), -9, 9);
+                        struct array b = array_random(x, TYPE(x, all_types[k], 2, 3, 4), -9, 9);
+                        struct value *y = apply(x, formulas[c].code, NULL, NULL, formulas[c].arity, input(x, a),
+                                                formulas[c].arity > 1 ? input(x, b) : NULL, NULL);
+                        struct array want = array_new(x, y->type);
+                        for (int64_t i = 0; i < 24; i++)
+                                put(want, i, (int64_t)formulas[c].f(number(a, i), number(b, i)));
+                        check(x, y, want);
+                }
+}
+
+/* every row, every type it is for: the kernel is sound, and sharing a value changes nothing */
+static void test_every_formula(void **state)
+{
+        (void)state;
+        for (int code = 0; code < OPCODE_COUNT; code++)
+                for (size_t k = 0; k < COUNT(all_types) && op_info[code].formula; k++) {
+                        if (!has_domain(op_info[code].domain, all_types[k]))
+                                continue;
+                        struct fixture *x = fixture_new();
+                        struct value *a = input(x, array_random(x, TYPE(x, all_types[k], 5, 7), -4, 4));
+                        struct value *b = input(x, array_random(x, TYPE(x, all_types[k], 5, 7), -4, 4));
+                        int arity = op_info[code].operand_count;
+                        struct value *y = apply(x, (enum opcode)code, NULL, NULL, arity, a, b, NULL);
+                        struct value *z = apply(x, (enum opcode)code, NULL, NULL, arity, b, a, NULL);
+                        struct value *both = build_binary(&x->b, OP_max, y, z);
+                        check_forms_agree(x, (struct value *[]){ build_binary(&x->b, OP_min, both, y), y }, 2);
+                }
+}
+
+static void test_select(void **state)
+{
+        (void)state;
+        for (size_t k = 0; k < COUNT(all_types); k++) {
+                struct fixture *x = fixture_new();
+                struct array c = array_random(x, TYPE(x, E_BOOL, 20), 0, 1);
+                struct array a = array_random(x, TYPE(x, all_types[k], 20), -9, 9);
+                struct array b = array_random(x, TYPE(x, all_types[k], 20), -9, 9), want = array_new(x, a.type);
+                for (int64_t i = 0; i < 20; i++)
+                        copy_element(want, i, get(c, i).u ? a : b, i);
+                struct value *cv = input(x, c), *av = input(x, a);
+                check(x, build_select(&x->b, cv, av, input(x, b)), want);
+        }
+}
+
+/* what the conversion of a number gives: saturated, wrapped, rounded, or != 0 */
+static void put_converted(struct array to, int64_t i, struct array from)
+{
+        enum element s = from.type->element, d = to.type->element;
+        union scalar v = get(from, i), out = { .u = 0 };
+        int bits = 8 * element_info[d].bytes;
+        bool is_signed = element_info[d].class == CLASS_SINT;
+        if (element_is_float(d)) {
+                out.f = number(from, i);
+        } else if (d == E_BOOL) {
+                out.u = number(from, i) != 0;
+        } else if (!element_is_float(s)) {
+                out = v;
+        } else if (!isnan(v.f)) {
+                double low = is_signed ? -ldexp(1, bits - 1) : 0, high = ldexp(1, is_signed ? bits - 1 : bits);
+                if (v.f >= high)
+                        out.u = ~UINT64_C(0) >> (64 - bits + is_signed);
+                else if (v.f <= low)
+                        out.u = is_signed ? UINT64_C(1) << (bits - 1) : 0;
+                else if (is_signed)
+                        out.i = (int64_t)v.f;
+                else
+                        out.u = (uint64_t)v.f;
+        }
+        element_store(d, to.data, (size_t)i, out);
+}
+
+static void test_cast(void **state)
+{
+        (void)state;
+        static const double specials[] = { 0.5, -0.5, 127.5, 128, -129, 255.99, 300, -1, 65504, 70000, 2147483648.0,
+                                           -3e9, 1e19, -1e19, INFINITY, -INFINITY, NAN, 0, 1, 2.75 };
+        for (size_t s = 0; s < COUNT(all_types); s++)
+                for (size_t d = 0; d < COUNT(all_types); d++) {
+                        struct fixture *x = fixture_new();
+                        struct array a = array_random(x, TYPE(x, all_types[s], 20), -2000000, 2000000);
+                        for (size_t i = 0; element_is_float(all_types[s]) && i < 20; i++)
+                                element_store(all_types[s], a.data, i, (union scalar){ .f = specials[i] });
+                        struct array want = array_new(x, TYPE(x, all_types[d], 20));
+                        for (int64_t i = 0; i < 20; i++)
+                                put_converted(want, i, a);
+                        struct attr *at = attrs(x, OP_cast);
+                        attr_set(at, OP_cast, "to", all_types[d]);
+                        check(x, apply(x, OP_cast, at, NULL, 1, input(x, a), NULL, NULL), want);
+                }
+}
+
+static void test_bitcast(void **state)
+{
+        (void)state;
+        static const enum element pairs[][2] = { { E_F32, E_I32 }, { E_U32, E_F32 }, { E_F64, E_I64 }, { E_F16, E_U16 },
+                                                 { E_I16, E_BF16 }, { E_I8, E_U8 }, { E_U64, E_F64 } };
+        for (size_t k = 0; k < COUNT(pairs); k++) {
+                struct fixture *x = fixture_new();
+                struct array a = array_random(x, TYPE(x, pairs[k][0], 10), -100, 100);
+                struct array want = { TYPE(x, pairs[k][1], 10), a.data };
+                struct attr *at = attrs(x, OP_bitcast);
+                attr_set(at, OP_bitcast, "to", pairs[k][1]);
+                check(x, apply(x, OP_bitcast, at, NULL, 1, input(x, a), NULL, NULL), want);
+        }
+}
+
+/* each f16 operation rounds, also where no buffer holds what it gives */
+static void test_rounding(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct array a = array_new(x, TYPE(x, E_F16, 1)), want = array_new(x, a.type);
+        put(a, 0, 2048);
+        put(want, 0, 2048);
+        struct value *v = input(x, a), *one = build_like(&x->b, v, 1);
+        struct value *y = build_binary(&x->b, OP_add, build_binary(&x->b, OP_add, v, one), one);
+        check(x, y, want);
+}
+
+/* ---- random functions: fused, viewed and apart give the same bits ---- */
+
+struct pool { struct fixture *x; struct value *values[64]; int count; };
+
+static struct value *pick(struct pool *p) { return p->values[random_between(0, p->count - 1)]; }
+
+static struct value *pick_like(struct pool *p, const struct value *v)
+{
+        for (int tries = 0; tries < 8; tries++) {
+                struct value *w = pick(p);
+                if (w->type == v->type)
+                        return w;
+        }
+        return build_like(&p->x->b, (struct value *)(uintptr_t)v, 3);
+}
+
+static struct value *random_slice(struct builder *b, struct value *v)
+{
+        int64_t starts[RANK_MAX], steps[RANK_MAX], sizes[RANK_MAX];
+        for (int d = 0; d < v->type->rank; d++) {
+                int64_t n = v->type->dims[d];
+                sizes[d] = random_between(1, n);
+                steps[d] = sizes[d] > 1 && sizes[d] == n ? (random_between(0, 1) ? 1 : -1) : 1;
+                starts[d] = steps[d] > 0 ? random_between(0, n - sizes[d]) : n - 1;
+        }
+        return build_slice(b, v, starts, steps, sizes);
+}
+
+static struct value *random_pad(struct pool *p, struct value *v)
+{
+        int64_t low[RANK_MAX];
+        dim_t size[RANK_MAX];
+        for (int d = 0; d < v->type->rank; d++) {
+                low[d] = random_between(-1, 2) * (random_between(0, 2) == 0);
+                size[d] = v->type->dims[d] + low[d] + random_between(0, 2) * (random_between(0, 2) == 0);
+                size[d] = size[d] < 1 ? 1 : size[d];
+        }
+        struct attr *at = attrs(p->x, OP_pad);
+        attr_set(at, OP_pad, "mode", random_between(0, 3));
+        return apply(p->x, OP_pad, at, type_tensor(p->x->m, v->type->element, v->type->rank, size), 3, v,
+                     build_scalar(&p->x->b, v->type->element, 5), constant_ints(p->x->m, low, v->type->rank));
+}
+
+static struct value *random_broadcast(struct pool *p, struct value *v)
+{
+        dim_t dims[RANK_MAX];
+        int64_t onto[RANK_MAX];
+        int rank = 0;
+        for (int d = 0; d < v->type->rank; d++) {
+                if (random_between(0, 2) == 0 && rank < 5)
+                        dims[rank++] = random_between(1, 3);
+                onto[d] = rank;
+                dims[rank++] = v->type->dims[d] == 1 ? random_between(1, 3) : v->type->dims[d];
+        }
+        return build_broadcast(&p->x->b, v, type_tensor(p->x->m, v->type->element, rank, dims), onto);
+}
+
+static struct value *random_permutation(struct pool *p, struct value *v)
+{
+        int64_t perm[RANK_MAX];
+        for (int d = 0; d < v->type->rank; d++) {
+                int other = (int)random_between(0, d);
+                perm[d] = perm[other];
+                perm[other] = d;
+        }
+        return build_transpose(&p->x->b, v, perm);
+}
+
+static struct value *random_reshape(struct pool *p, struct value *v)
+{
+        dim_t dims[RANK_MAX];
+        int rank = 0;
+        int64_t left = type_elements(v->type);
+        for (int64_t f = 2; f <= left && rank < 5; f++)
+                if (left % f == 0 && random_between(0, 1)) {
+                        dims[rank++] = f;
+                        left /= f;
+                }
+        dims[rank++] = left;
+        return build_reshape(&p->x->b, v, rank, dims);
+}
+
+static struct value *random_op(struct pool *p)
+{
+        struct builder *b = &p->x->b;
+        struct value *v = pick(p);
+        int rank = v->type->rank;
+        static const enum opcode binary[] = { OP_add, OP_sub, OP_mul, OP_max, OP_min };
+        switch (random_between(0, 11)) {
+        case 0: return random_slice(b, v);
+        case 1: return random_pad(p, v);
+        case 2: return random_broadcast(p, v);
+        case 3: return random_permutation(p, v);
+        case 4: return random_reshape(p, v);
+        case 5: {
+                struct value *parts[] = { v, pick_like(p, v), v };
+                return rank ? build_concat(b, parts, (int)random_between(1, 3), (int)random_between(0, rank - 1)) : NULL;
+        }
+        case 6: {
+                int64_t axis = rank ? random_between(0, rank - 1) : 0;
+                return build_reduce(b, (enum reducer)random_between(0, REDUCER_COUNT - 1), v, &axis, rank > 0);
+        }
+        case 7: {
+                struct value *indices = constant_ints(p->x->m, INTS(0, -1, 0), (int)random_between(1, 3));
+                return rank ? build_gather(b, v, indices, (int)random_between(0, rank - 1)) : NULL;
+        }
+        case 8: return build_unary(b, random_between(0, 1) ? OP_neg : OP_abs, v);
+        default: return build_binary(b, binary[random_between(0, 4)], v, pick_like(p, v));
+        }
+}
+
+static void test_random_functions(void **state)
+{
+        (void)state;
+        static const enum element types[] = { E_F32, E_I32, E_F16, E_U8 };
+        for (int run = 0; run < 300; run++) {
+                struct pool p = { .x = fixture_new() };
+                enum element e = types[run % 4];
+                p.values[p.count++] = input(p.x, array_random(p.x, TYPE(p.x, e, 2, 3, 4), -3, 3));
+                p.values[p.count++] = input(p.x, array_random(p.x, TYPE(p.x, e, 2, 3, 4), -3, 3));
+                p.values[p.count++] = operand(p.x, array_random(p.x, TYPE(p.x, e, 4), -3, 3), true);
+                for (int i = 0; i < 12 && p.count < 16; i++) {
+                        struct value *v = random_op(&p);
+                        if (v && type_elements(v->type) <= 400 && v->type->rank <= 6)
+                                p.values[p.count++] = v;
+                }
+                struct value *outputs[] = { p.values[p.count - 1], pick(&p), p.values[p.count / 2], pick(&p) };
+                check_forms_agree(p.x, outputs, 4);
+        }
+}
+
+/* ---- what is written ---- */
+
+static void count_stmt(struct loop_stmt *s, void *context)
+{
+        int *counts = context;
+        counts[s->kind]++;
+}
+
+/* how many statements of a kind the program's kernels hold */
+static int statements(const struct loop_program *p, enum loop_stmt_kind kind)
+{
+        int counts[STMT_PREFETCH + 1] = { 0 };
+        for (const struct loop_function *f = p->kernels; f; f = f->next)
+                loop_block_walk(f->body, count_stmt, NULL, counts);
+        return counts[kind];
+}
+
+static int kernels(const struct loop_program *p)
+{
+        int count = 0;
+        for (const struct loop_function *f = p->kernels; f; f = f->next)
+                count++;
+        return count;
+}
+
+static int calls(const struct loop_program *p)
+{
+        int count = 0;
+        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next)
+                count += s->kind == STMT_CALL;
+        return count;
+}
+
+static struct value *bias_of(struct fixture *x, const struct type *t)
+{
+        struct value *b = input(x, array_random(x, TYPE(x, E_F32, t->dims[1]), -3, 3));
+        return build_broadcast(&x->b, b, t, INTS(1));
+}
+
+static void test_loops_collapse(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();       /* equal shapes, a splat and a reshape: one loop */
+        struct value *a = input(x, array_random(x, TYPE(x, E_F32, 2, 3, 4), -3, 3));
+        struct value *b = input(x, array_random(x, TYPE(x, E_F32, 24), -3, 3));
+        struct value *sum = build_binary(&x->b, OP_add, a, build_reshape(&x->b, b, DIMS(2, 3, 4)));
+        struct value *y = build_binary(&x->b, OP_max, sum, build_like(&x->b, sum, 0));
+        yield_all(x, &y, 1);
+        fuse_all(x);
+        struct loop_program *p = lower(x, true, false);
+        assert_int_equal(statements(p, STMT_FOR), 1);
+        assert_int_equal(statements(p, STMT_LET), 0);
+        assert_int_equal(p->kernels->buffers[0]->alias_class, 1);
+        assert_int_equal(p->kernels->buffers[1]->alias_class, 0);
+        assert_int_equal(p->kernels->buffers[2]->alias_class, 1);
+        fixture_free(x);
+
+        x = fixture_new();                       /* a bias for each channel: n, c, h * w */
+        a = input(x, array_random(x, TYPE(x, E_F32, 2, 3, 4, 5), -3, 3));
+        y = build_binary(&x->b, OP_add, a, bias_of(x, a->type));
+        yield_all(x, &y, 1);
+        fuse_all(x);
+        p = lower(x, true, false);
+        assert_int_equal(statements(p, STMT_FOR), 3);
+        assert_int_equal(p->kernels->buffers[0]->alias_class, 1);
+        fixture_free(x);
+
+        x = fixture_new();                       /* the same with one image: c, h * w */
+        a = input(x, array_random(x, TYPE(x, E_F32, 1, 3, 4, 5), -3, 3));
+        y = build_binary(&x->b, OP_add, a, bias_of(x, a->type));
+        yield_all(x, &y, 1);
+        fuse_all(x);
+        assert_int_equal(statements(lower(x, true, false), STMT_FOR), 2);
+        fixture_free(x);
+}
+
+/* What is read elsewhere than it is stored shares no class: a transposed operand, a neighbour, another size of element. */
+static void test_alias_classes(void **state)
+{
+        (void)state;
+        for (int form = 0; form < 4; form++) {
+                struct fixture *x = fixture_new();
+                struct value *a = input(x, array_random(x, TYPE(x, E_F32, 4, 4), -3, 3)), *y;
+                if (form == 0)
+                        y = build_binary(&x->b, OP_add, a, build_transpose(&x->b, a, INTS(1, 0)));
+                else if (form == 1)
+                        y = build_concat(&x->b, (struct value *[]){ a, a }, 2, 0);
+                else if (form == 2)
+                        y = build_cast(&x->b, a, E_F16);
+                else
+                        y = build_slice(&x->b, a, INTS(0, 0), INTS(1, 1), (dim_t[]){ 2, 4 });
+                yield_all(x, &y, 1);
+                fuse_all(x);
+                struct loop_program *p = lower(x, false, false);
+                for (int i = 0; i < p->kernels->buffer_count; i++)
+                        assert_int_equal(p->kernels->buffers[i]->alias_class, 0);
+                fixture_free(x);
+        }
+        struct fixture *x = fixture_new();       /* two results: each may lie on one operand */
+        struct value *a = input(x, array_random(x, TYPE(x, E_F32, 4), -3, 3));
+        struct value *b = input(x, array_random(x, TYPE(x, E_F32, 4), -3, 3));
+        struct value *y[] = { build_binary(&x->b, OP_add, a, b), build_binary(&x->b, OP_sub, a, b) };
+        yield_all(x, y, 2);
+        fuse_all(x);
+        struct loop_buffer **parameters = lower(x, false, false)->kernels->buffers;
+        assert_int_equal(parameters[0]->alias_class, parameters[2]->alias_class);
+        assert_int_equal(parameters[1]->alias_class, parameters[3]->alias_class);
+        assert_int_not_equal(parameters[0]->alias_class, parameters[1]->alias_class);
+        fixture_free(x);
+}
+
+static void test_kernels_are_shared(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct value *v = input(x, array_random(x, TYPE(x, E_F32, 4, 4), -3, 3));
+        for (int i = 0; i < 10; i++) {
+                struct array w = array_random(x, v->type, -3, 3);
+                v = build_binary(&x->b, OP_add, build_unary(&x->b, OP_neg, v), constant_dense(x->m, w.type, w.data, "w"));
+        }
+        v = build_binary(&x->b, OP_add, v, build_like(&x->b, v, 2));     /* a literal: another kernel */
+        yield_all(x, &v, 1);
+        struct loop_program *p = lower(x, true, false);
+        assert_int_equal(kernels(p), 3);
+        assert_int_equal(calls(p), 21);
+        fixture_free(x);
+}
+
+/* reshape, slice and concat cost nothing where they can be views */
+static void test_views(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct value *a = input(x, array_random(x, TYPE(x, E_F32, 4, 6), -3, 3));
+        struct value *upper = build_slice(&x->b, a, INTS(2, 0), INTS(1, 1), (dim_t[]){ 1, 6 });
+        struct value *parts[] = { build_unary(&x->b, OP_neg, upper),
+                                  build_reshape(&x->b, build_unary(&x->b, OP_abs, upper), DIMS(1, 6)) };
+        struct value *both = build_concat(&x->b, parts, 2, 0);
+        struct value *y = build_transpose(&x->b, build_reshape(&x->b, both, DIMS(1, 12)), INTS(1, 0));
+        yield_all(x, &y, 1);
+        assert_int_equal(calls(lower(x, false, false)), 6);
+        assert_int_equal(calls(lower(x, true, false)), 2);
+        fixture_free(x);
+}
+
+/* an operand of a concat that is an input, a constant, an output, or there twice is copied */
+static void test_view_copies(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_I32, 1, 3), -9, 9), c = array_random(x, TYPE(x, E_I32, 1, 3), -9, 9);
+        struct value *in = input(x, a), *n = build_unary(&x->b, OP_neg, in), *m = build_unary(&x->b, OP_abs, in);
+        struct value *parts[] = { in, constant_dense(x->m, c.type, c.data, "c"), n, n, m };
+        struct value *y = build_concat(&x->b, parts, 5, 0);
+        struct array want[] = { array_new(x, y->type), array_new(x, a.type), a };
+        for (int64_t i = 0; i < 3; i++) {
+                int64_t v = (int64_t)number(a, i);
+                put(want[0], i, v);
+                put(want[0], 3 + i, (int64_t)number(c, i));
+                put(want[0], 6 + i, -v);
+                put(want[0], 9 + i, -v);
+                put(want[0], 12 + i, v < 0 ? -v : v);
+                put(want[1], i, -v);
+        }
+        check_all(x, (struct value *[]){ y, n, in }, want, 3);
+}
+
+/* outputs that are the same value, a constant, or a reshape of another one */
+static void test_outputs(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_I32, 2, 3), -9, 9), n = array_new(x, a.type);
+        for (int64_t i = 0; i < 6; i++)
+                put(n, i, -(int64_t)number(a, i));
+        struct value *y = build_unary(&x->b, OP_neg, input(x, a)), *flat = build_reshape(&x->b, y, DIMS(6));
+        struct array wide = { TYPE(x, E_I32, 6), n.data }, seven = array_new(x, TYPE(x, E_I32, 2));
+        put(seven, 0, 7);
+        put(seven, 1, 7);
+        struct value *sevens = build_like(&x->b, input(x, seven), 7);
+        check_all(x, (struct value *[]){ y, flat, y, sevens, flat }, (struct array[]){ n, wide, n, seven, wide }, 5);
+}
+
+static void test_zero_elements(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_F32, 0, 3), -9, 9), zero = array_new(x, TYPE(x, E_F32, 3));
+        struct value *v = build_unary(&x->b, OP_neg, input(x, a));
+        struct value *y = build_reduce(&x->b, REDUCE_sum, v, INTS(0), 1);
+        yield_all(x, (struct value *[]){ v, y }, 2);
+        struct loop_program *p = lower(x, true, false);
+        assert_int_equal(calls(p), 1);
+        struct array got[2];
+        assert_int_equal(run_program(x, p, got), 0);
+        compare(p, got[1], zero, true, "zero");
+        fixture_free(x);
+}
+
+static void test_port_names(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        static const char *const names[] = { "workspace", "in put", "in/put", "", "for" };
+        struct value *v = NULL;
+        for (size_t i = 0; i < COUNT(names); i++)
+                v = function_add_input(x->f, names[i], TYPE(x, E_F32, 2));
+        yield_all(x, &v, 1);
+        x->f->output_ports = (struct port[]){ { "in put" } };
+        struct loop_program *p = lower(x, false, false);
+        int ports = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                assert_string_not_equal(b->name, "workspace");
+                assert_string_equal(b->port, ports < 5 ? names[ports] : "in put");
+                ports++;
+        }
+        assert_int_equal(ports, 6);
+        fixture_free(x);
+}
+
+/* ---- if ---- */
+
+static struct value *build_if(struct fixture *x, struct value *c, struct value *a, int depth)
+{
+        const struct type *types[] = { a->type };
+        struct op *op = op_build(&x->b, OP_if, &c, 1, NULL, types, 2);
+        assert_non_null(op);
+        for (int i = 0; i < 2; i++) {
+                struct fixture inside = *x;
+                inside.b.region = op_add_region(op, i);
+                struct value *v = build_unary(&inside.b, i ? OP_abs : OP_neg, a);
+                if (depth)
+                        v = build_if(&inside, c, v, depth - 1);
+                else if (i)
+                        v = a;          /* a value from outside is yielded as it is */
+                build_yield(&inside.b, &v, 1);
+        }
+        return op_result(op);
+}
+
+static void test_if(void **state)
+{
+        (void)state;
+        for (int c = 0; c < 2; c++)
+                for (int depth = 0; depth < 3; depth++) {
+                        struct fixture *x = fixture_new();
+                        struct array a = array_random(x, TYPE(x, E_I32, 2, 3), -9, 9), flag = array_new(x, SCALAR(x, E_BOOL));
+                        put(flag, 0, c);
+                        struct value *cv = input(x, flag), *av = input(x, a);
+                        struct value *parts[] = { build_if(x, cv, av, depth), build_unary(&x->b, OP_neg, av) };
+                        struct value *y = build_concat(&x->b, parts, 2, 0);
+                        struct array want = array_new(x, y->type);
+                        for (int64_t i = 0; i < 6; i++) {
+                                int64_t v = (int64_t)number(a, i), n = v;
+                                for (int d = 0; d <= depth; d++)
+                                        n = c ? -n : d < depth ? (n < 0 ? -n : n) : n;
+                                put(want, i, n);
+                                put(want, 6 + i, -v);
+                        }
+                        x->keep_apart = true;
+                        check(x, y, want);
+                }
+}
+
+/* ---- hostile fusions, and the folder's way in ---- */
+
+static void test_limits(void **state)
+{
+        (void)state;
+        for (int form = 0; form < 3; form++) {
+                struct fixture *x = fixture_new();
+                x->diag.stream = tmpfile();
+                struct value *v = input(x, array_random(x, TYPE(x, E_F32, 4, 4), -3, 3));
+                for (int i = 0; i < (form ? 40 : 3000); i++) {
+                        if (form == 0) {        /* a long chain */
+                                v = build_unary(&x->b, OP_neg, v);
+                        } else if (form == 1) { /* twice as many elements with each step */
+                                struct value *s = build_slice(&x->b, v, INTS(3, 3), INTS(-1, -1), (dim_t[]){ 4, 4 });
+                                v = build_binary(&x->b, OP_add, s, build_transpose(&x->b, v, INTS(1, 0)));
+                        } else {                /* loops in loops */
+                                struct value *s = build_reduce(&x->b, REDUCE_sum, v, INTS(1), 1);
+                                v = build_binary(&x->b, OP_add, v, build_broadcast(&x->b, s, v->type, INTS(1)));
+                        }
+                }
+                yield_all(x, &v, 1);
+                fuse_all(x);
+                struct lower_options options = { .views = true };
+                struct loop_program *p = lower_module(x->m, x->f, library(), &options, &x->diag);
+                if (p)
+                        assert_true(loop_verify(p, &x->diag));
+                else
+                        assert_int_equal(x->diag.errors, 1);
+                fclose(x->diag.stream);
+                fixture_free(x);
+        }
+}
+
+static void test_lower_kernel(void **state)
+{
+        (void)state;
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_F32, 4), -3, 3);
+        struct value *c = constant_dense(x->m, a.type, a.data, "a");
+        x->b.location = "layer1/conv, layer1/relu";
+        struct value *y = build_binary(&x->b, OP_mul, c, build_like(&x->b, c, 2));
+        struct loop_program *p = loop_program_new(x->m->arena, "one", library());
+        struct lower_options options = { .views = false };
+        struct value **inputs;
+        int count;
+        struct loop_function *kernel = lower_kernel(p, y->op, &options, &inputs, &count, &x->diag);
+        assert_non_null(kernel);
+        assert_ptr_equal(p->kernels, kernel);
+        assert_int_equal(count, 1);
+        assert_ptr_equal(inputs[0], c);
+        assert_int_equal(kernel->buffer_count, 2);
+        assert_string_equal(kernel->name, "layer1_conv");
+        assert_string_equal(kernel->location, "layer1/conv, layer1/relu");
+        assert_string_equal(kernel->summary, "mul -> <4 x f32>");
+        assert_true(kernel->flops == 4);
+        assert_true(loop_verify(p, &x->diag));
+        fixture_free(x);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_formulas),        cmocka_unit_test(test_every_formula),
+                cmocka_unit_test(test_select),          cmocka_unit_test(test_cast),
+                cmocka_unit_test(test_bitcast),         cmocka_unit_test(test_rounding),
+                cmocka_unit_test(test_random_functions), cmocka_unit_test(test_loops_collapse),
+                cmocka_unit_test(test_alias_classes),   cmocka_unit_test(test_kernels_are_shared),
+                cmocka_unit_test(test_views),           cmocka_unit_test(test_view_copies),
+                cmocka_unit_test(test_outputs),         cmocka_unit_test(test_zero_elements),
+                cmocka_unit_test(test_port_names),      cmocka_unit_test(test_if),
+                cmocka_unit_test(test_limits),          cmocka_unit_test(test_lower_kernel),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
