@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -301,7 +302,9 @@ char *text_number(struct arena *arena, double value, bool is_float)
         if (isinf(value))
                 return arena_string(arena, value < 0 ? "-inf" : "inf");
         char digits[40];
-        for (int precision = is_float ? 6 : 15;; precision++) {
+        /* so many digits survive always, and %g drops zeros; a subnormal number may need fewer */
+        bool subnormal = fabs(value) < (is_float ? (double)FLT_MIN : DBL_MIN);
+        for (int precision = subnormal ? 1 : is_float ? 6 : 15;; precision++) {
                 snprintf(digits, sizeof digits, "%.*g", precision, value);
                 if (is_float ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value)
                         break;

@@ -72,6 +72,53 @@ struct value *constant_ints(struct module *m, const int64_t *values, int count)
         return constant_dense(m, type_tensor(m, E_I64, 1, dims), copy, NULL);
 }
 
+static bool used_as_shape(const struct use *u)
+{
+        const struct op_info *info = &op_info[u->user->code];
+        return !info->formula && u->index < info->operand_count && info->operands[u->index].kind == OPERAND_SHAPE;
+}
+
+bool constant_is_inline(const struct constant *c)
+{
+        enum { INLINE_ELEMENTS = 8 };
+        if (c->kind == CONSTANT_SPLAT)
+                return true;
+        if (type_elements(c->value.type) > INLINE_ELEMENTS)
+                return false;
+        bool shapes = true;
+        for (const struct use *u = c->value.uses; u && shapes; u = u->next)
+                shapes = used_as_shape(u);
+        return shapes || (!c->name && value_has_one_use(&c->value));
+}
+
+void module_settle_constants(struct module *m)
+{
+        struct constant *named = NULL, **named_end = &named, *rest = NULL, **rest_end = &rest;
+        m->constant_names = names_new(m->arena);
+        for (struct constant *c = m->constants, *next; c; c = next) {
+                next = c->next;
+                c->next = NULL;
+                if (!c->value.uses)
+                        continue;
+                if (constant_is_inline(c)) {
+                        c->name = NULL;
+                        *rest_end = c;
+                        rest_end = &c->next;
+                } else {
+                        if (c->name)
+                                names_reserve(m->constant_names, c->name);
+                        *named_end = c;
+                        named_end = &c->next;
+                }
+        }
+        *named_end = rest;
+        m->constants = named;
+        m->constants_end = rest ? rest_end : named ? named_end : &m->constants;
+        for (struct constant *c = m->constants; c != rest; c = c->next)
+                if (!c->name)
+                        c->name = text_identifier(m->constant_names, "", 0, "constant");
+}
+
 bool value_is_constant(const struct value *v)
 {
         return v->kind == VALUE_CONSTANT;

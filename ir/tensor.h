@@ -237,8 +237,9 @@ struct function *function_new(struct module *m, const char *name);
 /* name: the model's own; the argument's identifier is made from it */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 
-/* Constants. Dense data is not copied and must live as long as the module. A dense constant whose elements are
- * all equal becomes a splat. Equal small constants are not shared: CSE compares contents. */
+/* Constants. Their types have stored elements, and those of dense ones are static. Dense data is not copied and must
+ * live as long as the module. A dense constant whose elements are all equal becomes a splat. Equal small constants are
+ * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);
 struct value *constant_number(struct module *m, const struct type *type, double value);  /* splat, converted */
@@ -247,6 +248,13 @@ bool value_is_constant(const struct value *v);
 bool value_is_splat(const struct value *v, double *number);               /* and which number */
 /* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for room */
 bool value_ints(const struct value *v, int64_t *ints, int room, int *count);
+/* Splats and short lists stand in the text where they are used, without a name; not when that would lose a name that C
+ * shows, or store a shared constant twice. */
+bool constant_is_inline(const struct constant *c);
+/* Brings constants to the state that their text reads back to: unused ones go, the others are ordered named first, have a
+ * name if and only if they print by name, and only those names are taken. Done before printing and at the end of each
+ * pass, so that a run from a dump is the same run. */
+void module_settle_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
 
 /* A builder appends to a region, or inserts before an operation. When `fold` is set, every pure operation whose

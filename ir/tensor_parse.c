@@ -208,10 +208,12 @@ static struct value *read_from_file(struct reader *r, const struct type *type, c
 struct value *reader_value(struct reader *r, const struct type *type, const char *name)
 {
         unsigned char element[16];
-        if (!type_is_static(type) || !element_is_stored(type->element)) {
+        if (type->kind != TYPE_TENSOR || !element_is_stored(type->element)) {
                 reader_fail(r, "a constant cannot be %s", type_text(r->arena, r->m, type));
                 return NULL;
         }
+        if (!type_is_static(type))
+                return reader_literal(r, type->element, element, 0) ? constant_splat(r->m, type, element) : NULL;
         if (reader_accept(r, "["))
                 return read_list(r, type, name);
         if (reader_at(r, "...")) {

@@ -7,11 +7,11 @@
 struct name_entry {
         struct value *value;
         bool visible;
-        struct name_entry *outer;       /* defined before, in this region or one around it */
+        struct name_entry *before;      /* the one defined before, in the same region */
 };
 
-/* What is being read: the innermost region's names, and how deep it is. */
-struct scope { struct region *region; struct name_entry *names; int depth; };
+/* the region being read, and the names defined in it */
+struct scope { struct region *region; struct name_entry *names; };
 
 static bool define(struct reader *r, struct scope *scope, const char *name, struct value *v)
 {
@@ -293,17 +293,15 @@ static bool check_captures(struct reader *r, const struct op *op, const struct w
                reader_fail(r, "%s lists a value that it does not use, or not in this place", op_info[op->code].name);
 }
 
-static bool read_region(struct reader *r, struct region *region, int depth);
+static bool read_region(struct reader *r, struct region *region);
 
-static bool read_regions(struct reader *r, struct op *op, const struct scope *scope, const struct written *w)
+static bool read_regions(struct reader *r, struct op *op, const struct written *w)
 {
-        if (scope->depth == NESTING_MAX)
-                return reader_fail(r, "regions are nested more than %d deep", NESTING_MAX);
         for (int i = 0; i < op->region_count; i++) {
                 if (i && (!reader_accept_word(r, "else") || !reader_expect(r, "{")))
                         return reader_fail(r, "%s has %d regions, joined by else", op_info[op->code].name,
                                            op->region_count);
-                if (!read_region(r, op_add_region(op, i), scope->depth + 1))
+                if (!read_region(r, op_add_region(op, i)))
                         return false;
         }
         if (!infer_again(r, op))
@@ -319,7 +317,7 @@ static bool read_op(struct reader *r, struct scope *scope)
                 return false;
         w.location = reader_location(r);
         struct op *op = build(r, scope, &w);
-        if (!op || (op->region_count && !read_regions(r, op, scope, &w)))
+        if (!op || (op->region_count && !read_regions(r, op, &w)))
                 return false;
         for (int i = 0; i < w.result_count; i++)
                 if (!define(r, scope, w.results[i], &op->results[i]))
@@ -330,6 +328,7 @@ static bool read_op(struct reader *r, struct scope *scope)
 static bool read_ops(struct reader *r, struct scope *scope)
 {
         while (!reader_accept(r, "}")) {
+                reader_skip(r);
                 if (scope->region->last && scope->region->last->code == OP_yield)
                         return reader_fail(r, "a region goes on behind its yield");
                 if (!read_op(r, scope))
@@ -339,13 +338,13 @@ static bool read_ops(struct reader *r, struct scope *scope)
                reader_fail(r, "a region ends without a yield");
 }
 
-/* recursion as deep as regions are nested */
-static bool read_region(struct reader *r, struct region *region, int depth)
+/* recursion as deep as regions are nested: op_build stops at NESTING_MAX */
+static bool read_region(struct reader *r, struct region *region)
 {
-        struct scope scope = { .region = region, .depth = depth };
+        struct scope scope = { .region = region };
         if (!read_ops(r, &scope))
                 return false;
-        for (struct name_entry *e = scope.names; e; e = e->outer)
+        for (struct name_entry *e = scope.names; e; e = e->before)
                 e->visible = false;
         return true;
 }

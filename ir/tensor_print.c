@@ -16,26 +16,7 @@ struct printer {
 
 /* ---- constants ---- */
 
-enum { FILE_ALIGNMENT = 64 };
-
-static bool used_as_shape(const struct use *u)
-{
-        const struct op_info *info = &op_info[u->user->code];
-        return !info->formula && u->index < info->operand_count && info->operands[u->index].kind == OPERAND_SHAPE;
-}
-
-/* Inline stand splats and short lists, unless that would lose a name or store a shared constant twice. */
-static bool is_inline(const struct constant *c)
-{
-        if (c->kind == CONSTANT_SPLAT)
-                return true;
-        if (type_elements(c->value.type) > INLINE_ELEMENTS)
-                return false;
-        bool shapes = true;
-        for (const struct use *u = c->value.uses; u && shapes; u = u->next)
-                shapes = used_as_shape(u);
-        return shapes || (!c->name && value_has_one_use(&c->value));
-}
+enum { FILE_ALIGNMENT = 64, LIST_ELEMENTS = 8 };
 
 static void print_value(struct printer *p, const struct constant *c)
 {
@@ -55,7 +36,7 @@ static void print_value(struct printer *p, const struct constant *c)
 
 static bool in_file(const struct printer *p, const struct constant *c)
 {
-        return p->options && p->options->blob && !p->options->elide && type_elements(c->value.type) > INLINE_ELEMENTS;
+        return p->options && p->options->blob && !p->options->elide && type_elements(c->value.type) > LIST_ELEMENTS;
 }
 
 static size_t align_offset(size_t offset)
@@ -65,12 +46,10 @@ static size_t align_offset(size_t offset)
 
 static void print_constant(struct printer *p, struct constant *c)
 {
-        if (!c->name)
-                c->name = text_identifier(p->m->constant_names, "", 0, "constant");
         text_add(p->out, "const @%s : ", c->name);
         type_print(p->out, p->m, c->value.type);
         text_add(p->out, " = ");
-        if (type_elements(c->value.type) <= INLINE_ELEMENTS) {
+        if (type_elements(c->value.type) <= LIST_ELEMENTS) {
                 print_value(p, c);
         } else if (p->options && p->options->elide) {
                 text_add(p->out, "...");
@@ -94,7 +73,7 @@ static void print_file(struct printer *p)
         bool any = false;
         p->offset = blob->length;
         for (const struct constant *c = p->m->constants; c; c = c->next) {
-                if (c->value.number || !in_file(p, c))
+                if (!c->name || !in_file(p, c))
                         continue;
                 any = true;
                 text_add_bytes(blob, zeros, align_offset(blob->length) - blob->length);
@@ -110,13 +89,6 @@ static void print_file(struct printer *p)
         text_add(p->out, "data ");
         quoted_print(p->out, p->options->file_name);
         text_add(p->out, " sha256 \"%s\" bytes %zu\n", hex, blob->length);
-}
-
-/* value.number of a constant: not to be printed at the top */
-static void mark_constants(struct module *m)
-{
-        for (struct constant *c = m->constants; c; c = c->next)
-                c->value.number = !c->value.uses || !type_is_static(c->value.type) || is_inline(c);
 }
 
 /* ---- operations ---- */
@@ -148,7 +120,7 @@ static void print_operand(struct printer *p, const struct op *op, const struct v
                 text_add(p->out, "none");
                 return;
         }
-        if (!value_is_constant(v) || !v->number) {
+        if (!value_is_constant(v) || v->constant->name) {
                 print_name(p, v);
                 return;
         }
@@ -165,7 +137,7 @@ static void print_operands(struct printer *p, const struct op *op)
         if (op->region_count && !op_info[op->code].operand_count) {
                 struct value **captures = op_captures(p->arena, op, &count);
                 for (int i = 0; i < count; i++)
-                        if (!value_is_constant(captures[i]) || !captures[i]->number) {
+                        if (!value_is_constant(captures[i]) || captures[i]->constant->name) {
                                 text_add(p->out, printed++ ? ", " : "");
                                 print_name(p, captures[i]);
                         }
@@ -289,13 +261,13 @@ static void print_function(struct printer *p, const struct function *f)
 void tensor_print(struct text *out, struct module *m, const struct tensor_print *options)
 {
         struct printer p = { .out = out, .m = m, .options = options, .arena = arena_new() };
+        module_settle_constants(m);
         text_add(out, "dnn 1\nmodule \"%s\"", m->name);
         if (m->source[0])
                 text_add(out, " source \"%s\"", m->source);
         if (m->passes_done[0])
                 text_add(out, " passes \"%s\"", m->passes_done);
         text_add(out, "\n");
-        mark_constants(m);
         if (options && options->blob)
                 print_file(&p);
         for (int i = 0; i < m->symbol_count; i++) {
@@ -304,7 +276,7 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
                 text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
         }
         for (struct constant *c = m->constants; c; c = c->next)
-                if (!c->value.number)
+                if (c->name)
                         print_constant(&p, c);
         for (const struct function *f = m->functions; f; f = f->next)
                 print_function(&p, f);

@@ -18,7 +18,6 @@
 
 #include "ir/tensor.h"
 
-enum { INLINE_ELEMENTS = 8 };           /* longer constants stand at the top */
 enum { NAME_LENGTH = 255, LITERAL_LENGTH = 63 };
 
 /* ---- tensor_literal.c ---- */

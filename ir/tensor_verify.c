@@ -91,8 +91,9 @@ static bool check_constants(struct verifier *v)
         struct map *names = map_new(v->arena);
         for (const struct constant *c = v->m->constants; c; c = c->next) {
                 const struct type *t = c->value.type;
-                if (!t || !type_is_static(t) || !type_is_sound(v->m, t) || !element_is_stored(t->element) || !c->data ||
-                    c->value.kind != VALUE_CONSTANT || c->value.constant != c)
+                if (!t || t->kind != TYPE_TENSOR || !type_is_sound(v->m, t) || !element_is_stored(t->element) ||
+                    !c->data || c->value.kind != VALUE_CONSTANT || c->value.constant != c ||
+                    (c->kind == CONSTANT_DENSE && !type_is_static(t)))
                         return fail(v, NULL, NULL, "a constant is broken");
                 if (c->name && map_get(names, c->name, strlen(c->name)))
                         return fail(v, NULL, NULL, "two constants are named @%s", c->name);
