@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 
-enum { SMALL_ELEMENTS = 64, ROW_BYTES = 4000, COMPARED_BYTES = 4096 };
+enum { SMALL_ELEMENTS = 64, ROW_BYTES = 4000, COMPARED_BYTES = 4096, BOTH_FORMS_BYTES = 1 << 20 };
 
 static const char *bits_type(int bytes)
 {
@@ -38,12 +38,12 @@ static bool is_zero(const struct loop_buffer *b)
 
 enum form { FORM_NUMBERS, FORM_BITS, FORM_ROWS };
 
-static enum form form_of(const struct loop_buffer *b)
+static enum form form_of(const struct c_writer *w, const struct loop_buffer *b)
 {
         if (is_zero(b))
                 return FORM_NUMBERS;
         if (b->extent > SMALL_ELEMENTS)
-                return FORM_ROWS;
+                return w->options->target->big_endian ? FORM_BITS : FORM_ROWS;
         if (b->element == E_F32 || b->element == E_F64)
                 for (int64_t i = 0; i < b->extent; i++)
                         if (!isfinite(element_at(b, i).f))
@@ -73,7 +73,7 @@ static struct c_name *find_equal(struct c_writer *w, struct map *groups, const s
                 if (same_data(g->buffer, b))
                         return g->name;
         const char *name = c_global(w, b->name);
-        if (form_of(b) != FORM_NUMBERS)
+        if (form_of(w, b) != FORM_NUMBERS)
                 name = arena_printf(w->arena, "%s.values", name);
         struct group *group = ARENA_NEW(w->arena, struct group);
         *group = (struct group){ b, c_name_set(w, b, name), first };
@@ -206,13 +206,20 @@ static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const c
                 return;
         }
         c_put(w, "static const %s %s[%lld] = {", type, name, (long long)b->extent);
-        for (int64_t i = 0; i < b->extent; i++)
-                c_put(w, "%s" C_SOFT "%s", i ? "," : "", c_literal(w->arena, b->element, element_at(b, i)));
+        for (int64_t i = 0; i < b->extent; i++) {
+                c_put(w, "%s" C_SOFT, i ? "," : "");
+                if (b->element == E_F16 || b->element == E_BF16) {
+                        const unsigned char *bits = (const unsigned char *)b->data + (b->splat ? 0 : 2 * i);
+                        c_put(w, "0x%02x%02x", bits[1], bits[0]);
+                } else {
+                        c_put(w, "%s", c_literal(w->arena, b->element, element_at(b, i)));
+                }
+        }
         c_put(w, C_SOFT "};");
         c_end(w);
 }
 
-static void stream_constant(struct c_writer *w, struct stream *s, const struct loop_buffer *b, const char *name)
+static void stream_constant(struct c_writer *w, struct stream *s, const struct loop_buffer *b, const char *name, bool both)
 {
         size_t size = (size_t)element_info[b->element].bytes, bytes;
         if (!size_mul((size_t)b->extent, size, &bytes))
@@ -224,7 +231,7 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
                 for (size_t i = 0; i < bytes; i += size)
                         memcpy(copies + i, b->data, size);
         }
-        bool rows = form_of(b) == FORM_ROWS, bits = size > 1 || !rows;
+        bool rows = form_of(w, b) == FORM_ROWS, bits = !rows || (both && size > 1);
         size_t row_count = bytes / ROW_BYTES, tail = bytes % ROW_BYTES;
         struct text text = { 0 };
         text_add(&text, "static const union {\n");
@@ -257,7 +264,6 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
         stream_text(s, ";\n");
         text_free(&text);
         free(copies);
-        (void)w;
 }
 
 static const char rows_preamble[] =
@@ -270,10 +276,20 @@ static const char rows_preamble[] =
         "#pragma GCC diagnostic ignored \"-Wunterminated-string-initialization\"\n"
         "#endif\n"
         "#if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__)\n"
-        "#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
-        "#define BIG_ENDIAN_MACHINE\n"
-        "#endif\n"
-        "#endif\n";
+        "#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n";
+static const char both_preamble[] =
+        "#define BIG_ENDIAN_MACHINE\n";
+static const char little_preamble[] =
+        "#error \"the constants are in little-endian order: compile the model with --target=generic-be\"\n";
+
+static size_t rows_bytes(const struct c_writer *w)
+{
+        size_t sum = 0;
+        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space == SPACE_CONSTANT && form_of(w, b) == FORM_ROWS)
+                        sum += data_bytes(b);
+        return sum;
+}
 
 void c_constants(struct c_writer *w, FILE *out)
 {
@@ -281,23 +297,27 @@ void c_constants(struct c_writer *w, FILE *out)
         struct text numbers = { 0 };
         bool any = false, any_rows = false;
         s->file = out;
+        bool both = rows_bytes(w) <= BOTH_FORMS_BYTES;
         for (struct loop_buffer *b = w->p->buffers; b && !w->failed; b = b->next) {
                 struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
                 if (!c || !c->used || c->printed)
                         continue;
                 c->printed = true;
-                enum form form = form_of(b);
+                enum form form = form_of(w, b);
                 const char *dot = strchr(c->text, '.');
                 char *name = arena_copy(w->arena, c->text, strlen(c->text) + 1);
                 if (dot)
                         name[dot - c->text] = 0;
-                if (form == FORM_ROWS && !any_rows)
+                if (form == FORM_ROWS && !any_rows) {
                         stream_text(s, rows_preamble);
+                        stream_text(s, both ? both_preamble : little_preamble);
+                        stream_text(s, "#endif\n#endif\n");
+                }
                 any_rows |= form == FORM_ROWS;
                 stream_text(s, any && form == FORM_NUMBERS ? "" : "\n");
                 any = true;
                 if (form != FORM_NUMBERS) {
-                        stream_constant(w, s, b, name);
+                        stream_constant(w, s, b, name, both);
                         continue;
                 }
                 w->out = &numbers;

@@ -230,7 +230,7 @@ static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
         calls = w->calls;
         c_operand(w, e->args[1], C_UNARY);
         bool logical = left_calls && w->calls != calls && e->op != LOOP_XOR;
-        const char *operator = e->op == LOOP_AND || e->op == LOOP_MIN ? "&&" : e->op == LOOP_XOR ? "^" : "||";
+        const char *operator = e->op == LOOP_AND || e->op == LOOP_MIN || e->op == LOOP_MIN_ORDERED ? "&&" : e->op == LOOP_XOR ? "^" : "||";
         c_insert(w, middle, arena_printf(w->arena, " %.*s" C_SOFT, logical ? 2 : 1, operator));
         return shape(logical ? C_LOGICAL : C_BITWISE);
 }
@@ -318,7 +318,7 @@ static struct c_shape put_extreme(struct c_writer *w, const struct loop_expr *e)
 
 static struct c_shape put_select(struct c_writer *w, const struct loop_expr *e)
 {
-        c_operand(w, e->args[0], C_LOGICAL);
+        c_operand(w, e->args[0], C_COMPARISON);
         c_put(w, " ?" C_SOFT);
         c_operand(w, e->args[1], C_LOGICAL);
         c_put(w, " :" C_SOFT);
@@ -326,13 +326,14 @@ static struct c_shape put_select(struct c_writer *w, const struct loop_expr *e)
         return (struct c_shape){ C_TERNARY, is_narrow(e) };
 }
 
-static struct c_shape put_library(struct c_writer *w, const char *name, enum element element, const struct loop_expr *e)
+/* the name of a library function that the operation itself asks for */
+static const char *library_name(struct c_writer *w, const char *name, enum element element)
 {
         struct loop_function *f = w->p->library ? loop_library_find(w->p->library, name, element) : NULL;
         if (!f)
                 c_fail(w, EXIT_INTERNAL, "the library has no %s of %s", name, element_info[element].text);
         w->computes_floats = true;
-        return put_call(w, f ? c_use(w, f) : name, e, e->arity);
+        return f ? c_use(w, f) : name;
 }
 
 static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
@@ -361,24 +362,53 @@ static struct c_shape put_cast(struct c_writer *w, const char *type, const struc
         return shape(C_UNARY);
 }
 
+static struct c_shape put_from_small(struct c_writer *w, enum element to, const struct loop_expr *a)
+{
+        struct loop_expr as_f32 = { .op = LOOP_CAST, .type = LOOP_TYPE(E_F32), .arity = 1 };
+        struct loop_expr converted = { .op = LOOP_CAST, .type = LOOP_TYPE(to), .arity = 1, .args = { &as_f32 } };
+        as_f32.args[0] = (struct loop_expr *)(uintptr_t)a;
+        if (to == E_F32)
+                return put_call(w, library_name(w, element_of(a) == E_F16 ? "f16_to_f32" : "bf16_to_f32", E_U32), &as_f32, 1);
+        return c_expression(w, &converted);
+}
+
+/* Rounded once: from f32 what it holds exactly, else from f64, where 64 bits are made odd first. */
+static struct c_shape put_to_small(struct c_writer *w, enum element to, const struct loop_expr *a)
+{
+        enum element from = element_of(a);
+        int bytes = from == E_BOOL ? 1 : element_info[from].bytes;
+        bool wide = from != E_F32 && bytes > 2, cast = from != E_F32 && from != E_F64 && bytes < 8;
+        bool odd = bytes == 8 && from != E_F64;
+        const char *name = arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32", element_info[to].text);
+        w->calls++;
+        c_put(w, "(uint16_t)%s(", library_name(w, name, wide ? E_F64 : E_F32));
+        if (odd)
+                c_put(w, "%s(", c_helper(w, class_of(a) == CLASS_UINT ? HELPER_ODD_F64 : HELPER_ODD_F64_SIGNED, E_F64, E_F64));
+        if (cast)
+                put_cast(w, wide ? "double" : "float", a);
+        else
+                c_expression(w, a);
+        c_put(w, odd ? "))" : ")");
+        return shape(C_UNARY);
+}
+
 static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr *e)
 {
         const struct loop_expr *a = e->args[0];
         enum element to = element_of(e), from = element_of(a);
         if (to == from)
                 return c_expression(w, a);
-        if (is_small_float(from) || is_small_float(to)) {
-                c_fail(w, EXIT_INTERNAL, "conversion of %s to %s", element_info[from].text, element_info[to].text);
-                return primary();
-        }
+        if (is_small_float(from))
+                return put_from_small(w, to, a);
+        if (is_small_float(to))
+                return put_to_small(w, to, a);
+        bool to_float = element_is_float(to), from_float = element_is_float(from);
+        w->computes_floats |= to_float || from_float;
         if (to == E_BOOL) {
-                const char *zero = from == E_F32 ? "0.0f" : from == E_F64 ? "0.0" : "0";
                 c_operand(w, a, C_SUM);
-                c_put(w, " != %s", zero);
+                c_put(w, " != %s", from == E_F32 ? "0.0f" : from_float ? "0.0" : "0");
                 return shape(C_COMPARISON);
         }
-        bool to_float = to == E_F32 || to == E_F64, from_float = from == E_F32 || from == E_F64;
-        w->computes_floats |= to_float || from_float;
         if (to_float || !from_float)
                 return put_cast(w, c_type(to), a);
         if (to == E_INDEX)
@@ -491,7 +521,8 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
                 return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
         case LOOP_SELECT: return put_select(w, e);
-        case LOOP_FMA: return put_library(w, "fma", element_of(e), e);
+        case LOOP_FMA:
+                return put_call(w, library_name(w, element_of(e) == E_F32 ? "fma_f32" : "fma_f64", element_of(e)), e, 3);
         case LOOP_CAST: return put_conversion(w, e);
         case LOOP_BITCAST: return put_bitcast(w, e);
         case LOOP_LITERAL: return put_literal(w, e);

@@ -71,7 +71,10 @@ static char *expand_name(struct c_writer *w, enum c_helper h, enum element e, en
 const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum element from)
 {
         w->helper_used[h][e][from] = true;
-        w->copies_memory |= h == HELPER_BITS;
+        if (h == HELPER_BITS)
+                w->copies_memory = true;
+        if (h == HELPER_ODD_F64_SIGNED)
+                c_helper(w, HELPER_ODD_F64, e, from);
         return expand_name(w, h, e, from);
 }
 

@@ -314,13 +314,20 @@ const char *c_macro(struct c_writer *w, const char *name)
         return macro;
 }
 
+/* Overloads get the type of their first parameter into their names. */
 static void name_library(struct c_writer *w)
 {
-        struct loop_function *f = w->p->library ? loop_library_first(w->p->library) : NULL;
-        for (; f; f = f->next) {
+        struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
+        struct map *seen = map_new(w->arena);
+        for (struct loop_function *f = first; f; f = f->next) {
+                size_t length = strlen(f->name);
+                struct loop_function *other = map_get(seen, f->name, length);
+                map_set(seen, f->name, length, other ? (void *)w : f);
+        }
+        for (struct loop_function *f = first; f; f = f->next) {
                 const char *type = element_info[f->scalar_count ? f->scalars[0]->type.element : f->result.element].text;
-                bool says_type = strstr(f->name, type) != NULL;
-                c_name_set(w, f, c_global(w, says_type ? f->name : arena_printf(w->arena, "%s_%s", f->name, type)));
+                bool alone = map_get(seen, f->name, strlen(f->name)) == f;
+                c_name_set(w, f, c_global(w, alone ? f->name : arena_printf(w->arena, "%s_%s", f->name, type)));
         }
 }
 

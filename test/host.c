@@ -1,0 +1,257 @@
+/* Runs any generated model through its descriptor: link it with model.c.
+ *
+ *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes of each input), runs twice
+ *                           on different garbage, wants the same bits both times, writes OUT_DIR/0.bin, ...
+ *   host --describe         one line of JSON for the model, each region, input and output
+ *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
+ *
+ * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has exactly the bytes that
+ * are asked for, so that AddressSanitizer and valgrind see the first byte too far.
+ * Exit: 0, 1 usage, 2 files, 3 the model returned an error, 4 two runs differ. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef DESCRIBE
+#define DESCRIBE model_describe
+#endif
+
+#ifndef DNNCC_ABI_1
+#define DNNCC_ABI_1
+struct dnncc_tensor_1 {
+        const char *name;
+        int32_t type, rank;
+        const int64_t *shape;
+        const char *const *symbols;
+        uint64_t bytes;
+};
+struct dnncc_region_1 {
+        const char *name;
+        uint64_t size, align;
+        int32_t kind;
+};
+struct dnncc_model_1 {
+        uint32_t abi, struct_size;
+        const char *name;
+        uint32_t region_count, input_count, output_count, extent_count;
+        const struct dnncc_region_1 *regions;
+        const struct dnncc_tensor_1 *inputs, *outputs;
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
+};
+#endif
+const struct dnncc_model_1 *DESCRIBE(void);
+
+enum { EXIT_USAGE = 1, EXIT_FILES = 2, EXIT_RUN = 3, EXIT_DIFFERENT = 4 };
+
+static void fail(int code, const char *what, const char *which)
+{
+        fprintf(stderr, "host: %s%s\n", what, which);
+        exit(code);
+}
+
+/* NULL for no bytes */
+static void *block(uint64_t bytes, uint64_t align)
+{
+        void *memory = NULL;
+        if (bytes > SIZE_MAX || (bytes && posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : (size_t)align,
+                                                         (size_t)bytes)))
+                fail(EXIT_FILES, "out of memory", "");
+        return memory;
+}
+
+static void **blocks(const struct dnncc_tensor_1 *tensors, uint32_t count)
+{
+        void **all = block((count + 1) * sizeof *all, 1);
+        for (uint32_t i = 0; i < count; i++)
+                all[i] = block(tensors[i].bytes, 8);
+        all[count] = NULL;
+        return all;
+}
+
+static void free_blocks(void **all, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                free(all[i]);
+        free(all);
+}
+
+static void garbage(void *memory, uint64_t bytes, uint32_t seed)
+{
+        unsigned char *p = memory;
+        for (uint64_t i = 0; i < bytes; i++) {
+                seed = seed * 1664525u + 1013904223u;
+                p[i] = (unsigned char)(seed >> 24);
+        }
+}
+
+/* ---- files ---- */
+
+static FILE *open_numbered(const char *folder, uint32_t number, const char *mode)
+{
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%" PRIu32 ".bin", folder, number);
+        FILE *file = fopen(path, mode);
+        if (!file)
+                fail(EXIT_FILES, "cannot open ", path);
+        return file;
+}
+
+static void read_inputs(const struct dnncc_model_1 *model, void **inputs, const char *folder)
+{
+        for (uint32_t i = 0; i < model->input_count; i++) {
+                FILE *file = open_numbered(folder, i, "rb");
+                size_t bytes = (size_t)model->inputs[i].bytes;
+                if ((bytes && fread(inputs[i], 1, bytes, file) != bytes) || getc(file) != EOF)
+                        fail(EXIT_FILES, "the file has another size than input ", model->inputs[i].name);
+                fclose(file);
+        }
+}
+
+static void write_outputs(const struct dnncc_model_1 *model, void **outputs, const char *folder)
+{
+        for (uint32_t i = 0; i < model->output_count; i++) {
+                FILE *file = open_numbered(folder, i, "wb");
+                size_t bytes = (size_t)model->outputs[i].bytes;
+                if (bytes && fwrite(outputs[i], 1, bytes, file) != bytes)
+                        fail(EXIT_FILES, "cannot write output ", model->outputs[i].name);
+                if (fclose(file))
+                        fail(EXIT_FILES, "cannot write output ", model->outputs[i].name);
+        }
+}
+
+/* ---- running ---- */
+
+static void run(const struct dnncc_model_1 *model, void **regions, void **inputs, void **outputs)
+{
+        char code[16];
+        int error = model->run(regions, (const void *const *)inputs, outputs, NULL);
+        snprintf(code, sizeof code, "%d", error);
+        if (error)
+                fail(EXIT_RUN, "the model returned ", code);
+}
+
+static void **new_regions(const struct dnncc_model_1 *model, uint32_t seed)
+{
+        void **regions = block((model->region_count + 1) * sizeof *regions, 1);
+        for (uint32_t i = 0; i < model->region_count; i++) {
+                regions[i] = block(model->regions[i].size, model->regions[i].align);
+                garbage(regions[i], model->regions[i].size, seed);
+        }
+        return regions;
+}
+
+static void run_on_files(const struct dnncc_model_1 *model, const char *in, const char *out)
+{
+        void **inputs = blocks(model->inputs, model->input_count);
+        void **results[2];
+        read_inputs(model, inputs, in);
+        for (uint32_t k = 0; k < 2; k++) {
+                void **regions = new_regions(model, k);
+                results[k] = blocks(model->outputs, model->output_count);
+                for (uint32_t i = 0; i < model->output_count; i++)
+                        garbage(results[k][i], model->outputs[i].bytes, 2 + k);
+                run(model, regions, inputs, results[k]);
+                free_blocks(regions, model->region_count);
+        }
+        for (uint32_t i = 0; i < model->output_count; i++)
+                if (model->outputs[i].bytes && memcmp(results[0][i], results[1][i], (size_t)model->outputs[i].bytes))
+                        fail(EXIT_DIFFERENT, "a second run gives other bits in output ", model->outputs[i].name);
+        write_outputs(model, results[0], out);
+        free_blocks(inputs, model->input_count);
+        free_blocks(results[0], model->output_count);
+        free_blocks(results[1], model->output_count);
+}
+
+static int compare(const void *a, const void *b)
+{
+        double x = *(const double *)a, y = *(const double *)b;
+        return x < y ? -1 : x > y;
+}
+
+static void time_runs(const struct dnncc_model_1 *model, int count, const char *in)
+{
+        void **inputs = blocks(model->inputs, model->input_count), **outputs = blocks(model->outputs, model->output_count);
+        void **regions = new_regions(model, 1);
+        double *times = block((uint64_t)count * sizeof *times, 8);
+        for (uint32_t i = 0; i < model->input_count; i++)
+                if (inputs[i])
+                        memset(inputs[i], 0, (size_t)model->inputs[i].bytes);
+        if (in)
+                read_inputs(model, inputs, in);
+        run(model, regions, inputs, outputs);
+        for (int i = 0; i < count; i++) {
+                struct timespec before, after;
+                clock_gettime(CLOCK_MONOTONIC, &before);
+                run(model, regions, inputs, outputs);
+                clock_gettime(CLOCK_MONOTONIC, &after);
+                times[i] = 1e6 * (double)(after.tv_sec - before.tv_sec) + 1e-3 * (double)(after.tv_nsec - before.tv_nsec);
+        }
+        qsort(times, (size_t)count, sizeof *times, compare);
+        printf("%.3f\n", times[count / 2]);
+        free(times);
+        free_blocks(regions, model->region_count);
+        free_blocks(inputs, model->input_count);
+        free_blocks(outputs, model->output_count);
+}
+
+/* ---- description ---- */
+
+static void print_string(const char *text)
+{
+        putchar('"');
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                if (c < ' ' || c == '"' || c == '\\' || c == 127)
+                        printf("\\u%04x", c);
+                else
+                        putchar(c);
+        }
+        putchar('"');
+}
+
+static void print_tensor(const char *kind, const struct dnncc_tensor_1 *t)
+{
+        printf("{\"%s\": ", kind);
+        print_string(t->name);
+        printf(", \"type\": %" PRId32 ", \"shape\": [", t->type);
+        for (int32_t i = 0; i < t->rank; i++)
+                printf("%s%" PRId64, i ? ", " : "", t->shape[i]);
+        printf("], \"bytes\": %" PRIu64 "}\n", t->bytes);
+}
+
+static void describe(const struct dnncc_model_1 *model)
+{
+        printf("{\"model\": ");
+        print_string(model->name);
+        printf(", \"abi\": %" PRIu32 ", \"struct_size\": %" PRIu32 "}\n", model->abi, model->struct_size);
+        for (uint32_t i = 0; i < model->region_count; i++) {
+                printf("{\"region\": ");
+                print_string(model->regions[i].name);
+                printf(", \"size\": %" PRIu64 ", \"align\": %" PRIu64 ", \"kind\": %" PRId32 "}\n", model->regions[i].size,
+                       model->regions[i].align, model->regions[i].kind);
+        }
+        for (uint32_t i = 0; i < model->input_count; i++)
+                print_tensor("input", &model->inputs[i]);
+        for (uint32_t i = 0; i < model->output_count; i++)
+                print_tensor("output", &model->outputs[i]);
+}
+
+int main(int argc, char **argv)
+{
+        const struct dnncc_model_1 *model = DESCRIBE();
+        if (model->abi != 1 || model->struct_size < sizeof *model)
+                fail(EXIT_USAGE, "the model speaks another ABI", "");
+        if (argc == 2 && !strcmp(argv[1], "--describe"))
+                describe(model);
+        else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "--time") && atoi(argv[2]) > 0)
+                time_runs(model, atoi(argv[2]), argc == 4 ? argv[3] : NULL);
+        else if (argc == 3 && argv[1][0] != '-')
+                run_on_files(model, argv[1], argv[2]);
+        else
+                fail(EXIT_USAGE, "usage: host IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
+        return 0;
+}

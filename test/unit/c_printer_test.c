@@ -1,0 +1,861 @@
+/* The C printer: programs are read from text, printed, compiled without a warning by gcc and clang, loaded, run, and
+ * compared with the interpreter, bit for bit (any NaN equals any NaN). */
+#include <dlfcn.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "codegen/c_printer.h"
+#include "codegen/targets.h"
+#include "ir/interp.h"
+
+#define STRICT "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
+               "-Wstrict-prototypes -Wmissing-prototypes -Wunused -Werror"
+
+static char folder[64];
+static struct arena *arena;
+static struct loop_library *library;
+static struct diag diag;
+
+static int set_up(void **state)
+{
+        (void)state;
+        arena = arena_new();
+        diag.subject = "test";
+        library = loop_library_new(arena, &diag);
+        strcpy(folder, "/tmp/c_printer_test.XXXXXX");
+        return library && mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        char command[100];
+        snprintf(command, sizeof command, "rm -rf %s", folder);
+        arena_free(arena);
+        return system(command);
+}
+
+/* ---- tools ---- */
+
+static bool shell(const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        char *command = arena_vprintf(arena, format, list);
+        va_end(list);
+        bool done = system(command) == 0;
+        if (!done)
+                print_message("failed: %s\n", command);
+        return done;
+}
+
+static bool have(const char *compiler)
+{
+        return system(arena_printf(arena, "command -v %s >/dev/null", compiler)) == 0;
+}
+
+static struct loop_program *parse(const char *text)
+{
+        struct loop_program *p = loop_parse(arena, text, strlen(text), NULL, NULL, library, &diag);
+        assert_non_null(p);
+        assert_true(loop_verify(p, &diag));
+        return p;
+}
+
+static struct c_options options_for(const char *prefix)
+{
+        return (struct c_options){
+                .prefix = prefix, .header_name = arena_printf(arena, "%s.h", prefix), .version = "0.1",
+                .command = "-O2", .descriptor = true, .target = target_find("generic"),
+        };
+}
+
+static bool print_with(const struct loop_program *p, const struct c_options *options)
+{
+        FILE *c = fopen(arena_printf(arena, "%s/%s.c", folder, options->prefix), "wb");
+        FILE *h = fopen(arena_printf(arena, "%s/%s.h", folder, options->prefix), "wb");
+        bool done = c_print(c, h, p, options, &diag);
+        assert_int_equal(fclose(c) | fclose(h), 0);
+        return done;
+}
+
+static void print(const struct loop_program *p, const char *prefix)
+{
+        struct c_options options = options_for(prefix);
+        assert_true(print_with(p, &options));
+}
+
+static char *slurp(const char *name)
+{
+        FILE *file = fopen(arena_printf(arena, "%s/%s", folder, name), "rb");
+        assert_non_null(file);
+        struct text text = { 0 };
+        char block[4096];
+        size_t n;
+        while ((n = fread(block, 1, sizeof block, file)) > 0)
+                text_add_bytes(&text, block, n);
+        fclose(file);
+        char *copy = arena_copy(arena, text.data, text.length + 1);
+        text_free(&text);
+        return copy;
+}
+
+/* ---- the descriptor, declared here once more: it is the ABI ---- */
+
+struct dnncc_tensor_1 {
+        const char *name;
+        int32_t type, rank;
+        const int64_t *shape;
+        const char *const *symbols;
+        uint64_t bytes;
+};
+struct dnncc_region_1 { const char *name; uint64_t size, align; int32_t kind; };
+struct dnncc_model_1 {
+        uint32_t abi, struct_size;
+        const char *name;
+        uint32_t region_count, input_count, output_count, extent_count;
+        const struct dnncc_region_1 *regions;
+        const struct dnncc_tensor_1 *inputs, *outputs;
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
+};
+
+static const struct dnncc_model_1 *load(const char *prefix, const char *compiler)
+{
+        static int serial;
+        char *object = arena_printf(arena, "%s/%s_%d.so", folder, prefix, ++serial);
+        if (!shell("cd %s && %s %s -fPIC -shared -I. -o %s %s.c", folder, compiler, STRICT, object, prefix))
+                return NULL;
+        void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(handle);
+        const struct dnncc_model_1 *(*describe)(void);
+        *(void **)&describe = dlsym(handle, arena_printf(arena, "%s_describe", prefix));
+        assert_non_null(describe);
+        return describe();
+}
+
+enum { PORTS_MAX = 64 };
+struct ports { void *inputs[PORTS_MAX], *outputs[PORTS_MAX]; int input_count, output_count; };
+
+static size_t bytes_of(const struct loop_buffer *b)
+{
+        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
+}
+
+static void *exact(size_t bytes)
+{
+        void *block = NULL;
+        assert_int_equal(posix_memalign(&block, 64, bytes ? bytes : 1), 0);
+        memset(block, 0xa5, bytes);
+        return block;
+}
+
+static bool same_element(enum element e, const void *a, const void *b, size_t i)
+{
+        size_t size = (size_t)element_info[e].bytes;
+        if (!memcmp((const char *)a + i * size, (const char *)b + i * size, size))
+                return true;
+        return element_is_float(e) && isnan(element_load(e, a, i).f) && isnan(element_load(e, b, i).f);
+}
+
+static int run_compiled(const struct dnncc_model_1 *model, const struct ports *ports)
+{
+        void *workspace = model->regions[0].size ? exact((size_t)model->regions[0].size) : NULL;
+        void *const regions[] = { workspace };
+        int code = model->run(regions, (const void *const *)ports->inputs, ports->outputs, NULL);
+        free(workspace);
+        return code;
+}
+
+/* Both give the same code and, when it is 0, the same outputs. */
+static void compare(const struct loop_program *p, const char *prefix, const struct ports *given, const char *compiler)
+{
+        struct ports want = *given, got = *given;
+        const struct loop_buffer *outputs[PORTS_MAX];
+        const struct dnncc_model_1 *model = load(prefix, compiler);
+        assert_non_null(model);
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (b->space == SPACE_OUTPUT) {
+                        outputs[want.output_count] = b;
+                        want.outputs[want.output_count++] = exact(bytes_of(b));
+                        got.outputs[got.output_count++] = exact(bytes_of(b));
+                }
+        struct interp *interp = interp_new(p, false, 0, &diag);
+        assert_non_null(interp);
+        int code = interp_run(interp, (const void *const *)want.inputs, want.outputs, 0, NULL);
+        interp_free(interp);
+        assert_int_equal(run_compiled(model, &got), code);
+        for (int k = 0; k < want.output_count; k++) {
+                for (int64_t i = 0; code == 0 && i < outputs[k]->extent; i++)
+                        if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k], (size_t)i)) {
+                                union scalar w = element_load(outputs[k]->element, want.outputs[k], (size_t)i);
+                                union scalar g = element_load(outputs[k]->element, got.outputs[k], (size_t)i);
+                                fail_msg("%s: %s[%lld] is %llx (%g), the interpreter says %llx (%g)", compiler,
+                                         outputs[k]->name, (long long)i, g.u, g.f, w.u, w.f);
+                        }
+                free(want.outputs[k]);
+                free(got.outputs[k]);
+        }
+}
+
+/* ---- every operation on every type ---- */
+
+enum { EDGES = 16, PAIRS = EDGES * EDGES };
+
+static const double float_edges[EDGES] = {
+        0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e10, -1e10, 3e38, 1e-45, 127.5, -128.5, INFINITY, -INFINITY, NAN,
+};
+static const uint64_t integer_edges[EDGES] = {
+        0, 1, 2, 3, 5, 31, 63, 64, 127, 0x80, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX, UINT64_C(1) << 63,
+        UINT64_MAX - 6,
+};
+
+static void fill_edges(enum element e, void *x, void *y)
+{
+        for (int i = 0; i < PAIRS; i++) {
+                union scalar a, b;
+                if (element_is_float(e)) {
+                        a.f = float_edges[i / EDGES];
+                        b.f = float_edges[i % EDGES];
+                } else if (e == E_BOOL) {
+                        a.u = i / EDGES & 1;
+                        b.u = i & 1;
+                } else {
+                        a.u = integer_edges[i / EDGES];
+                        b.u = integer_edges[i % EDGES];
+                }
+                element_store(e, x, (size_t)i, a);
+                element_store(e, y, (size_t)i, b);
+        }
+}
+
+static const char *const element_texts[] = { "f32", "f64", "i32", "i64", "u32", "u64", "bool" };
+enum { TYPES = sizeof element_texts / sizeof *element_texts };
+
+static bool is_legal(enum loop_opcode op, enum element e)
+{
+        bool is_float = element_is_float(e), is_bool = e == E_BOOL;
+        switch (op) {
+        case LOOP_ADD: case LOOP_SUB: case LOOP_MUL: case LOOP_DIV: case LOOP_NEG: return !is_bool;
+        case LOOP_REM: case LOOP_SHL: case LOOP_SHR: return !is_float && !is_bool;
+        case LOOP_AND: case LOOP_XOR: case LOOP_OR: case LOOP_NOT: return !is_float;
+        case LOOP_FMA: return false;
+        default: return op < LOOP_RAMP;
+        }
+}
+
+/* one kernel: out[i] = expression over x[i] and y[i] */
+struct source { struct text buffers, kernels, main; int count; };
+
+static void add_kernel(struct source *s, const char *in, const char *out, const char *expression)
+{
+        int n = s->count++;
+        text_add(&s->buffers, "buffer @o%d : %s[%d] output \"o%d\"\n", n, out, PAIRS, n);
+        text_add(&s->kernels,
+                 "kernel @k%d(%%x: in %s[%d], %%y: in %s[%d], %%o: out %s[%d]) {\n  for %%i = 0 to %d {\n"
+                 "    store %%o[%%i] = %s\n  }\n}\n",
+                 n, in, PAIRS, in, PAIRS, out, PAIRS, PAIRS, expression);
+        text_add(&s->main, "  call @k%d(@x, @y, @o%d)\n", n, n);
+}
+
+static struct loop_program *finish(struct source *s, const char *in)
+{
+        struct text text = { 0 };
+        text_add(&text, "loop 1\nprogram \"t\" source \"\"\nworkspace 0 align 1 live 0\n");
+        text_add(&text, "buffer @x : %s[%d] input \"x\"\nbuffer @y : %s[%d] input \"y\"\n", in, PAIRS, in, PAIRS);
+        text_add(&text, "%s%smain {\n%s}\n", s->buffers.data, s->kernels.data, s->main.data);
+        struct loop_program *p = parse(text.data);
+        text_free(&text);
+        text_free(&s->buffers);
+        text_free(&s->kernels);
+        text_free(&s->main);
+        return p;
+}
+
+static void check_source(struct source *s, const char *in, const char *prefix)
+{
+        static const char *const compilers[] = { "gcc -std=c99 -O0", "gcc -std=gnu11 -O3", "clang -std=c99 -O2" };
+        struct loop_program *p = finish(s, in);
+        enum element e;
+        assert_true(element_from_text(in, strlen(in), &e));
+        uint64_t x[PAIRS], y[PAIRS];
+        fill_edges(e, x, y);
+        struct ports ports = { .inputs = { x, y }, .input_count = 2 };
+        print(p, prefix);
+        for (int i = 0; i < 3; i++)
+                if (i < 2 || have("clang"))
+                        compare(p, prefix, &ports, compilers[i]);
+}
+
+static const char *operation(enum loop_opcode op, const char *x, const char *y, const char *condition)
+{
+        const struct loop_op_info *info = &loop_op_info[op];
+        if (info->form == FORM_INFIX)
+                return arena_printf(arena, "(%s) %s (%s)", x, info->text, y);
+        if (info->form == FORM_PREFIX)
+                return arena_printf(arena, "%s(%s)", info->text, x);
+        if (op == LOOP_SELECT)
+                return arena_printf(arena, "select(%s, %s, %s)", condition, x, y);
+        return arena_printf(arena, "%s(%s, %s)", info->text, x, y);
+}
+
+static void every_operation(void **state)
+{
+        (void)state;
+        for (int t = 0; t < TYPES; t++) {
+                enum element e;
+                assert_true(element_from_text(element_texts[t], strlen(element_texts[t]), &e));
+                struct source s = { .count = 0 };
+                for (int op = 0; op < LOOP_RAMP; op++)
+                        if (is_legal((enum loop_opcode)op, e))
+                                add_kernel(&s, element_texts[t],
+                                           loop_op_info[op].result == RESULT_BOOL ? "bool" : element_texts[t],
+                                           operation((enum loop_opcode)op, "%x[%i]", "%y[%i]", "%x[%i] < %y[%i]"));
+                check_source(&s, element_texts[t], "model");
+        }
+}
+
+/* Literals take other forms in C than variables do; they nest; operators bind. */
+static void literals_and_nesting(void **state)
+{
+        (void)state;
+        static const char *const integer[] = {
+                "%x[%i] / 0", "%x[%i] / 1", "%x[%i] / 7", "%x[%i] % 0", "%x[%i] % 7", "%x[%i] << 0", "%x[%i] << 5",
+                "%x[%i] << 40", "%x[%i] << 64", "%x[%i] >> 5", "%x[%i] >> 31", "%x[%i] >> 63", "%x[%i] >> 64",
+                "5 << %x[%i]", "5 >> %x[%i]", "7 / %y[%i]", "7 % %y[%i]", "%x[%i] - (%y[%i] - 3)", "%x[%i] * (%y[%i] + 3)",
+                "%x[%i] + %y[%i] << 3 & 12 | %x[%i] ^ 5", "~(%x[%i] & 6) + -%y[%i]", "-(-%x[%i])", "~(~%x[%i])",
+                "min(%x[%i], 5) + max(%y[%i], 3)", "select(%x[%i] < 3, 1, 2)",
+                "select(%x[%i] < 3 & %y[%i] > 5 | %x[%i] == 7, %y[%i] + 1, select(%y[%i] < 1, 2, 3))",
+                "select(min(%x[%i], 7) < 3 & max(%y[%i], 7) > 5, 1, 0)", "select(~(%x[%i] < 3) ^ %y[%i] < 9, 1, 0)",
+                "select(%x[%i] < 0, 1, 2)", "select(%x[%i] >= 0, 1, 2)", "select(0 > %x[%i], 1, 2)",
+                "select(%x[%i] == %x[%i], %x[%i], 2)", "(5 << 40) + %x[%i]", "3 * 2 - 7", "(-5 - 4) * %x[%i]", "~5", "-5",
+        };
+        static const char *const floating[] = {
+                "%x[%i] - (%y[%i] - 3.5)", "-(-%x[%i])", "- %x[%i] * -2.5", "%x[%i] / (%y[%i] * 2.0)", "min(%x[%i], -1.0)",
+                "max(%x[%i], 0.0)", "select(%x[%i] < %y[%i], inf, -inf)", "select(%x[%i] != %x[%i], nan, 1e-45)",
+                "%x[%i] + (%y[%i] + 1.5) * %x[%i]", "%x[%i] * %y[%i] + 0.1", "select(%x[%i] < 1.0, -1.5, select(%y[%i] < 0.0, 0.1, 3e10))",
+        };
+        for (int t = 2; t < 6; t++) {
+                struct source s = { .count = 0 };
+                for (size_t i = 0; i < sizeof integer / sizeof *integer; i++)
+                        if (t < 4 || (!strstr(integer[i], "(-5") && strcmp(integer[i], "-5")))
+                                add_kernel(&s, element_texts[t], element_texts[t], integer[i]);
+                check_source(&s, element_texts[t], "model");
+        }
+        for (int t = 0; t < 2; t++) {
+                struct source s = { .count = 0 };
+                for (size_t i = 0; i < sizeof floating / sizeof *floating; i++)
+                        add_kernel(&s, element_texts[t], element_texts[t], floating[i]);
+                check_source(&s, element_texts[t], "model");
+        }
+}
+
+static const char *const stored_texts[] = {
+        "f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool",
+};
+enum { STORED = sizeof stored_texts / sizeof *stored_texts };
+
+/* Every conversion, alone and through index; compared with what a narrow type cannot be. */
+static void every_conversion(void **state)
+{
+        (void)state;
+        for (int from = 0; from < STORED; from++) {
+                struct source s = { .count = 0 };
+                enum element a, b;
+                assert_true(element_from_text(stored_texts[from], strlen(stored_texts[from]), &a));
+                for (int to = 0; to < STORED; to++) {
+                        assert_true(element_from_text(stored_texts[to], strlen(stored_texts[to]), &b));
+                        bool small_floats = (a == E_F16 && b == E_BF16) || (a == E_BF16 && b == E_F16);
+                        if (to != from && !small_floats)
+                                add_kernel(&s, stored_texts[from], stored_texts[to],
+                                           arena_printf(arena, "%s(%%x[%%i])", stored_texts[to]));
+                        if (to != from && element_info[a].bytes == element_info[b].bytes && a != E_BOOL && b != E_BOOL)
+                                add_kernel(&s, stored_texts[from], stored_texts[to],
+                                           arena_printf(arena, "bits_%s(%%x[%%i])", stored_texts[to]));
+                }
+                add_kernel(&s, stored_texts[from], "i64", "i64(index(%x[%i]))");
+                add_kernel(&s, stored_texts[from], stored_texts[from], "select(%i < 9, %x[%i], %y[%i])");
+                add_kernel(&s, stored_texts[from], "bool",
+                           "i32(%x[%i]) < 300 & i32(%x[%i]) >= -128 & i32(%x[%i]) == 70000 | u32(%x[%i]) > 255");
+                check_source(&s, stored_texts[from], "model");
+        }
+}
+
+/* More floats than the edges: roundings of the small types. */
+static void small_floats(void **state)
+{
+        (void)state;
+        enum { COUNT = 1 << 16 };
+        struct loop_program *p = parse(arena_printf(arena,
+                "loop 1\nprogram \"small\" source \"\"\nworkspace 0 align 1 live 0\n"
+                "buffer @h : f16[%d] input \"h\"\nbuffer @d : f64[%d] input \"d\"\nbuffer @n : i64[%d] input \"n\"\n"
+                "buffer @o1 : f32[%d] output \"o1\"\nbuffer @o2 : f16[%d] output \"o2\"\nbuffer @o3 : bf16[%d] output \"o3\"\n"
+                "buffer @o4 : bf16[%d] output \"o4\"\nbuffer @o5 : f16[%d] output \"o5\"\n"
+                "kernel @k(%%h: in f16[%d], %%d: in f64[%d], %%n: in i64[%d], %%o1: out f32[%d], %%o2: out f16[%d], "
+                "%%o3: out bf16[%d], %%o4: out bf16[%d], %%o5: out f16[%d]) {\n  for %%i = 0 to %d {\n"
+                "    store %%o1[%%i] = f32(%%h[%%i])\n    store %%o2[%%i] = f16(%%d[%%i])\n    store %%o3[%%i] = bf16(%%d[%%i])\n"
+                "    store %%o4[%%i] = bf16(%%n[%%i])\n    store %%o5[%%i] = f16(f32(%%d[%%i]))\n  }\n}\n"
+                "main {\n  call @k(@h, @d, @n, @o1, @o2, @o3, @o4, @o5)\n}\n",
+                COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT,
+                COUNT, COUNT));
+        uint16_t *h = exact(COUNT * sizeof *h);
+        double *d = exact(COUNT * sizeof *d);
+        int64_t *n = exact(COUNT * sizeof *n);
+        uint64_t random = 1;
+        for (int i = 0; i < COUNT; i++) {
+                random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                h[i] = (uint16_t)i;
+                double nearby = element_load(E_F16, h, (size_t)i).f;
+                int kind = i % 4;               /* halfway points of f16, a little beside them, any scale */
+                uint16_t next = (uint16_t)(i + 1);
+                if ((i & 0x7fff) < 0x7bff)
+                        nearby = (nearby + element_load(E_F16, &next, 0).f) / 2;
+                d[i] = kind == 0 ? nearby : kind == 1 ? nearby * (1 + 0x1p-40) : kind == 2 ? nearby * (1 - 0x1p-30)
+                                : ldexp((double)(random >> 11), (int)(random % 300) - 200);
+                n[i] = (int64_t)(random & ~(UINT64_C(0x7fffff) << 32)) >> (i % 60);
+        }
+        struct ports ports = { .inputs = { h, d, n }, .input_count = 3 };
+        print(p, "small");
+        compare(p, "small", &ports, "gcc -std=c99 -O2");
+        free(h);
+        free(d);
+        free(n);
+}
+
+/* ---- statements ---- */
+
+static const char statements_text[] =
+        "loop 1\nprogram \"statements\" source \"\"\nworkspace 64 align 64 live 64\n"
+        "buffer @n : i64[4] input \"n\"\nbuffer @x : f32[16] input \"while\"\nbuffer @y : f32[16] output \"OUT\"\n"
+        "buffer @z : i32[4] output \"out\"\nbuffer @unused : f32[0] input \"unused\"\n"
+        "buffer @t : f32[16] workspace offset 0\nbuffer @half : f32[8] view @t + 8\nbuffer @w : i32[4] view @z + 0\n"
+        "kernel @cosh(%x: in f32[16] class 1, %y: out f32[16] class 1, %count: index) {\n"
+        "  for %wide = 0 to 16 step 3 {\n    store %y[%wide] = %x[%wide] * 2.0\n  }\n"
+        "  for %i = 0 to 16 unroll {\n"
+        "    let %dead : f32 = %x[%i] + 1.0\n    var %dead2 : f32 = %dead\n    set %dead2 = %dead2 * 3.0\n"
+        "    if %i >= %count {\n      store %y[%i] = -1.0\n    } else {\n      if %i % 3 != 0 {\n        store %y[%i] = %x[%i]\n"
+        "      } else {\n        if %i == 3 {\n          prefetch %x[%i] 0\n        }\n      }\n    }\n  }\n}\n"
+        "kernel @sum(%h: in f32[8], %z: out i32[4], %never: in f32[0], %n: in i64[4]) {\n"
+        "  if %n[0] > 8 {\n    fail INDEX\n  }\n"
+        "  var %acc : f32[2][2]\n"
+        "  set %acc{0, 0} = %acc{0, 0} + %h[0]\n  set %acc{1, 1} = %h[1] - %acc{0, 0}\n"
+        "  alloc %scratch : i32[4] stack\n"
+        "  for %i = 0 to 4 {\n    store %scratch[%i] = i32(%h[%i]) - 1\n  }\n"
+        "  var %k : index = index(%n[1])\n"
+        "  for %i2 = 0 to %k {\n    set %k = %k - 1\n    store %scratch[0] = %scratch[0] + 1\n  }\n"
+        "  while %k < 4 {\n    set %k = %k + 1\n    store %scratch[1] = %scratch[1] + 10\n  }\n"
+        "  for %i3 = 0 to 4 {\n    store %z[%i3] = %scratch[%i3] + i32(%acc{1, 1} + %acc{0, 0})\n  }\n}\n"
+        "main {\n"
+        "  if @n[2] > 0 {\n    for %i = 0 to index(@n[3]) {\n      call @cosh(@x, @t, %i * 4)\n    }\n"
+        "  } else {\n    call @cosh(@x, @t, 16)\n  }\n"
+        "  call @sum(@half, @w, @unused, @n)\n"
+        "  call @cosh(@t, @y, 12)\n"
+        "}\n";
+
+static void statements(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(statements_text);
+        static const int64_t cases[][4] = { { 1, 3, 1, 4 }, { 8, 0, 0, 0 }, { 9, 0, 1, 2 }, { -1, 4, 1, 0 } };
+        float x[16];
+        for (int i = 0; i < 16; i++)
+                x[i] = (float)i - 5.5f;
+        print(p, "model");
+        for (int i = 0; i < 4; i++) {
+                int64_t n[4];
+                memcpy(n, cases[i], sizeof n);
+                struct ports ports = { .inputs = { n, x, NULL }, .input_count = 3 };
+                compare(p, "model", &ports, i % 2 ? "gcc -std=c99 -O2" : "gcc -std=gnu11 -O3 -flto");
+                if (have("clang"))
+                        compare(p, "model", &ports, "clang -std=c99 -O3");
+        }
+}
+
+/* Deep expressions are split: clang gives up at 256 open brackets. */
+static void deep_expressions(void **state)
+{
+        (void)state;
+        enum { DEPTH = 900 };
+        struct text calls = { 0 }, choices = { 0 };
+        for (int i = 0; i < DEPTH; i++) {
+                text_add(&calls, "max(%d.5, ", -i);
+                text_add(&choices, "select(%%i == %d, %d.25, ", i, i);
+        }
+        text_add(&calls, "%%x[%%i]");
+        text_add(&choices, "%%y[%%i]");
+        for (int i = 0; i < DEPTH; i++) {
+                text_add(&calls, ")");
+                text_add(&choices, ")");
+        }
+        struct source s = { .count = 0 };
+        add_kernel(&s, "f32", "f32", calls.data);
+        add_kernel(&s, "f32", "f32", choices.data);
+        text_free(&calls);
+        text_free(&choices);
+        check_source(&s, "f32", "model");
+}
+
+/* ---- constants ---- */
+
+static void add_constant(struct source *s, const char *type, int count, const char *data)
+{
+        int n = s->count++;
+        text_add(&s->buffers, "buffer @c%d : %s[%d] constant = %s\nbuffer @o%d : %s[%d] output \"o%d\"\n", n, type, count,
+                 data, n, type, count, n);
+        text_add(&s->kernels,
+                 "kernel @copy%d(%%x: in %s[%d], %%y: out %s[%d]) {\n  for %%i = 0 to %d {\n"
+                 "    store %%y[%%i] = %%x[%%i]\n  }\n}\n",
+                 n, type, count, type, count, count);
+        text_add(&s->main, "  call @copy%d(@c%d, @o%d)\n", n, n, n);
+}
+
+static const char *hex_data(const char *type, int count)
+{
+        enum element e;
+        assert_true(element_from_text(type, strlen(type), &e));
+        struct text hex = { 0 };
+        text_add(&hex, "hex \"");
+        for (int i = 0; i < count * element_info[e].bytes; i++)         /* every pair of byte values, NaN payloads */
+                text_add(&hex, "%02x", e == E_BOOL ? i % 2 : (i * 37 + i / 256 * 11 + (i % 7 == 0 ? 0xff : 0)) & 255);
+        text_add(&hex, "\"");
+        char *copy = arena_string(arena, hex.data);
+        text_free(&hex);
+        return copy;
+}
+
+static void constants(void **state)
+{
+        (void)state;
+        static const int counts[] = { 1, 64, 65, 500, 3000 };
+        struct source s = { .count = 0 };
+        for (int t = 0; t < STORED; t++)
+                for (int c = 0; c < 4; c++)
+                        add_constant(&s, stored_texts[t], counts[c], hex_data(stored_texts[t], counts[c]));
+        add_constant(&s, "f32", 3000, hex_data("f32", 3000));
+        add_constant(&s, "f32", 2000, hex_data("f32", 2000));           /* whole rows */
+        add_constant(&s, "f32", 6, "[-0.0, 0.1, 1e-45, 3.4028235e38, -16777216.0, 1e-5]");
+        add_constant(&s, "f64", 6, "[-0.0, 0.1, 5e-324, 1.7976931348623157e308, -16777216.0, 1e22]");
+        add_constant(&s, "i64", 3, "[-9223372036854775808, 9223372036854775807, -1]");
+        add_constant(&s, "u64", 2, "[18446744073709551615, 0]");
+        add_constant(&s, "f32", 1000, "splat 0.25");
+        add_constant(&s, "f32", 1000, "splat 0.0");
+        add_constant(&s, "i16", 10, "splat -3");
+        add_constant(&s, "f32", 5, "[inf, -inf, nan, 1.0, -0.0]");
+        struct text text = { 0 };
+        text_add(&text, "loop 1\nprogram \"c\" source \"\"\nworkspace 0 align 1 live 0\n%s%smain {\n%s}\n", s.buffers.data,
+                 s.kernels.data, s.main.data);
+        struct loop_program *p = parse(text.data);
+        print(p, "model");
+        struct ports ports = { .input_count = 0 };
+        assert_true(s.count <= PORTS_MAX);
+        const struct loop_buffer *b = p->buffers;
+        const char *compilers[] = { "gcc -std=c99 -O2", "clang -std=c99 -O1", "gcc -std=c99 -O1 -DBIG_ENDIAN_MACHINE" };
+        for (int i = 0; i < 3; i++) {
+                if (i == 1 && !have("clang"))
+                        continue;
+                const struct dnncc_model_1 *model = load("model", compilers[i]);
+                assert_non_null(model);
+                assert_int_equal(model->output_count, s.count);
+                int k = 0;
+                for (const struct loop_buffer *o = b; o; o = o->next)
+                        if (o->space == SPACE_OUTPUT)
+                                ports.outputs[k++] = exact(bytes_of(o));
+                assert_int_equal(run_compiled(model, &ports), 0);
+                k = 0;
+                for (const struct loop_buffer *c = b; c; c = c->next->next) {
+                        size_t size = (size_t)element_info[c->element].bytes;
+                        for (int64_t n = 0; n < c->extent; n++)         /* bits: NaN payloads too */
+                                if (memcmp((char *)ports.outputs[k] + (size_t)n * size,
+                                           (const char *)c->data + (c->splat ? 0 : (size_t)n * size), size))
+                                        fail_msg("%s: %s[%lld] differs", compilers[i], c->name, (long long)n);
+                        free(ports.outputs[k++]);
+                }
+        }
+        text_free(&text);
+        text_free(&s.buffers);
+        text_free(&s.kernels);
+        text_free(&s.main);
+}
+
+static void equal_constants_are_one(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(
+                "loop 1\nprogram \"c\" source \"\"\nworkspace 0 align 1 live 0\n"
+                "buffer @one : f32[3] constant = [1.5, 2.5, 3.5]\nbuffer @two : f32[3] constant = [1.5, 2.5, 3.5]\n"
+                "buffer @three : f32[3] constant = [1.5, 2.5, -3.5]\nbuffer @idle : f32[3] constant = [9.0, 9.0, 9.0]\n"
+                "buffer @y : f32[3] output \"y\"\n"
+                "kernel @add(%a: in f32[3], %b: in f32[3], %c: in f32[3], %y: out f32[3]) {\n  for %i = 0 to 3 {\n"
+                "    store %y[%i] = %a[%i] + %b[%i] + %c[%i]\n  }\n}\nmain {\n  call @add(@one, @two, @three, @y)\n}\n");
+        print(p, "model");
+        const char *c = slurp("model.c");
+        assert_non_null(strstr(c, "static const float one[3] = { 1.5f, 2.5f, 3.5f };"));
+        assert_null(strstr(c, " two[3]"));
+        assert_null(strstr(c, "idle"));
+        assert_non_null(strstr(c, "add(one, one, three, y);"));
+}
+
+/* ---- memory ---- */
+
+/* The same workspace bytes are f32, then i32, then f64: no optimizer may exchange the stores and loads. */
+static void reused_workspace(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(
+                "loop 1\nprogram \"punning\" source \"\"\nworkspace 256 align 64 live 256\n"
+                "buffer @x : f32[32] input \"x\"\nbuffer @y : f32[32] output \"y\"\nbuffer @z : f64[32] output \"z\"\n"
+                "buffer @f : f32[32] workspace offset 0\nbuffer @i : i32[32] workspace offset 0\n"
+                "buffer @d : f64[32] workspace offset 0\n"
+                "kernel @one(%x: in f32[32], %f: out f32[32]) {\n  for %i = 0 to 32 {\n    store %f[%i] = %x[%i] * 2.0\n  }\n}\n"
+                "kernel @two(%f: in f32[32], %y: out f32[32]) {\n  for %i = 0 to 32 {\n    store %y[%i] = %f[31 - %i]\n  }\n}\n"
+                "kernel @three(%x: in f32[32], %i: out i32[32]) {\n  for %k = 0 to 32 {\n    store %i[%k] = i32(%x[%k])\n  }\n}\n"
+                "kernel @four(%i: in i32[32], %y: inout f32[32]) {\n  for %k = 0 to 32 {\n"
+                "    store %y[%k] = %y[%k] + f32(%i[%k])\n  }\n}\n"
+                "kernel @five(%x: in f32[32], %d: out f64[32]) {\n  for %k = 0 to 32 {\n    store %d[%k] = f64(%x[%k])\n  }\n}\n"
+                "kernel @six(%d: in f64[32], %z: out f64[32]) {\n  for %k = 0 to 32 {\n    store %z[%k] = %d[%k] / 3.0\n  }\n}\n"
+                "main {\n  call @one(@x, @f)\n  call @two(@f, @y)\n  call @three(@x, @i)\n  call @four(@i, @y)\n"
+                "  call @five(@x, @d)\n  call @six(@d, @z)\n  call @one(@x, @f)\n  call @four(@i, @y)\n}\n");
+        float x[32];
+        for (int i = 0; i < 32; i++)
+                x[i] = (float)(i * i) / 7.0f - 9.0f;
+        struct ports ports = { .inputs = { x }, .input_count = 1 };
+        print(p, "model");
+        compare(p, "model", &ports, "gcc -std=c99 -O3");
+        compare(p, "model", &ports, "gcc -std=c99 -O3 -flto");
+        compare(p, "model", &ports, "gcc -std=gnu11 -O3 -march=haswell -fstrict-aliasing");
+        if (have("clang")) {
+                compare(p, "model", &ports, "clang -std=c99 -O3");
+                compare(p, "model", &ports, "clang -std=gnu11 -O3 -march=haswell");
+        }
+}
+
+/* a * b + c is never contracted, whatever the machine, and helpers are still inlined */
+static void no_contraction(void **state)
+{
+        (void)state;
+        static const char *const compilers[] = {
+                "gcc -std=gnu11 -O2 -march=haswell", "gcc -std=gnu11 -O3 -march=haswell -flto",
+                "gcc -std=c99 -O2 -march=haswell", "clang -std=c99 -O2 -march=haswell", "clang -std=gnu11 -O3 -march=haswell",
+        };
+        struct loop_program *p = parse(
+                "loop 1\nprogram \"fma\" source \"\"\nworkspace 0 align 1 live 0\n"
+                "buffer @x : f32[64] input \"x\"\nbuffer @y : f32[64] output \"y\"\n"
+                "kernel @k(%x: in f32[64], %y: out f32[64]) {\n  for %i = 0 to 64 {\n"
+                "    store %y[%i] = max(%x[%i] * %x[63 - %i] + %x[%i], 0.25)\n  }\n}\nmain {\n  call @k(@x, @y)\n}\n");
+        float x[64];
+        for (int i = 0; i < 64; i++)
+                x[i] = 1.0f + (float)i * 1.1920929e-7f * 1001.0f;
+        struct ports ports = { .inputs = { x }, .input_count = 1 };
+        print(p, "model");
+        for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
+                if (!strncmp(compilers[i], "gcc", 3) || have("clang"))
+                        compare(p, "model", &ports, compilers[i]);
+        assert_true(shell("cd %s && gcc -std=gnu11 -O2 -march=haswell -I. -S -o model.s model.c", folder));
+        const char *assembly = slurp("model.s");
+        assert_null(strstr(assembly, "fmadd"));
+        assert_null(strstr(assembly, "call"));
+        assert_false(shell("cd %s && gcc -O2 -ffast-math -I. -c -o /dev/null model.c 2>/dev/null", folder));
+}
+
+static const char small_model[] =
+        "loop 1\nprogram \"m\" source \"\"\nworkspace 64 align 64 live 64\n"
+        "buffer @x : f32[4] input \"x\" shape <2 x 2>\nbuffer @s : i64[1] input \"s\" shape <>\n"
+        "buffer @y : f64[4] output \"y\" shape <4>\nbuffer @t : f64[4] workspace offset 0\n"
+        "kernel @k(%x: in f32[4], %s: in i64[1], %t: out f64[4]) {\n  for %i = 0 to 4 {\n"
+        "    store %t[%i] = f64(%x[%i]) + f64(%s[0])\n  }\n}\n"
+        "kernel @copy(%t: in f64[4], %y: out f64[4]) {\n  for %i = 0 to 4 {\n    store %y[%i] = %t[%i]\n  }\n}\n"
+        "main {\n  call @k(@x, @s, @t)\n  call @copy(@t, @y)\n}\n";
+
+static void bad_pointers(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(small_model);
+        print(p, "model");
+        const struct dnncc_model_1 *model = load("model", "gcc -std=c99 -O2");
+        assert_non_null(model);
+        _Alignas(64) unsigned char workspace[128], x[32], s[16], y[64];
+        memset(x, 0, sizeof x);
+        memset(s, 0, sizeof s);
+        for (int i = 0; i < 9; i++) {           /* right; each pointer NULL; each misaligned */
+                unsigned char *pointers[] = { workspace, x, s, y };
+                if (i)
+                        pointers[(i - 1) % 4] = i <= 4 ? NULL : pointers[(i - 1) % 4] + 1;
+                void *const regions[] = { pointers[0] };
+                const void *const inputs[] = { pointers[1], pointers[2] };
+                void *const outputs[] = { pointers[3] };
+                assert_int_equal(model->run(regions, inputs, outputs, NULL), i == 0 ? 0 : i <= 4 ? -1 : -2);
+        }
+        assert_int_equal(model->regions[0].size, 64);
+        assert_int_equal(model->regions[0].align, 64);
+        assert_int_equal(model->inputs[1].rank, 0);
+        assert_int_equal(model->outputs[0].bytes, 32);
+        assert_int_equal(model->outputs[0].type, 11);
+        assert_string_equal(model->name, "m");
+        struct c_options options = options_for("model");
+        options.unchecked = true;
+        assert_true(print_with(p, &options));
+        assert_null(strstr(slurp("model.c"), "ERROR"));
+        assert_non_null(load("model", "gcc -std=c99 -O2"));
+}
+
+/* ---- files ---- */
+
+static void write_file(const char *name, const char *text)
+{
+        FILE *file = fopen(arena_printf(arena, "%s/%s", folder, name), "wb");
+        assert_non_null(file);
+        fputs(text, file);
+        fclose(file);
+}
+
+static const char caller_text[] =
+        "#include \"one.h\"\n#include \"two.h\"\n#include <stdio.h>\n"
+        "ONE_WORKSPACE_DEFINE(w1);\nTWO_WORKSPACE_DEFINE(w2);\n"
+        "int main(void)\n{\n"
+        "        static float x[ONE_X_ELEMS] = { 1, 2, 3, 4 };\n"
+        "        static int64_t s[ONE_S_ELEMS] = { 10 };\n"
+        "        static double y1[ONE_Y_ELEMS], y2[TWO_Y_ELEMS];\n"
+        "        static const int shape[] = ONE_X_SHAPE, scalar[] = ONE_S_SHAPE;\n"
+        "        if (one_run(w1, x, s, y1) || two_run(w2, x, s, y2) || two_run(NULL, x, s, y2) != TWO_ERROR_NULL)\n"
+        "                return 1;\n"
+        "        if (ONE_S_RANK != 0 || ONE_X_RANK != 2 || shape[1] != 2 || scalar[0] != 0)\n                return 2;\n"
+        "        if (one_describe()->inputs[1].rank != 0 || two_describe()->output_count != 1)\n                return 3;\n"
+        "        return y1[3] == 14 && y2[0] == 11 ? 0 : 4;\n}\n";
+
+static void two_models_in_one_program(void **state)
+{
+        (void)state;
+        print(parse(small_model), "one");
+        print(parse(small_model), "two");
+        write_file("caller.c", caller_text);
+        write_file("caller.cc", caller_text);
+        assert_true(shell("cd %s && gcc -std=c99 %s -o caller caller.c one.c two.c && ./caller", folder, STRICT));
+        if (have("g++"))
+                assert_true(shell("cd %s && gcc -c one.c two.c && for s in c++98 c++20; do g++ -std=$s -Wall -Wextra -Wpedantic -Wno-long-long "
+                                  "-Werror -o caller2 caller.cc one.o two.o && ./caller2 || exit 1; done", folder));
+        if (have("clang++"))
+                assert_true(shell("cd %s && clang++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -o caller3 caller.cc one.o two.o && "
+                                  "./caller3", folder));
+        assert_true(shell("cd %s && test \"$(nm -g --defined-only one.o | awk '{print $3}' | sort | tr '\\n' ' ')\" = "
+                          "'one_describe one_run '", folder));
+}
+
+static void one_file(void **state)
+{
+        (void)state;
+        struct c_options options = options_for("whole");
+        options.header_name = NULL;
+        options.descriptor = false;
+        assert_true(print_with(parse(small_model), &options));
+        assert_true(shell("cd %s && gcc -std=c99 %s -c whole.c && test ! -s whole.h", folder, STRICT));
+        assert_null(strstr(slurp("whole.c"), "describe"));
+}
+
+static void header_of_another_build(void **state)
+{
+        (void)state;
+        struct c_options options = options_for("build");
+        struct loop_program *p = parse(small_model);
+        assert_true(print_with(p, &options));
+        char *first_c = slurp("build.c"), *first_h = slurp("build.h");
+        assert_true(print_with(p, &options));
+        assert_string_equal(slurp("build.c"), first_c);         /* the same bytes again */
+        assert_string_equal(slurp("build.h"), first_h);
+        options.command = "-O1";
+        assert_true(print_with(p, &options));
+        assert_true(shell("cd %s && gcc -c build.c", folder));
+        write_file("build.h", first_h);
+        assert_false(shell("cd %s && gcc -c build.c 2>/dev/null", folder));
+}
+
+/* Names that mean something to C, to its headers, to macros of the file, or to one another. */
+static void hostile_names(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(
+                "loop 1\nprogram \"m\" source \"\"\nworkspace 16 align 16 live 16\n"
+                "buffer @workspac : f32[4] input \"workspace\"\nbuffer @status : f32[4] input \"*/ #error \\x22\\x0a\"\n"
+                "buffer @memory : f32[4] input \"m\"\nbuffer @strtok : f32[4] constant = [1.0, 2.0, 3.0, 4.0]\n"
+                "buffer @cosh : f32[4] constant = [1.0, 2.0, 3.0, 5.0]\nbuffer @a : f32[4] constant = [1.0, 2.0, 3.0, 6.0]\n"
+                "buffer @INT32_MAX : f32[4] constant = [1.0, 2.0, 3.0, 7.0]\nbuffer @f32 : f32[4] output \"f32\"\n"
+                "buffer @MODEL_ERROR_NULL : f32[4] output \"y\"\nbuffer @int_fast8_t : f32[4] workspace offset 0\n"
+                "buffer @model_run : f32[4] constant = [1.0, 2.0, 3.0, 8.0]\n"
+                "kernel @sinhf(%strtok: in f32[4], %max_f32: in f32[4], %rem_i32: out f32[4]) {\n"
+                "  for %MODEL_ERROR_INDEX = 0 to 4 {\n    let %floorf : f32 = max(%strtok[%MODEL_ERROR_INDEX], 2.0)\n"
+                "    let %sinhf : f32 = %floorf\n    let %INT64_MIN : f32 = %sinhf\n"
+                "    store %rem_i32[%MODEL_ERROR_INDEX] = %INT64_MIN + %max_f32[%MODEL_ERROR_INDEX]\n  }\n}\n"
+                "kernel @max_f32_2(%x: in f32[4], %y: out f32[4]) {\n  for %i = 0 to 4 {\n    store %y[%i] = %x[%i]\n  }\n}\n"
+                "main {\n  call @sinhf(@workspac, @strtok, @int_fast8_t)\n  call @sinhf(@int_fast8_t, @cosh, @f32)\n"
+                "  call @sinhf(@a, @INT32_MAX, @MODEL_ERROR_NULL)\n  call @sinhf(@status, @memory, @f32)\n"
+                "  call @max_f32_2(@model_run, @int_fast8_t)\n}\n");
+        float x[3][4] = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 9, 10, 11, 12 } };
+        struct ports ports = { .inputs = { x[0], x[1], x[2] }, .input_count = 3 };
+        print(p, "model");
+        compare(p, "model", &ports, "gcc -std=gnu11 -O2");
+        if (have("clang"))
+                compare(p, "model", &ports, "clang -std=gnu11 -O2");
+        assert_null(strstr(slurp("model.h"), "#error"));
+}
+
+/* What cannot be printed is one error, and nothing is written. */
+static void refusals(void **state)
+{
+        (void)state;
+        FILE *nowhere = fopen("/dev/null", "w");
+        struct loop_program *p = parse(small_model);
+        struct c_options options = options_for("model");
+        struct { const char *prefix, *header; bool planned; enum exit_code code; } cases[] = {
+                { "1x", "model.h", true, EXIT_USAGE }, { "a b", "model.h", true, EXIT_USAGE },
+                { "model", "a\"b.h", true, EXIT_USAGE }, { "model", "a\nb.h", true, EXIT_USAGE },
+                { "model", "model.h", false, EXIT_INTERNAL },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct diag refused = { .subject = "refused", .stream = nowhere };
+                options.prefix = cases[i].prefix;
+                options.header_name = cases[i].header;
+                p->planned = cases[i].planned;
+                assert_false(c_print(nowhere, nowhere, p, &options, &refused));
+                assert_int_equal(refused.errors, 1);
+                assert_int_equal(refused.code, cases[i].code);
+        }
+        p = parse("loop 1\nprogram \"v\" source \"\"\nworkspace 0 align 1 live 0\nbuffer @x : f32[8] input \"x\"\n"
+                  "buffer @y : f32[8] output \"y\"\nkernel @k(%x: in f32[8], %y: out f32[8]) {\n"
+                  "  let %v : f32x8 = %x[ramp<8>(0, 1)]\n  store %y[0] = sum_lanes(%v)\n}\nmain {\n  call @k(@x, @y)\n}\n");
+        struct diag refused = { .subject = "refused", .stream = nowhere };
+        options = options_for("model");
+        assert_false(c_print(nowhere, nowhere, p, &options, &refused));
+        assert_int_equal(refused.errors, 1);
+        assert_int_equal(refused.code, EXIT_UNSUPPORTED);
+        fclose(nowhere);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(every_operation),
+                cmocka_unit_test(literals_and_nesting),
+                cmocka_unit_test(every_conversion),
+                cmocka_unit_test(small_floats),
+                cmocka_unit_test(statements),
+                cmocka_unit_test(deep_expressions),
+                cmocka_unit_test(constants),
+                cmocka_unit_test(equal_constants_are_one),
+                cmocka_unit_test(reused_workspace),
+                cmocka_unit_test(no_contraction),
+                cmocka_unit_test(bad_pointers),
+                cmocka_unit_test(two_models_in_one_program),
+                cmocka_unit_test(one_file),
+                cmocka_unit_test(header_of_another_build),
+                cmocka_unit_test(hostile_names),
+                cmocka_unit_test(refusals),
+        };
+        return cmocka_run_group_tests(tests, set_up, tear_down);
+}
