@@ -97,10 +97,8 @@ static bool read_dim(struct onnx_import *im, const char *what, const Onnx__Tenso
                 *dim = d->dim_value;            /* some exporters write -1 for an open one */
         } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param.len) {
                 struct onnx_binding *b = map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
-                if (b) {
-                        b->used = true;
+                if (b)
                         *dim = b->extent;
-                }
         }
         return true;
 }
@@ -324,7 +322,22 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
         return read_declaration(im, what, v, &d) && onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
 }
 
-/* Every --dim and --input must have met its name. */
+static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                const Onnx__TypeProto__Tensor *t = tensor_type(values[i]);
+                for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
+                        const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
+                        if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !d->dim_param.len)
+                                continue;
+                        struct onnx_binding *b = map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+                        if (b)
+                                b->used = true;
+                }
+        }
+}
+
+/* Every --dim and --input names something of the graph. */
 static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g)
 {
         const struct import_options *o = im->options;
@@ -336,6 +349,11 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         for (int i = 0; i < o->input_count; i++)
                 if (!map_get(names, o->inputs[i], (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
                         ok = usage(im, "--input %s: the model has no such input", safe(im, o->inputs[i]));
+        if (o->dim_count) {
+                note_symbols(im, g->input, g->n_input);
+                note_symbols(im, g->output, g->n_output);
+                note_symbols(im, g->value_info, g->n_value_info);
+        }
         for (int i = 0; i < o->dim_count; i++) {
                 const struct onnx_binding *b = map_get(im->model->dims, o->dims[i], (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
                 if (!b->used)
@@ -366,6 +384,8 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                       struct map *needed)
 {
         bool ok = true;
+        if (!check_options_used(im, g))
+                return false;
         for (size_t i = 0; i < g->n_input; i++) {
                 const char *option = option_of(im, g->input[i]->name);
                 if (option && !initializer_of(scope, g->input[i]->name) && !apply_option(im, g->input[i], option))
@@ -380,5 +400,5 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                 bool wanted = !needed || (v->name.len && map_get(needed, (const char *)v->name.data, v->name.len));
                 ok &= initializer ? check_initializer(im, initializer, v) : bind_input(im, scope, f, v, wanted);
         }
-        return check_options_used(im, g) && ok;
+        return ok;
 }

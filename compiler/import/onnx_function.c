@@ -357,12 +357,9 @@ static bool expand(struct onnx_import *im, struct onnx_node *n, struct onnx_func
         const Onnx__FunctionProto *proto = f->proto;
         if (!bind_arguments(im, n, proto))
                 return false;
-        if (!f->order) {
-                struct onnx_wiring *w = onnx_wiring_new(im, proto->node, proto->n_node);
-                if (!w || !(f->order = onnx_wiring_order(im, w, im->scope, &f->count)))
-                        return false;
-        }
-        return onnx_nodes(im, proto->node, f->order, f->count) && take_results(im, n, f);
+        if (!f->order)
+                f->order = onnx_order(im, proto->node, proto->n_node, &f->count);
+        return f->order && onnx_nodes(im, proto->node, f->order, f->count) && take_results(im, n, f);
 }
 
 bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)

@@ -251,20 +251,33 @@ static bool find_inputs(struct onnx_import *im, struct onnx_node *n, bool *known
         return true;
 }
 
-static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n)
+/* Storage for the arrays of a usual node. */
+enum { ROOM = 8 };
+struct node_room {
+        struct value *inputs[ROOM], *outputs[ROOM];
+        const struct type *declared[ROOM];
+        bool wanted[ROOM];
+        unsigned char attribute_used[ROOM];
+};
+
+#define TAKE(im, room, count) \
+        ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room)) : arena_array((im)->arena, (size_t)(count), sizeof *(room)))
+
+static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n, struct node_room *room)
 {
-        *n = (struct onnx_node){ .proto = proto, .row = onnx_row_find(im, proto) };
-        n->name = text_safe(im->m->arena, (const char *)proto->name.data, proto->name.len);
+        *n = (struct onnx_node){ .proto = proto, .row = onnx_row_find(im, proto), .name = "" };
+        if (proto->name.len)
+                n->name = text_safe(im->m->arena, (const char *)proto->name.data, proto->name.len);
         n->op = n->row ? n->row->op : SAFE(im, proto->op_type);
         n->domain = n->row ? n->row->domain : SAFE(im, onnx_domain(proto->domain));
         n->opset = onnx_opset(im, onnx_domain(proto->domain));
         n->input_count = given_count(proto->input, proto->n_input);
         n->output_count = given_count(proto->output, proto->n_output);
-        n->inputs = arena_array(im->arena, (size_t)n->input_count, sizeof *n->inputs);
-        n->outputs = arena_array(im->arena, (size_t)n->output_count, sizeof *n->outputs);
-        n->declared = arena_array(im->arena, (size_t)n->output_count, sizeof *n->declared);
-        n->attribute_used = arena_alloc(im->arena, proto->n_attribute);
-        bool *wanted = arena_array(im->arena, (size_t)n->output_count, sizeof *wanted);
+        n->inputs = TAKE(im, room->inputs, n->input_count);
+        n->outputs = TAKE(im, room->outputs, n->output_count);
+        n->declared = TAKE(im, room->declared, n->output_count);
+        n->attribute_used = TAKE(im, room->attribute_used, proto->n_attribute);
+        bool *wanted = TAKE(im, room->wanted, n->output_count);
         n->wanted = wanted;
         for (int i = 0; i < n->output_count; i++) {
                 const struct onnx_declaration *d = onnx_declaration(im->scope, proto->output[i]);
@@ -353,10 +366,11 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
                 return onnx_over_limit(im, "nodes", "nodes", im->context->limits.nodes);
         const Onnx__NodeProto *proto = onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;
         struct onnx_node n;
+        struct node_room room;
         bool known;
         if (!proto)
                 return false;
-        node_new(im, proto, &n);
+        node_new(im, proto, &n, &room);
         if (!find_inputs(im, &n, &known))
                 return false;
         model->origin = origin;
@@ -417,12 +431,10 @@ static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, stru
                 if (!onnx_scope_define(im, im->scope, g->input[i]->name, (struct onnx_entry){ .value = arguments[i] },
                                        "subgraph input", NULL))
                         return false;
-        struct onnx_wiring *w;
         int *order, count;
         return onnx_initializers(im, im->scope, g) && onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
                onnx_declare(im, im->scope, g->output, g->n_output, false) &&
-               (w = onnx_wiring_new(im, g->node, g->n_node)) != NULL &&
-               (order = onnx_wiring_order(im, w, im->scope, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
+               (order = onnx_order(im, g->node, g->n_node, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
                find_outputs(im, g, outputs);
 }
 

@@ -155,27 +155,36 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
 
 /* ---- the graph ---- */
 
+/* Inputs into the scope and the function; the order of the nodes that the wanted outputs need. NULL after an error. */
+static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f, struct onnx_wiring *w, int *count)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct map *needed = NULL;
+        if (!check_outputs(im, wanted, w))
+                return NULL;
+        if (im->options->output_count) {
+                needed = map_new(im->arena);
+                onnx_wiring_prune(w, wanted->names, wanted->count, needed);
+        }
+        return onnx_bind_inputs(im, im->scope, f, g, needed) ? onnx_wiring_order(im, w, im->scope, count) : NULL;
+}
+
 static bool import_main(struct onnx_import *im)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         struct function *f = function_new(im->m, "main");
         struct wanted wanted = { 0 };
-        struct map *needed = NULL;
-        int *order, count;
         im->scope = onnx_scope_new(im, NULL);
         im->b.region = &f->body;
         if (!onnx_read_options(im) || !onnx_initializers(im, im->scope, g) || !collect_outputs(im, &wanted))
                 return false;
         struct onnx_wiring *w = onnx_wiring_new(im, g->node, g->n_node);
-        if (!w || !check_outputs(im, &wanted, w))
+        if (!w)
                 return false;
-        if (im->options->output_count) {
-                needed = map_new(im->arena);
-                onnx_wiring_prune(im, w, wanted.names, wanted.count, needed);
-        }
+        int count, *order = arrange(im, &wanted, f, w, &count);
+        onnx_wiring_free(w);
         check_output_kinds(im, &wanted);
-        return onnx_bind_inputs(im, im->scope, f, g, needed) && (order = onnx_wiring_order(im, w, im->scope, &count)) != NULL &&
-               onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
+        return order && onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
 }
 
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)

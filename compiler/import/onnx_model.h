@@ -121,6 +121,7 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
 /* ---- onnx_order.c ---- */
 
 struct onnx_wiring {
+        struct arena *arena;            /* of its own */
         Onnx__NodeProto *const *nodes;
         int count;
         struct map *producers;          /* name -> struct onnx_producer */
@@ -128,11 +129,14 @@ struct onnx_wiring {
 };
 /* NULL after an error: a value made twice. */
 struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count);
+void onnx_wiring_free(struct onnx_wiring *w);
 /* Keeps only the nodes that the wanted names need; fills *names with every name they and wanted refer to. */
-void onnx_wiring_prune(struct onnx_import *im, struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
+void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
 /* The nodes' numbers, producers first, in the file's order where that will do; *count of them. NULL after an error: an
  * undefined name, a cycle. */
 int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, const struct onnx_scope *scope, int *count);
+/* the same for nodes of which all are needed */
+int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count, int *count);
 
 /* ---- onnx_graph.c ---- */
 

@@ -52,13 +52,14 @@ static int producer_of(const struct onnx_wiring *w, bytes_t name)
 
 struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
 {
-        struct onnx_wiring *w = ARENA_NEW(im->arena, struct onnx_wiring);
         if (count > INT_MAX / 2) {
                 onnx_error(im, "%zu nodes in one graph", count);
                 return NULL;
         }
-        *w = (struct onnx_wiring){ .nodes = nodes, .count = (int)count, .producers = map_new(im->arena) };
-        struct onnx_producer *producers = arena_array(im->arena, count, sizeof *producers);
+        struct arena *arena = arena_new();
+        struct onnx_wiring *w = ARENA_NEW(arena, struct onnx_wiring);
+        *w = (struct onnx_wiring){ .arena = arena, .nodes = nodes, .count = (int)count, .producers = map_new(arena) };
+        struct onnx_producer *producers = arena_array(arena, count, sizeof *producers);
         for (int i = 0; i < w->count; i++) {
                 producers[i].node = i;
                 for (size_t k = 0; k < nodes[i]->n_output; k++) {
@@ -67,6 +68,7 @@ struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *con
                                 continue;
                         if (producer_of(w, name) >= 0) {
                                 onnx_error(im, "%s: value '%s' is made twice", onnx_node_text(im, nodes[i]), SAFE(im, name));
+                                onnx_wiring_free(w);
                                 return NULL;
                         }
                         map_set(w->producers, (const char *)name.data, name.len, &producers[i]);
@@ -94,10 +96,15 @@ static bool prune_visit(void *context, bytes_t name, bool inner)
         return true;
 }
 
-void onnx_wiring_prune(struct onnx_import *im, struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names)
+void onnx_wiring_free(struct onnx_wiring *w)
 {
-        struct prune p = { .w = w, .names = names, .stack = arena_array(im->arena, (size_t)w->count, sizeof *p.stack) };
-        w->needed = arena_array(im->arena, (size_t)w->count, sizeof *w->needed);
+        arena_free(w->arena);
+}
+
+void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names)
+{
+        struct prune p = { .w = w, .names = names, .stack = arena_array(w->arena, (size_t)w->count, sizeof *p.stack) };
+        w->needed = arena_array(w->arena, (size_t)w->count, sizeof *w->needed);
         for (int i = 0; i < count; i++)
                 prune_visit(&p, wanted[i], false);
         while (p.depth)
@@ -199,20 +206,29 @@ int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, cons
 {
         size_t n = (size_t)w->count, edges = 0, wanted = 0;
         struct ordering o = { .im = im, .w = w, .scope = scope };
-        o.waiting = arena_array(im->arena, n, sizeof *o.waiting);
-        o.first = arena_array(im->arena, n + 1, sizeof *o.first);
-        o.fill = arena_array(im->arena, n + 1, sizeof *o.fill);
+        o.waiting = arena_array(w->arena, n, sizeof *o.waiting);
+        o.first = arena_array(w->arena, n + 1, sizeof *o.first);
+        o.fill = arena_array(w->arena, n + 1, sizeof *o.fill);
         if (!each_node(&o, count_visit))
                 return NULL;
         for (size_t i = 0; i <= n; i++) {
                 edges += o.first[i];
                 o.first[i] = o.fill[i] = edges;
         }
-        o.users = arena_array(im->arena, edges, sizeof *o.users);
+        o.users = arena_array(w->arena, edges, sizeof *o.users);
         each_node(&o, fill_visit);
         for (size_t i = 0; i < n; i++)
                 wanted += !w->needed || w->needed[i];
-        int *order = arena_array(im->arena, n, sizeof *order), *ready = arena_array(im->arena, n, sizeof *ready);
+        int *order = arena_array(im->arena, n, sizeof *order), *ready = arena_array(w->arena, n, sizeof *ready);
         *count = place(&o, order, ready);
         return (size_t)*count == wanted ? order : cycle_error(&o);
+}
+
+int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count, int *count)
+{
+        struct onnx_wiring *w = onnx_wiring_new(im, nodes, node_count);
+        int *order = w ? onnx_wiring_order(im, w, im->scope, count) : NULL;
+        if (w)
+                onnx_wiring_free(w);
+        return order;
 }
