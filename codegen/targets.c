@@ -26,17 +26,3 @@ void target_help(void)
         for (int i = 0; i < TARGET_COUNT; i++)
                 printf("  %-16s %s\n", targets[i]->name, targets[i]->doc);
 }
-
-int64_t target_workspace_align(const struct target *t)
-{
-        while (!t->workspace_align && t->base)
-                t = t->base;
-        return t->workspace_align;
-}
-
-int64_t target_stack_bytes(const struct target *t)
-{
-        while (!t->stack_bytes && t->base)
-                t = t->base;
-        return t->stack_bytes;
-}

@@ -7,8 +7,4 @@
 const struct target *target_find(const char *name);       /* NULL when there is none of that name */
 void target_help(void);                                   /* name and doc of each, on standard output */
 
-/* What the target says, or its nearest base that says something. */
-int64_t target_workspace_align(const struct target *t);
-int64_t target_stack_bytes(const struct target *t);
-
 #endif

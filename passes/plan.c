@@ -291,7 +291,7 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 merge_in_place(&plan, p->main->body, &time);
         p->live_peak = live_peak(&plan, statements);
         p->workspace_size = place_best(&plan);
-        p->workspace_align = context->target->workspace_align;
+        p->workspace_align = target_workspace_align(context->target);
         for (int i = 0; i < plan.count; i++) {
                 struct storage *s = &plan.storages[i];
                 s->buffer->offset = s->first < 0 ? 0 : representative(s)->best_offset;
