@@ -355,7 +355,7 @@ static bool parse_function_head(struct loop_parser *p, struct loop_function *f)
         if (!loop_lex_expect(p, ")") || !loop_lex_expect(p, "->") ||
             !loop_parse_type(p, &f->result))
                 return false;
-        p->fallback = f->scalars[0]->type;
+        p->fallback = loop_fallback(f);
         if (loop_lex_accept(p, "where"))
                 while (!p->failed && p->token.kind == TOKEN_WORD && !loop_lex_is(p, "error") &&
                        !loop_lex_is(p, "spelling"))

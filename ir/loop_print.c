@@ -229,7 +229,7 @@ static void print_function(struct loop_printer *p, const struct loop_function *f
         p->fallback = (struct loop_type){ 0, 0 };
         if (f->kind == FUNCTION_LIBRARY) {
                 print_library_head(p, f);
-                p->fallback = f->scalars[0]->type;
+                p->fallback = loop_fallback(f);
         } else if (f->kind == FUNCTION_KERNEL)
                 print_kernel_head(p, f);
         else

@@ -75,6 +75,17 @@ static const struct { enum element e; const char *formula, *simple; } rules[] = 
         { E_F32, "1 + 2", "1.0 + 2.0" },                { E_F32, "x - x", "%x - %x" },
         { E_F64, "max(x, x)", "max(%x, %x)" },          { E_F64, "f32(x) * 0.5", "f32(%x) * 0.5" },
         { E_F64, "i32(2.75) + 1", NULL },               { E_BOOL, "x & true ^ false", "%x" },
+        { E_I32, "65536 * 65537", "65536:i32" },        { E_I64, "12 & 10 ^ 6 | 1", "15:i64" },
+        { E_I32, "-(-2147483648)", "-2147483648:i32" }, { E_I32, "7 / 0 + 7 % 0", "0:i32" },
+        { E_U32, "7 % 4 + 7 / 0", "3:u32" },            { E_U32, "1 << 31 << 1", "0:u32" },
+        { E_I32, "2 <= 2 & 3 >= 3", "true" },           { E_I32, "2 == 3 | 2 != 2", "false" },
+        { E_I32, "-1 < 1", "true" },                    { E_U32, "4294967295 < 1", "false" },
+        { E_I32, "0 / x + 0 % x", "0:i32" },            { E_I32, "x % 1 + (x ^ x)", "0:i32" },
+        { E_I32, "x | 0", "%x" },                       { E_I32, "x & 0", "0:i32" },
+        { E_I32, "x << 0 >> 0", "%x" },                 { E_I32, "min(x, x) - x", "0:i32" },
+        { E_BOOL, "x | x", "%x" },                      { E_BOOL, "x ^ x", "false" },
+        { E_BOOL, "max(true, false) & min(true, x)", "min(%x, true)" },
+        { E_INDEX, "x * 4 / 3", "%x * 4 / 3" },         { E_INDEX, "5 + (x - 5)", "%x" },
         { E_F32, "f64(0.1)", "0.1:f64" },               { E_F32, "i32(x) + 1", "i32(%x) + 1" },
 };
 
@@ -276,6 +287,35 @@ static void test_templates_and_literals(void **state)
         bench_close(&b);
 }
 
+/* A hardware tile is touched by functions with a spelling only; their bodies say what they do. */
+static void test_tiles_and_vectors(void **state)
+{
+        (void)state;
+        struct bench b;
+        bench_open(&b);
+        static const char text[] =
+                "function tile_zero(%n: index) -> f32tile error \"exact\" spelling \"tile_zero\" {\n"
+                "  var %t : f32tile\n  return %t\n}\n"
+                "function tile_add(%a: f32tile, %v: f32x16) -> f32tile spelling \"tile_add\" {\n"
+                "  var %t : f32tile = %a\n  set %t = tile_zero(3)\n  return %t\n}\n";
+        struct loop_function *f = loop_parse_library(b.arena, text, sizeof text - 1, &b.diag);
+        if (!f)
+                fail_msg("%s", said(&b));
+        struct text out = { 0 };
+        loop_print_function(&out, f);
+        loop_print_function(&out, f->next);
+        assert_string_equal(out.data, text);
+        text_free(&out);
+        static const char sum[] = "function f(a: f32tile) -> f32tile { return a + a }";
+        assert_null(loop_parse_library(b.arena, sum, sizeof sum - 1, &b.diag));
+        assert_non_null(strstr(said(&b), "+ is not for f32tile"));
+        struct loop_expr *one = loop_float(b.arena, E_F32, 1), *i = loop_index(b.arena, 2);
+        assert_ptr_equal(loop_splat(b.arena, 1, one), one);
+        assert_string_equal(print_expr(&b, loop_splat(b.arena, 8, one)), "splat<8>(1.0)");
+        assert_string_equal(print_expr(&b, loop_ramp(b.arena, 4, i, i)), "ramp<4>(2, 2)");
+        bench_close(&b);
+}
+
 static void test_wrong_libraries(void **state)
 {
         (void)state;
@@ -296,6 +336,11 @@ static void test_wrong_libraries(void **state)
                   "}",
                   "no function g" },
                 { "function f() -> f32 { return 1 }", "want a name" },
+                { "function f(x: f32, y: i32) -> f32 { return x } "
+                  "function g(x: f32) -> f32 { return f(x) }", "f has 1 arguments, want 2" },
+                { "function f(x: f32, y: i32) -> f32 { return x } "
+                  "function g(x: f32) -> f32 { return f(x, x) }", "argument 2 of f is f32, want i32" },
+                { "function _f(x: f32) -> f32 { return x }", "cannot be a function's name" },
         };
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
                 struct bench b;
@@ -368,6 +413,7 @@ int main(void)
                 cmocka_unit_test(test_wrong_formulas),
                 cmocka_unit_test(test_library_round_trips),
                 cmocka_unit_test(test_templates_and_literals),
+                cmocka_unit_test(test_tiles_and_vectors),
                 cmocka_unit_test(test_wrong_libraries),
                 cmocka_unit_test(test_library_used),
                 cmocka_unit_test(test_names_and_walks),
