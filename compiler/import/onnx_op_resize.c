@@ -7,7 +7,8 @@
 
 enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 enum resize_transform { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, TF_CROP_AND_RESIZE, HALF_PIXEL_SYMMETRIC, TF_HALF_PIXEL_FOR_NN };
-enum resize_round { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, ROUND_FLOOR, ROUND_CEIL };
+/* ROUND_SIMPLE: of opset 10, as onnxruntime reads it: up where it shrinks, else down */
+enum resize_round { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, ROUND_FLOOR, ROUND_CEIL, ROUND_SIMPLE };
 enum resize_policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 
 struct resize {
@@ -83,9 +84,11 @@ static struct value *index_at(struct onnx_import *im, struct value *x, int64_t i
         return onnx_cast(im, onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), (double)in - 1), E_I64);
 }
 
-static struct value *nearest(struct onnx_import *im, const struct resize *r, struct value *x)
+static struct value *nearest(struct onnx_import *im, const struct resize *r, int i, struct value *x)
 {
         switch (r->round) {
+        case ROUND_SIMPLE:
+                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), onnx_unary(im, OP_ceil, x), onnx_unary(im, OP_floor, x));
         case ROUND_PREFER_FLOOR: return onnx_unary(im, OP_ceil, plus(im, x, -0.5));
         case ROUND_PREFER_CEIL: return onnx_unary(im, OP_floor, plus(im, x, 0.5));
         case ROUND_FLOOR: return onnx_unary(im, OP_floor, x);
@@ -196,7 +199,7 @@ static struct value *resize(struct onnx_import *im, struct onnx_node *n, const s
                         continue;
                 struct value *at = coordinates(im, r, i, in, &masks[i]);
                 if (r->mode == RESIZE_NEAREST) {
-                        struct value *index = index_at(im, nearest(im, r, at), in);
+                        struct value *index = index_at(im, nearest(im, r, i, at), in);
                         x = index ? build_gather(&im->b, x, index, r->axes[i]) : NULL;
                 } else {
                         x = interpolate(im, n, r, i, x, at);
@@ -380,7 +383,7 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
         if (n->opset < 11) {
                 static const char *const modes[] = { "nearest", "linear", NULL };
                 r.transform = ASYMMETRIC;
-                r.round = ROUND_FLOOR;
+                r.round = ROUND_SIMPLE;
                 return onnx_choice(im, n, "mode", modes, 0, &r.mode) && resize_scales(im, n, &r, 1, NULL, 0) && resize_dims_ok(im, n, &r) &&
                        onnx_output(n, 0, resize(im, n, &r));
         }
