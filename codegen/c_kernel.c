@@ -22,7 +22,15 @@ static void list_statements(struct statement_list *list, const struct loop_block
         }
 }
 
-static void mark_expression(const struct loop_expr *e, int depth)
+struct tile_entry { const struct loop_variable *tile; int64_t row, column; };
+
+static bool entry_matters(const struct c_writer *w, const struct loop_variable *tile, int64_t row, int64_t column)
+{
+        struct tile_entry key = { tile, row, column };
+        return map_get(w->tile_entries, (const char *)&key, sizeof key) != NULL;
+}
+
+static void mark_expression(struct c_writer *w, const struct loop_expr *e, int depth)
 {
         bool value;
         if (!e || depth > EXPR_DEPTH_MAX)
@@ -32,23 +40,29 @@ static void mark_expression(const struct loop_expr *e, int depth)
                 return;
         if (e->variable)
                 e->variable->number = 1;
+        if (e->op == LOOP_TILE_ENTRY) {
+                struct tile_entry key = { e->variable, e->literal.i, e->column };
+                map_set(w->tile_entries, (const char *)&key, sizeof key, w);
+        }
         for (int i = 0; i < e->arity; i++)
-                mark_expression(e->args[i], depth + 1);
+                mark_expression(w, e->args[i], depth + 1);
 }
 
-static bool gives_value(const struct loop_stmt *s)
+static bool matters(const struct c_writer *w, const struct loop_stmt *s)
 {
-        return s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_SET;
+        switch (s->kind) {
+        case STMT_PREFETCH: return false;
+        case STMT_LET: case STMT_VAR: return s->variable->number != 0;
+        case STMT_SET:
+                return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column) : s->variable->number != 0;
+        default: return true;
+        }
 }
 
-static bool matters(const struct loop_stmt *s)
-{
-        return s->kind != STMT_PREFETCH && (!gives_value(s) || s->variable->number);
-}
-
-void c_mark_variables(struct loop_function *f)
+void c_mark_variables(struct c_writer *w, struct loop_function *f)
 {
         struct statement_list list = { .arena = arena_new() };
+        w->tile_entries = map_new(w->arena);
         list_statements(&list, f->body, 0);
         for (size_t i = 0; i < list.count; i++)
                 if (list.items[i]->variable)
@@ -57,13 +71,13 @@ void c_mark_variables(struct loop_function *f)
                 again = false;
                 for (size_t i = list.count; i-- > 0;) {
                         const struct loop_stmt *s = list.items[i];
-                        if (!s || !matters(s))
+                        if (!s || !matters(w, s))
                                 continue;
-                        mark_expression(s->a, 0);
-                        mark_expression(s->b, 0);
-                        mark_expression(s->c, 0);
+                        mark_expression(w, s->a, 0);
+                        mark_expression(w, s->b, 0);
+                        mark_expression(w, s->c, 0);
                         for (int k = 0; s->kind == STMT_CALL && k < s->function->scalar_count; k++)
-                                mark_expression(s->scalars[k], 0);
+                                mark_expression(w, s->scalars[k], 0);
                         list.items[i] = NULL;
                         again = true;
                 }
@@ -173,16 +187,28 @@ static void put_if(struct c_writer *w, const struct loop_stmt *s)
         c_line(w, "}");
 }
 
-/* ` = a;`, with a in the C type of a variable or, where memory is bool, of one byte */
-static void put_value(struct c_writer *w, const struct loop_expr *a, bool to_memory)
+static void put_value(struct c_writer *w, const struct loop_expr *a)
 {
         c_put(w, " = ");
-        if (to_memory && a->type.element == E_BOOL) {
-                c_put(w, "(uint8_t)");
-                c_operand(w, a, C_UNARY);
-        } else {
-                c_expression(w, a);
+        c_expression(w, a);
+        c_put(w, ";");
+        c_end(w);
+}
+
+/* ` = a;` where memory is written. Truth values are one byte there. An integer conversion goes to the type of the memory:
+ * gcc looks through one that is followed by another, and warns. */
+static void put_stored(struct c_writer *w, const struct loop_expr *a)
+{
+        enum element e = (enum element)a->type.element;
+        a = c_chosen(a);
+        bool convert = element_is_integer(e) && (a->op == LOOP_CAST || a->op == LOOP_BITCAST || a->op == LOOP_SELECT);
+        if (!convert && e != E_BOOL) {
+                put_value(w, a);
+                return;
         }
+        c_put(w, " = (%s)", c_memory_type(w, e));
+        bool integers = convert && a->op == LOOP_CAST && element_is_integer((enum element)a->args[0]->type.element);
+        c_operand(w, integers ? a->args[0] : a, C_UNARY);
         c_put(w, ";");
         c_end(w);
 }
@@ -197,12 +223,13 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
-                c_line(w, "%s %s = %s;", type, name->entries[i], zero);
+                if (entry_matters(w, v, i / v->columns, i % v->columns))
+                        c_line(w, "%s %s = %s;", type, name->entries[i], zero);
         if (v->rows)
                 return;
         c_put(w, "%s%s %s", s->kind == STMT_LET ? "const " : "", type, name->text);
         if (s->a) {
-                put_value(w, s->a, false);
+                put_value(w, s->a);
         } else {
                 c_put(w, " = %s;", zero);
                 c_end(w);
@@ -237,7 +264,7 @@ static void put_set(struct c_writer *w, const struct loop_stmt *s)
         if (put_update(w, s, target))
                 return;
         c_put(w, "%s", target);
-        put_value(w, s->a, false);
+        put_value(w, s->a);
 }
 
 static void put_store(struct c_writer *w, const struct loop_stmt *s)
@@ -253,7 +280,7 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, "%lld +" C_SOFT, (long long)offset);
         c_operand(w, s->a, offset ? C_SUM : C_ANY);
         c_put(w, "]");
-        put_value(w, s->b, true);
+        put_stored(w, s->b);
 }
 
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
@@ -326,7 +353,7 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         }
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
-                if (matters(s))
+                if (matters(w, s))
                         put_statement(w, s);
         w->indent--;
 }
@@ -360,7 +387,7 @@ static void put_body(struct c_writer *w, struct loop_function *f, const char *la
 {
         struct text body = { 0 }, *out = w->out;
         w->out = &body;
-        c_mark_variables(f);
+        c_mark_variables(w, f);
         c_block(w, f->body);
         w->out = out;
         c_line(w, "{");

@@ -154,7 +154,7 @@ void c_run(struct c_writer *w, struct text *out)
         name_buffers(w);
         w->out = &body;
         w->in_run = true;
-        c_mark_variables(w->p->main);
+        c_mark_variables(w, w->p->main);
         c_block(w, w->p->main->body);
         w->in_run = false;
 

@@ -41,6 +41,7 @@ struct c_writer {
         struct names *locals;           /* of the function being printed */
         struct map *file_scope;         /* what a local name must not hide */
         struct map *names;              /* address of a buffer, variable or function -> struct c_name */
+        struct map *tile_entries;       /* of the function being printed: those that matter */
         bool in_run;                    /* printing main */
 
         bool helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
@@ -105,7 +106,7 @@ const struct loop_expr *c_chosen(const struct loop_expr *e);      /* the arm of 
 
 /* ---- functions (c_kernel.c) ---- */
 
-void c_mark_variables(struct loop_function *f);           /* number = 1 of each that matters */
+void c_mark_variables(struct c_writer *w, struct loop_function *f);      /* number = 1 of each that matters */
 void c_block(struct c_writer *w, const struct loop_block *block);
 void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls, each with its comment */
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */

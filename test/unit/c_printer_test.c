@@ -373,8 +373,7 @@ static void every_conversion(void **state)
                 assert_true(element_from_text(stored_texts[from], strlen(stored_texts[from]), &a));
                 for (int to = 0; to < STORED; to++) {
                         assert_true(element_from_text(stored_texts[to], strlen(stored_texts[to]), &b));
-                        bool small_floats = (a == E_F16 && b == E_BF16) || (a == E_BF16 && b == E_F16);
-                        if (to != from && !small_floats)
+                        if (to != from && (loop_is_compute(a) || loop_is_compute(b)))
                                 add_kernel(&s, stored_texts[from], stored_texts[to],
                                            arena_printf(arena, "%s(%%x[%%i])", stored_texts[to]));
                         if (to != from && element_info[a].bytes == element_info[b].bytes && a != E_BOOL && b != E_BOOL)
@@ -454,10 +453,10 @@ static const char statements_text[] =
         "  while %k < 4 {\n    set %k = %k + 1\n    store %scratch[1] = %scratch[1] + 10\n  }\n"
         "  for %i3 = 0 to 4 {\n    store %z[%i3] = %scratch[%i3] + i32(%acc{1, 1} + %acc{0, 0})\n  }\n}\n"
         "main {\n"
-        "  if @n[2] > 0 {\n    for %i = 0 to index(@n[3]) {\n      call @cosh(@x, @t, %i * 4)\n    }\n"
-        "  } else {\n    call @cosh(@x, @t, 16)\n  }\n"
+        "  if @n[2] > 0 {\n    for %i = 0 to index(@n[3]) {\n      call @cosh(@x, @t; %i * 4)\n    }\n"
+        "  } else {\n    call @cosh(@x, @t; 16)\n  }\n"
         "  call @sum(@half, @w, @unused, @n)\n"
-        "  call @cosh(@t, @y, 12)\n"
+        "  call @cosh(@t, @y; 12)\n"
         "}\n";
 
 static void statements(void **state)
