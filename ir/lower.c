@@ -371,6 +371,16 @@ static struct loop_expr *write_out(struct emit *e, struct local *local, struct l
         return x;
 }
 
+struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index)
+{
+        struct scope *saved = e->scope;
+        int depth = 0;
+        for (int d = 0; d < rank; d++)
+                depth = expr_depth(index[d]) > depth ? expr_depth(index[d]) : depth;
+        e->scope = hoist_scope(e, depth);
+        return saved;
+}
+
 static struct loop_expr *element(struct emit *e, const struct value *v, struct loop_expr *const *index, bool computed)
 {
         enum element stored = v->type->element, compute = element_info[stored].compute;
@@ -380,25 +390,18 @@ static struct loop_expr *element(struct emit *e, const struct value *v, struct l
                 return computed ? loop_cast(e->arena, compute, x) : x;
         }
         struct local *local = emit_local(e, v);
-        struct scope *saved = e->scope;
-        bool moves = local->inside && op_info[v->op->code].traits & TRAIT_FREE, hoisted = false;
-        if (local->inside && !moves) {
-                int depth = 0;
-                for (int d = 0; d < v->type->rank; d++)
-                        depth = expr_depth(index[d]) > depth ? expr_depth(index[d]) : depth;
-                e->scope = hoist_scope(e, depth);
-                hoisted = e->scope != saved;
-        }
-        struct loop_variable *known = local->uses > 1 ? find_memo(e, local, computed, index) : NULL;
+        bool moves = local->inside && op_info[v->op->code].traits & TRAIT_FREE;
+        struct scope *saved = local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
+        bool hoisted = e->scope != saved;
+        struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
         struct loop_expr *x = known ? loop_use(e->arena, known) : write_out(e, local, index);
         if (!known && computed)
                 x = loop_cast(e->arena, compute, x);
         bool large = !emit_is_leaf(x) && local->inside && expr_size(x, EMIT_INLINE_MAX + 1) > EMIT_INLINE_MAX;
-        if (!known && (local->uses > 1 || hoisted || large) && !emit_is_leaf(x)) {
+        if (!known && (local->uses > 1 || hoisted || large) && x->op != LOOP_LITERAL) {
                 const char *name = local->parameter ? arena_printf(e->arena, "%si", local->parameter->name) : "v";
-                struct loop_variable *variable = bind(e, name, x);
-                if (local->uses > 1)
-                        add_memo(e, local, computed, index, variable);
+                struct loop_variable *variable = x->op == LOOP_VARIABLE ? x->variable : bind(e, name, x);
+                add_memo(e, local, computed, index, variable);
                 x = loop_use(e->arena, variable);
         }
         e->scope = saved;
@@ -413,6 +416,14 @@ struct loop_expr *emit_element(struct emit *e, const struct value *v, struct loo
 struct loop_expr *emit_compute(struct emit *e, const struct value *v, struct loop_expr *const *index)
 {
         return element(e, v, index, true);
+}
+
+struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v, struct loop_expr *const *index)
+{
+        enum element stored = v->type->element;
+        if (element_is_integer(stored) && element_info[stored].compute != to)
+                return loop_cast(e->arena, to, emit_element(e, v, index));
+        return loop_cast(e->arena, to, emit_compute(e, v, index));
 }
 
 /* how often a formula mentions variable c */

@@ -2,12 +2,9 @@
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 
-/* sum += a * b in the accumulator's compute type */
 static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a, struct loop_expr *b)
 {
-        enum element element = (enum element)sum->type.element;
-        struct loop_expr *product = emit_op(e, LOOP_MUL, loop_cast(e->arena, element, a), loop_cast(e->arena, element, b));
-        emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), product));
+        emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, a, b)));
 }
 
 static struct loop_variable *open_sum(struct emit *e, const struct op *op)
@@ -65,16 +62,14 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result, s
                 k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, a->type->dims[dims[i]]));
         int free = place_index(op, 0, index, k, index + batch, at);
         place_index(op, 1, index, k, index + batch + free, bt);
-        struct loop_expr *x = emit_compute(e, a, at);
-        struct loop_expr *y = emit_compute(e, b, bt);
+        enum element accumulator = emit_accumulator(op);
+        struct loop_expr *x = emit_as(e, accumulator, a, at);
+        struct loop_expr *y = emit_as(e, accumulator, b, bt);
         if (contract) {
                 add_product(e, sum, x, y);
                 return close_sum(e, op, sum, contract);
         }
-        enum element accumulator = emit_accumulator(op);        /* an outer product */
-        struct loop_expr *product = emit_op(e, LOOP_MUL, loop_cast(e->arena, accumulator, x),
-                                            loop_cast(e->arena, accumulator, y));
-        return loop_cast(e->arena, op_result(op)->type->element, product);
+        return loop_cast(e->arena, op_result(op)->type->element, emit_op(e, LOOP_MUL, x, y));   /* an outer product */
 }
 
 /* ---- convolve ---- */
@@ -107,8 +102,9 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
                                    spreads[d], pads[d] };
                 opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2], &wi[d + 2], &xi[d + 2]);
         }
-        struct loop_expr *xe = emit_compute(e, x, xi);
-        struct loop_expr *we = emit_compute(e, w, wi);
+        enum element accumulator = emit_accumulator(op);
+        struct loop_expr *xe = emit_as(e, accumulator, x, xi);
+        struct loop_expr *we = emit_as(e, accumulator, w, wi);
         add_product(e, sum, xe, we);
         return close_sum(e, op, sum, opened);
 }

@@ -23,7 +23,7 @@ struct loop_expr *element_select(struct emit *e, const struct op *op, int result
 
 struct loop_expr *element_cast(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
 {
-        return loop_cast(e->arena, op->results[result].type->element, emit_compute(e, op_operand(op, 0), index));
+        return emit_as(e, op->results[result].type->element, op_operand(op, 0), index);
 }
 
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)

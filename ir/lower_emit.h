@@ -97,6 +97,13 @@ void emit_resume(struct emit *e, struct scope *scope);
 void **emit_state(struct emit *e, const struct op *op);
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position, struct loop_expr *value);
+/* From here until emit_resume, statements go out of the loops that index does not depend on, as far as these run at least
+ * once. For what may be read as soon as its index is known. */
+struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);
+
+/* the element of v as another type, no detour over the compute type where it would change nothing */
+struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v, struct loop_expr *const *index);
+
 /* a let of index arithmetic (no loads), before all loops and conditions it does not depend on; leaves as they are */
 struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_expr *value);
 

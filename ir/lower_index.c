@@ -135,6 +135,7 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                         known[entry] = (unsigned char)scan_indices(indices->constant, entry, width, extent);
                 found = known[entry];
         }
+        struct scope *saved = emit_outward(e, indices->type->rank, index);
         struct loop_expr *j = emit_compute(e, indices, index);
         if (found & (SOME_NEGATIVE | SOME_WRONG))
                 j = emit_let(e, "j", j);
@@ -148,6 +149,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                 j = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, j, 0), emit_op_int(e, LOOP_ADD, j, extent), j);
         int64_t known;
         if (loop_is_int(j, &known) && (known < 0 || known >= extent))     /* has failed above: never read there */
-                return emit_int(e, 0);
-        return emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
+                j = emit_int(e, 0);
+        j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
+        emit_resume(e, saved);
+        return j;
 }

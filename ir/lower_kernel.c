@@ -150,10 +150,18 @@ static bool check_type(struct emit *e, const struct value *v)
         return false;
 }
 
-/* a name for the parameter that operand i of op becomes */
+/* A name for the parameter that operand i of op becomes. What is only moved here is named by where it goes. */
 static const char *operand_role(const struct op *op, int i)
 {
         static const char *const letters[] = { "a", "b", "c" };
+        for (int hops = 0; hops < 4 && i == 0 && op_info[op->code].traits & TRAIT_FREE; hops++) {
+                const struct use *use = op_result(op)->uses;
+                if (!use || use->next || use->user->region != op->region || use->user->code == OP_yield ||
+                    op_info[use->user->code].traits & TRAIT_REGION)
+                        break;
+                op = use->user;
+                i = use->index;
+        }
         const struct op_info *info = &op_info[op->code];
         if (info->operand_count == 1 || !info->operand_count)
                 return "x";

@@ -86,7 +86,7 @@ static const struct axes *run_time_axes(struct emit *e, const struct op *op)
         const struct value *operand = op_operand(op, 1);
         const struct type *x = op_operand(op, 0)->type;
         struct scope *saved = emit_prologue(e);
-        struct loop_variable *set = emit_var(e, "axes", LOOP_TYPE(E_I64), emit_number(e, E_I64, 0));
+        struct loop_variable *set = emit_var(e, "vanish", LOOP_TYPE(E_I64), emit_number(e, E_I64, 0));
         struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), emit_int(e, type_elements(operand->type)));
         struct loop_expr *axis = emit_let(e, "axis", emit_compute(e, operand, &k));
         emit_fail_if(e, emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, axis, -x->rank), emit_op_int(e, LOOP_GE, axis, x->rank)),
@@ -146,7 +146,7 @@ struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result
         for (int d = 0; d < x->type->rank; d++)
                 at[d] = span.to[d] ? emit_for(e, "k", span.from[d], span.to[d]) : span.from[d];
         struct loop_expr *args[] = { loop_use(e->arena, so_far),
-                                     loop_cast(e->arena, accumulator, emit_compute(e, x, at)) };
+                                     emit_as(e, accumulator, x, at) };
         emit_set(e, so_far, emit_formula(e, reducer_info[kind].formula, args, 2));
         for (int d = 0; d < x->type->rank; d++)
                 if (span.to[d])

@@ -81,7 +81,7 @@ static bool is_passing(const struct copy *c, const struct loop_stmt *s)
                 return false;
         bool found = false;
         int size = 0;
-        const struct loop_expr *exprs[] = { s->a, next->a, next->b };
+        const struct loop_expr *exprs[] = { s->a, next->b, next->kind == STMT_STORE ? NULL : next->a };
         for (int i = 0; i < 3 && size <= EMIT_INLINE_MAX; i++)
                 size += copied_size(c, exprs[i], s->variable, EMIT_INLINE_MAX + 1, &found);
         return found && size <= EMIT_INLINE_MAX;

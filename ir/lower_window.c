@@ -13,10 +13,10 @@
 
 /* ---- one dimension ---- */
 
-/* ceil(a / d) where that is positive, something <= 0 elsewhere */
-static struct loop_expr *divide_up(struct emit *e, struct loop_expr *a, int64_t d)
+/* ceil((a - base) / d) where that is positive, something <= 0 elsewhere */
+static struct loop_expr *divide_up(struct emit *e, int64_t a, struct loop_expr *base, int64_t d)
 {
-        return emit_op_int(e, LOOP_DIV, emit_op_int(e, LOOP_ADD, a, d - 1), d);
+        return emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_SUB, emit_int(e, a + d - 1), base), d);
 }
 
 const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
@@ -37,13 +37,11 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
         struct loop_expr *base = emit_op_int(e, LOOP_MUL, o, tap->stride);
         struct loop_expr *from = emit_int(e, 0), *to = emit_int(e, tap->window);
         if (tap->low > 0) {
-                struct loop_expr *a = emit_op(e, LOOP_SUB, emit_int(e, tap->low), base);
-                from = emit_op_int(e, LOOP_MAX, divide_up(e, a, tap->dilation), 0);
+                from = emit_op_int(e, LOOP_MAX, divide_up(e, tap->low, base, tap->dilation), 0);
                 from = emit_let_early(e, arena_printf(e->arena, "%s_from", name), from);
         }
         if (last >= reach) {
-                struct loop_expr *a = emit_op(e, LOOP_SUB, emit_int(e, reach + tap->low), base);
-                to = emit_op_int(e, LOOP_MIN, divide_up(e, a, tap->dilation), tap->window);
+                to = emit_op_int(e, LOOP_MIN, divide_up(e, reach + tap->low, base, tap->dilation), tap->window);
                 to = emit_let_early(e, arena_printf(e->arena, "%s_to", name), to);
         }
         *k = emit_for(e, name, from, to);
@@ -98,7 +96,7 @@ struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int
         struct loop_expr *at[RANK_MAX];
         int opened = open_window(e, op, index, at);
         struct loop_expr *args[] = { loop_use(e->arena, best),
-                                     loop_cast(e->arena, accumulator, emit_compute(e, x, at)) };
+                                     emit_as(e, accumulator, x, at) };
         emit_set(e, best, emit_formula(e, reducer_info[kind].formula, args, 2));
         close_scopes(e, opened);
         return loop_cast(e->arena, to, loop_use(e->arena, best));

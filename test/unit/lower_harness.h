@@ -181,7 +181,7 @@ static inline struct loop_program *lower(struct fixture *x, bool views, bool unc
         struct loop_program *p = lower_module(x->m, x->f, library(), &options, &x->diag);
         assert_non_null(p);
         if (views) {
-                static const struct target target = { .name = "test", .workspace_align = 16, .stack_bytes = 1024 };
+                static const struct target target = { .name = "test", .workspace_align = 16 };
                 struct pass_context context = { .diag = &x->diag, .target = &target, .limits = limits_preset,
                                                 .lower = options };
                 assert_true(pass_plan(p, &context) >= 0);

@@ -344,7 +344,7 @@ static void test_gather(void **state)
                                                 int64_t yi[5], xi[3];
                                                 index_of(y->type, i, yi);
                                                 for (int d = 0; d < 3; d++)
-                                                        xi[d] = d < axis ? yi[d] : yi[d - 1 + rank];
+                                                        xi[d] = d < axis ? yi[d] : d > axis ? yi[d - 1 + rank] : 0;
                                                 xi[axis] = wrapped(indices, position_of(it, yi + axis), a.type->dims[axis]);
                                                 copy_element(want, i, a, position_of(a.type, xi));
                                         }
