@@ -72,7 +72,7 @@ def test_19_outputs(tmp_path):
 def test_20_names(tmp_path):
     refused(tmp_path, model([node("Relu", ["ghost"], ["y"], "n1")]), names=["n1", "ghost"], lines=1)
     refused(tmp_path, model([*RELU, node("Neg", ["x"], ["y"], "n2")]), names=["n2", "'y'"], lines=1)
-    refused(tmp_path, model([node("Neg", ["x"], ["x"], "n2"), *RELU]), names=["n2", "'x'"], lines=1)
+    refused(tmp_path, model([node("Neg", ["x"], ["x"], "n2"), *RELU]), names="n2", lines=1)
     refused(tmp_path, model([node("Split", ["x"], ["y", "y"], "n2", axis=1)]), names=["n2", "'y'"], lines=1)
     refused(tmp_path, model(RELU, initializers=[constant("w", [1]), constant("w", [1])]), names="'w'", lines=1)
     refused(tmp_path, model(RELU, initializers=[constant("y", [1])]), names="'y'", lines=1)
