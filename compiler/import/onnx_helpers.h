@@ -136,7 +136,8 @@ static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)    
 /* convolution of x by w through a placed window */
 struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w, const struct onnx_window *window,
                             int64_t groups, int accumulator);
-/* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
+/* what several operators compute with (onnx_op_matmul.c, onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
+struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b);
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count, bool logarithm);
 

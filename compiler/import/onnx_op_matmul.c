@@ -95,6 +95,11 @@ static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, s
         return onnx_reshape(im, y, rank, dims);
 }
 
+struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b)
+{
+        return matmul(im, n, a, b, E_COMPUTE);
+}
+
 bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_same_element(im, n, n->inputs, 2) && onnx_output(n, 0, matmul(im, n, n->inputs[0], n->inputs[1], E_COMPUTE));

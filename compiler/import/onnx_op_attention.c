@@ -1,0 +1,255 @@
+/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. Where groups of query heads share a key head, the
+ * group's queries are rows of one product, so keys and values are never repeated. */
+#include <math.h>
+
+#include "compiler/import/onnx_helpers.h"
+
+static struct value *transposed(struct onnx_import *im, struct value *x, int a, int b, int c, int d)
+{
+        return x ? build_transpose(&im->b, x, (const int64_t[]){ a, b, c, d }) : NULL;
+}
+
+/* [batch, length, heads * size] as [batch, heads, length, size]; 4-D ones are so already */
+static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n, int input, int64_t heads)
+{
+        struct value *x = n->inputs[input];
+
+        if (onnx_rank(x) == 4)
+                return x;
+        if (heads < 1 || onnx_dim(x, 2) % heads) {
+                onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input, (long long)onnx_dim(x, 2), (long long)heads);
+                return NULL;
+        }
+        x = onnx_reshape(im, x, 4, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), heads, onnx_dim(x, 2) / heads });
+        return transposed(im, x, 0, 2, 1, 3);
+}
+
+/* the cache, if there is one, then the new part along the sequence */
+static struct value *with_past(struct onnx_import *im, const struct onnx_node *n, int past, struct value *x)
+{
+        struct value *v[2] = { onnx_input(n, past), x };
+
+        if (!v[0] || !x)
+                return x;
+        bool fits = onnx_rank(v[0]) == 4 && onnx_element(v[0]) == onnx_element(x);
+        for (int d = 0; d < 4 && fits; d++)
+                fits = d == 2 || onnx_dim(v[0], d) == onnx_dim(x, d);
+        if (!fits) {
+                onnx_invalid(im, n, "operand %d is %s for %s", past, type_text(im->arena, im->m, v[0]->type), type_text(im->arena, im->m, x->type));
+                return NULL;
+        }
+        return build_concat(&im->b, v, 2, 2);
+}
+
+/* scores + mask; a mask shorter than the keys says nothing but no for the rest */
+static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores)
+{
+        struct value *mask = onnx_input(n, 3);
+
+        if (!mask || !scores)
+                return scores;
+        const struct type *t = scores->type;
+        int rank = onnx_rank(mask), last = rank - 1;
+        bool logic = onnx_element(mask) == E_BOOL;
+        if (!logic)
+                mask = onnx_cast(im, mask, t->element);
+        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(n->inputs[3]))) && mask;
+        for (int d = 0; d < rank && fits; d++)
+                fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] || (d == last && onnx_dim(mask, d) <= t->dims[3]);
+        if (!fits) {
+                onnx_invalid(im, n, "the mask is %s for scores %s", type_text(im->arena, im->m, n->inputs[3]->type),
+                             type_text(im->arena, im->m, t));
+                return NULL;
+        }
+        if (onnx_dim(mask, last) != t->dims[3] && onnx_dim(mask, last) != 1) {
+                dim_t rest[4];
+                for (int d = 0; d < rank; d++)
+                        rest[d] = d == last ? t->dims[3] - onnx_dim(mask, d) : onnx_dim(mask, d);
+                const struct type *type = type_tensor(im->m, onnx_element(mask), rank, rest);
+                mask = build_concat(&im->b, (struct value *[]){ mask, constant_number(im->m, type, logic ? 0 : -INFINITY) }, 2, last);
+        }
+        if (logic)
+                return onnx_select(im, mask, scores, build_like(&im->b, scores, -INFINITY));
+        return onnx_binary(im, OP_add, scores, mask);
+}
+
+/* -inf where a query would look ahead of itself, or past its sequence's length */
+static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal, int64_t past)
+{
+        struct value *lengths = onnx_input(n, 6);
+
+        if (!scores)
+                return NULL;
+        const struct type *index = type_with_element(im->m, scores->type, E_I64);
+        struct value *key = build_iota(&im->b, index, 3), *never = build_like(&im->b, scores, -INFINITY);
+        if (causal) {
+                struct value *query = onnx_with(im, OP_add, build_iota(&im->b, index, 2), (double)past);
+                scores = onnx_select(im, onnx_binary(im, OP_le, key, query), scores, never);
+        }
+        if (!lengths)
+                return scores;
+        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != index->dims[0] || !element_is_integer(onnx_element(lengths))) {
+                onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers", type_text(im->arena, im->m, lengths->type),
+                             (long long)index->dims[0]);
+                return NULL;
+        }
+        lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index, (const int64_t[]){ 0 });
+        return onnx_select(im, onnx_binary(im, OP_lt, key, lengths), scores, never);
+}
+
+struct attention {
+        int64_t causal, q_heads, kv_heads, output_mode;
+        float scale, softcap;
+        enum element precision;         /* of the softmax */
+};
+
+static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, struct attention *a)
+{
+        int64_t precision;
+
+        if (!onnx_int_range(im, n, "is_causal", 0, 0, 1, &a->causal) || !onnx_int_range(im, n, "q_num_heads", 0, 0, NUMBER_MAX, &a->q_heads) ||
+            !onnx_int_range(im, n, "kv_num_heads", 0, 0, NUMBER_MAX, &a->kv_heads) ||
+            !onnx_int_range(im, n, "qk_matmul_output_mode", 0, 0, 3, &a->output_mode) || !onnx_float(im, n, "scale", 0, &a->scale) ||
+            !onnx_float(im, n, "softcap", 0, &a->softcap) || !onnx_int(im, n, "softmax_precision", 1, &precision) ||
+            !onnx_element_number(im, n, "softmax_precision", precision, &a->precision))
+                return false;
+        if (!element_is_float(a->precision))
+                return onnx_invalid(im, n, "softmax_precision is %s", element_info[a->precision].text);
+        if (a->softcap < 0)
+                return onnx_invalid(im, n, "softcap is %g", (double)a->softcap);
+        for (int i = 0; i < 3; i++)
+                if (onnx_rank(n->inputs[i]) != onnx_rank(n->inputs[0]) || (onnx_rank(n->inputs[i]) != 3 && onnx_rank(n->inputs[i]) != 4))
+                        return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all", i, onnx_rank(n->inputs[i]));
+        return true;
+}
+
+/* shapes of q [B, H, L, D], k [B, G, S, D], v [B, G, S, E] */
+static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q, const struct value *k, const struct value *v)
+{
+        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) || onnx_dim(k, 1) != onnx_dim(v, 1) || onnx_dim(k, 1) < 1 ||
+            onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) || onnx_dim(q, 3) != onnx_dim(k, 3) || onnx_dim(q, 3) < 1)
+                return onnx_invalid(im, n, "queries %s, keys %s and values %s do not fit", type_text(im->arena, im->m, q->type),
+                                    type_text(im->arena, im->m, k->type), type_text(im->arena, im->m, v->type));
+        return true;
+}
+
+bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct attention a = { .causal = 0 };
+        const int64_t keys[1] = { 3 };
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_want_float(im, n, 2) || !attention_attributes(im, n, &a))
+                return false;
+        struct value *q = by_heads(im, n, 0, a.q_heads), *k = by_heads(im, n, 1, a.kv_heads), *v = by_heads(im, n, 2, a.kv_heads);
+        k = with_past(im, n, 4, k);
+        v = with_past(im, n, 5, v);
+        if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) || !onnx_output(n, 2, v))
+                return false;
+        enum element e = onnx_element(q), computed = onnx_wide_element(e);
+        int64_t batch = onnx_dim(q, 0), heads = onnx_dim(q, 1), groups = onnx_dim(k, 1), rows = onnx_dim(q, 2), length = onnx_dim(k, 2);
+        const dim_t grouped[4] = { batch, groups, heads / groups * rows, onnx_dim(q, 3) }, scored[4] = { batch, heads, rows, length };
+        const dim_t weighted[4] = { batch, groups, heads / groups * rows, length }, result[4] = { batch, heads, rows, onnx_dim(v, 3) };
+        if (!onnx_type(im, n, computed, 4, scored) || !onnx_type(im, n, computed, 4, result))
+                return false;
+        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)));
+        struct value *scores = onnx_matmul(im, n, onnx_reshape(im, q, 4, grouped), transposed(im, onnx_cast(im, k, computed), 0, 1, 3, 2));
+        struct value *shown[4];         /* by qk_matmul_output_mode */
+        shown[0] = scores = onnx_reshape(im, scores, 4, scored);
+        if (a.softcap > 0)
+                scores = onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)), a.softcap);
+        shown[1] = scores;
+        int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
+        shown[2] = scores = limited(im, n, masked(im, n, scores), a.causal, past);
+        scores = onnx_softmax(im, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : computed), keys, 1, false);
+        shown[3] = scores = onnx_cast(im, scores, computed);
+        if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, onnx_cast(im, shown[a.output_mode], e))))
+                return false;
+        struct value *y = onnx_matmul(im, n, onnx_reshape(im, scores, 4, weighted), onnx_cast(im, v, computed));
+        y = onnx_cast(im, onnx_reshape(im, y, 4, result), e);
+        if (onnx_rank(n->inputs[0]) == 3)
+                y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3, (const dim_t[]){ batch, rows, heads * result[3] });
+        return onnx_output(n, 0, y);
+}
+
+/* ---- RotaryEmbedding: pairs of elements turned by an angle that grows with the position ---- */
+
+/* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H, half] */
+static struct value *angles(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *x)
+{
+        struct value *cache = n->inputs[input], *ids = onnx_input(n, 3);
+
+        if (ids) {
+                if (onnx_rank(cache) != 2 || onnx_rank(ids) != 2 || !element_is_integer(onnx_element(ids))) {
+                        onnx_invalid(im, n, "position_ids are %s and a cache is %s", type_text(im->arena, im->m, ids->type),
+                                     type_text(im->arena, im->m, cache->type));
+                        return NULL;
+                }
+                cache = build_gather(&im->b, cache, onnx_cast(im, ids, E_I64), 0);
+        }
+        if (!cache)
+                return NULL;
+        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] || onnx_dim(cache, 1) != x->dims[1] || onnx_dim(cache, 2) != x->dims[3]) {
+                onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>", type_text(im->arena, im->m, cache->type), (long long)x->dims[0],
+                             (long long)x->dims[1], (long long)x->dims[3]);
+                return NULL;
+        }
+        return onnx_spread(im, onnx_cast(im, cache, x->element), x, (const int64_t[]){ 0, 1, 3 });
+}
+
+/* count elements of the last dimension from `start` on, each `step` */
+static struct value *columns(struct onnx_import *im, struct value *x, int64_t start, int64_t step, int64_t count)
+{
+        if (!x)
+                return NULL;
+        const dim_t *d = x->type->dims;
+        return build_slice(&im->b, x, (const int64_t[]){ 0, 0, 0, start }, (const int64_t[]){ 1, 1, 1, step },
+                           (const dim_t[]){ d[0], d[1], d[2], count });
+}
+
+bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *v[3] = { x, n->inputs[1], n->inputs[2] };
+        const struct type *given = x->type;
+        int64_t interleaved, turned, heads;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) || !onnx_same_element(im, n, v, 3) ||
+            !onnx_int_range(im, n, "interleaved", 0, 0, 1, &interleaved) ||
+            !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &turned) ||
+            !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &heads))
+                return false;
+        if (given->rank == 4)
+                x = transposed(im, x, 0, 2, 1, 3);
+        else if (heads < 1 || given->dims[2] % heads)
+                return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2], (long long)heads);
+        else
+                x = onnx_reshape(im, x, 4, (const dim_t[]){ given->dims[0], given->dims[1], heads, given->dims[2] / heads });
+        x = onnx_wide(im, x);
+        if (!x)
+                return false;
+        int64_t size = onnx_dim(x, 3);
+        turned = turned ? turned : size;
+        if (turned % 2 || turned > size)
+                return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld", (long long)turned, (long long)size);
+        int64_t half = turned / 2;
+        struct value *a = interleaved ? columns(im, x, 0, 2, half) : columns(im, x, 0, 1, half);
+        struct value *b = interleaved ? columns(im, x, 1, 2, half) : columns(im, x, half, 1, half);
+        struct value *cosine = a ? angles(im, n, 1, a->type) : NULL, *sine = cosine ? angles(im, n, 2, a->type) : NULL;
+        if (!sine || !b)
+                return false;
+        struct value *parts[3];
+        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), onnx_binary(im, OP_mul, sine, b));
+        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), onnx_binary(im, OP_mul, cosine, b));
+        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 }, flat[4] = { d[0], d[1], d[2], turned };
+        struct value *y;
+        if (interleaved) {
+                parts[0] = onnx_reshape(im, parts[0], 5, pairs);
+                parts[1] = onnx_reshape(im, parts[1], 5, pairs);
+                y = onnx_reshape(im, build_concat(&im->b, parts, 2, 4), 4, flat);
+        } else {
+                y = build_concat(&im->b, parts, 2, 3);
+        }
+        parts[0] = y;
+        parts[1] = columns(im, x, turned, 1, size - turned);
+        y = onnx_cast(im, turned < size ? build_concat(&im->b, parts, 2, 3) : y, given->element);
+        return onnx_output(n, 0, given->rank == 4 ? transposed(im, y, 0, 2, 1, 3) : onnx_reshape(im, y, 3, given->dims));
+}
