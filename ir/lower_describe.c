@@ -4,7 +4,7 @@
 
 #include "ir/lower_emit.h"
 
-enum { NAMED_MAX = 6 };                 /* operations a summary lists */
+enum { NAMED_MAX = 6, NAME_ROOM = 28 };          /* operations a summary lists; characters of a kernel's name */
 
 static const struct op *next_op(const struct kernel_request *request, const struct op *op)
 {
@@ -119,6 +119,19 @@ static void add_location(struct text *out, const struct kernel_request *request)
         }
 }
 
+/* The end of a path says most: as many of its last parts as an identifier has room for. */
+static const char *short_name(struct arena *arena, const char *name, size_t length)
+{
+        size_t start = 0;
+        while (length - start > NAME_ROOM) {
+                size_t part = strcspn(name + start, "/.:") + 1;
+                if (start + part >= length)
+                        break;
+                start += part;
+        }
+        return arena_printf(arena, "%.*s", (int)(length - start), name + start);
+}
+
 void kernel_describe(struct arena *arena, struct loop_function *kernel, const struct kernel_request *request)
 {
         const struct op *main = main_op(request);
@@ -127,7 +140,7 @@ void kernel_describe(struct arena *arena, struct loop_function *kernel, const st
         kernel->location = text.length ? arena_string(arena, text.data) : NULL;
         const char *named = main && main->location ? main->location : kernel->location;
         if (named && *named)
-                kernel->name = arena_printf(arena, "%.*s", (int)strcspn(named, ","), named);
+                kernel->name = short_name(arena, named, strcspn(named, ","));
         else
                 kernel->name = main ? op_info[main->code].name : "copy";
         text.length = 0;

@@ -82,6 +82,49 @@ static unsigned all_operand_splits(struct emit *e, const struct op *op)
         return splits;
 }
 
+/* the result's dimensions are those of x that are not reduced, in order; extents of 1 may have been put in */
+static bool reduce_sources(const struct op *op, struct sources *s)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        int64_t axes[RANK_MAX];
+        int count = 1, k = 0;
+        if (op->code == OP_arg_reduce)
+                axes[0] = op_int(op, "axis");
+        else if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count))
+                return false;
+        unsigned reduced = 0;
+        for (int i = 0; i < count; i++)
+                reduced |= 1u << axes[i];
+        for (int d = 0; d < y->rank; d++) {
+                if (y->dims[d] == 1)
+                        continue;
+                while (k < x->rank && (reduced >> k & 1 || x->dims[k] == 1))
+                        k++;
+                s->of[d] = k++;
+        }
+        return true;
+}
+
+static void dot_sources(const struct op *op, struct sources *s)
+{
+        static const char *const named[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        int d;                          /* behind the batch dimensions, which are in both operands */
+        op_ints(op, named[0][0], &d);
+        for (int i = 0; i < d; i++)
+                s->of[i] = ALONE;
+        for (int i = 0; i < 2; i++) {
+                unsigned used = 0;
+                for (int k = 0, count; k < 2; k++) {
+                        const int64_t *dims = op_ints(op, named[i][k], &count);
+                        for (int j = 0; j < count; j++)
+                                used |= 1u << dims[j];
+                }
+                for (int k = 0; k < s->types[i]->rank; k++)
+                        if (!(used >> k & 1))
+                                s->of[d++] = i * SOURCE + k;
+        }
+}
+
 static unsigned op_splits(struct emit *e, const struct op *op)
 {
         const struct type *y = op_result(op)->type, *x = op->operand_count ? op_operand(op, 0)->type : NULL;
@@ -128,6 +171,13 @@ static unsigned op_splits(struct emit *e, const struct op *op)
                 axis = (int)op_int(op, "axis");
                 for (int d = 0; d < y->rank; d++)
                         s.of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
+                break;
+        case OP_reduce: case OP_arg_reduce:
+                if (!reduce_sources(op, &s))
+                        return (unsigned)ALL_SPLIT;
+                break;
+        case OP_dot:
+                dot_sources(op, &s);
                 break;
         default:
                 return (unsigned)ALL_SPLIT;

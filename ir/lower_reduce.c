@@ -51,6 +51,28 @@ struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_exp
 /* Where the elements of x lie that become the element at `index` of the result: one index, or from .. to - 1. */
 struct span { struct loop_expr *from[RANK_MAX], *to[RANK_MAX]; };
 
+/* Neighbours that vanish both (but for extents of 1 between them) are one loop over all of their elements, unless x needs
+ * their indices apart. */
+static void join_neighbours(struct emit *e, const struct op *op, const bool *reduced, struct span *span)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        unsigned splits = emit_local(e, op_operand(op, 0))->splits;
+        int64_t joined = 1;
+        for (int d = 0, before = -1; d < x->rank; d++) {
+                if (x->dims[d] == 1)
+                        continue;
+                unsigned between = before < 0 ? 0 : (splits >> (before + 1)) & ((1u << (d - before)) - 1);
+                bool joins = before >= 0 && reduced[d] && reduced[before] && !between;
+                joined = joins ? joined * x->dims[d] : x->dims[d];
+                if (joins) {
+                        span->from[before] = emit_int(e, 0);
+                        span->to[before] = NULL;
+                        span->to[d] = emit_int(e, joined);
+                }
+                before = d;
+        }
+}
+
 /* Axes known: the kept dimensions are the result's, or have its elements in another shape. */
 static void span_known(struct emit *e, const struct op *op, const int64_t *axes, int count,
                        struct loop_expr *const *index, struct span *span)
@@ -71,6 +93,7 @@ static void span_known(struct emit *e, const struct op *op, const int64_t *axes,
                 span->from[d] = reduced[d] ? emit_int(e, 0) : kept[rank++];
                 span->to[d] = reduced[d] ? emit_int(e, x->dims[d]) : NULL;
         }
+        join_neighbours(e, op, reduced, span);
 }
 
 struct axes { struct loop_expr *reduced[RANK_MAX], *stride[RANK_MAX]; };

@@ -249,13 +249,39 @@ static struct value *random_reshape(struct pool *p, struct value *v)
         return build_reshape(&p->x->b, v, rank, dims);
 }
 
+/* the product of two values of one type over one dimension, another one perhaps a batch */
+static struct value *random_dot(struct pool *p, struct value *v)
+{
+        int rank = v->type->rank;
+        if (!rank || rank > 3)
+                return NULL;
+        int64_t contract = random_between(0, rank - 1), batch = (contract + 1) % rank;
+        int batches = rank > 1 && random_between(0, 1);
+        struct attr *at = attrs(p->x, OP_dot);
+        attr_set_ints(p->x->m, at, OP_dot, "contract_a", &contract, 1);
+        attr_set_ints(p->x->m, at, OP_dot, "contract_b", &contract, 1);
+        attr_set_ints(p->x->m, at, OP_dot, "batch_a", &batch, batches);
+        attr_set_ints(p->x->m, at, OP_dot, "batch_b", &batch, batches);
+        return apply(p->x, OP_dot, at, NULL, 2, v, pick_like(p, v), NULL);
+}
+
+static struct value *random_reduce(struct pool *p, struct value *v)
+{
+        int64_t axes[RANK_MAX];
+        int count = 0;
+        for (int d = 0; d < v->type->rank; d++)
+                if (random_between(0, 1))
+                        axes[count++] = d;
+        return build_reduce(&p->x->b, (enum reducer)random_between(0, REDUCER_COUNT - 1), v, axes, count);
+}
+
 static struct value *random_op(struct pool *p)
 {
         struct builder *b = &p->x->b;
         struct value *v = pick(p);
         int rank = v->type->rank;
         static const enum opcode binary[] = { OP_add, OP_sub, OP_mul, OP_max, OP_min };
-        switch (random_between(0, 11)) {
+        switch (random_between(0, 12)) {
         case 0: return random_slice(b, v);
         case 1: return random_pad(p, v);
         case 2: return random_broadcast(p, v);
@@ -265,15 +291,13 @@ static struct value *random_op(struct pool *p)
                 struct value *parts[] = { v, pick_like(p, v), v };
                 return rank ? build_concat(b, parts, (int)random_between(1, 3), (int)random_between(0, rank - 1)) : NULL;
         }
-        case 6: {
-                int64_t axis = rank ? random_between(0, rank - 1) : 0;
-                return build_reduce(b, (enum reducer)random_between(0, REDUCER_COUNT - 1), v, &axis, rank > 0);
-        }
+        case 6: return random_reduce(p, v);
         case 7: {
                 struct value *indices = constant_ints(p->x->m, INTS(0, -1, 0), (int)random_between(1, 3));
                 return rank ? build_gather(b, v, indices, (int)random_between(0, rank - 1)) : NULL;
         }
         case 8: return build_unary(b, random_between(0, 1) ? OP_neg : OP_abs, v);
+        case 9: return random_dot(p, v);
         default: return build_binary(b, binary[random_between(0, 4)], v, pick_like(p, v));
         }
 }
