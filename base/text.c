@@ -39,6 +39,19 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length)
         return out;
 }
 
+bool text_is_remark(const char *text, size_t length)
+{
+        if (length && (text[0] == ' ' || text[length - 1] == ' ' || text[length - 1] == '\\'))
+                return false;
+        for (size_t i = 0; i < length; i++) {
+                char c = text[i], next = i + 1 < length ? text[i + 1] : 0;
+                if (c < ' ' || c > '~' || c == '"' || (c == '/' && (next == '/' || next == '*')) ||
+                    (c == '*' && next == '/') || (c == '?' && next == '?'))
+                        return false;
+        }
+        return true;
+}
+
 char *text_literal(struct arena *arena, const char *bytes, size_t length)
 {
         size_t size;
@@ -170,6 +183,8 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
                 char suffix[24];
                 int digits = snprintf(suffix, sizeof suffix, "_%zu", (size_t)++*counter);
                 size_t keep = n + (size_t)digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - (size_t)digits : n;
+                while (keep && stem[keep - 1] == '_')   /* an identifier made of an identifier is itself */
+                        keep--;
                 memcpy(tried, stem, keep);
                 memcpy(tried + keep, suffix, (size_t)digits + 1);
         } while (!names_reserve(names, tried));

@@ -16,6 +16,9 @@
  * byte becomes \xHH; at most 64 characters, then "..". */
 char *text_safe(struct arena *arena, const char *bytes, size_t length);
 
+/* Whether a remark (made of text_safe pieces) may stand on one line, in quotes, and in a comment of C. */
+bool text_is_remark(const char *text, size_t length);
+
 /* The body of a C string literal (no quotes) that denotes exactly these bytes; no trigraphs. */
 char *text_literal(struct arena *arena, const char *bytes, size_t length);
 

@@ -190,6 +190,18 @@ static bool bind_symbols(struct run *run)
         return !dims->count || module_bind(m, extents, &run->diag);
 }
 
+/* A dump remembers the options it came about by; where it goes on from there with others, both are said. */
+static void remember_command(struct run *run)
+{
+        struct arena *arena = run->state.module ? run->state.module->arena : run->state.program->arena;
+        const char **command = run->state.module ? &run->state.module->command : &run->state.program->command;
+        const char *now = options_canonical(run->arena, &run->options);
+        if (!**command)
+                *command = arena_string(arena, now);
+        else if (strcmp(now, OPTIONS_PRESET) && strcmp(now, *command))
+                *command = arena_printf(arena, "%s, then %s", *command, now);
+}
+
 static bool read_model(struct run *run)
 {
         struct options *o = &run->options;
@@ -242,6 +254,7 @@ static bool compile(struct run *run)
         double start = seconds();
         if (!read_model(run))
                 return false;
+        remember_command(run);
         report_time(run, "import", start);
         struct pipeline_options pipeline = {
                 .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,

@@ -151,6 +151,15 @@ void options_help(void)
              "70 internal error.");
 }
 
+/* " --dim NAME=N" */
+static void add_binding(struct text *text, struct arena *arena, const char *option, const char *value)
+{
+        const char *equal = strrchr(value, '=');
+        text_add(text, " %s %s", option, text_safe(arena, value, equal ? (size_t)(equal - value) : strlen(value)));
+        if (equal)
+                text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
+}
+
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
@@ -165,7 +174,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
                 const struct list *list = (const void *)((const char *)options + lists[i].field);
                 for (int j = 0; j < list->count; j++)
-                        text_add(&text, " %s %s", lists[i].text, text_safe(arena, list->items[j], strlen(list->items[j])));
+                        add_binding(&text, arena, lists[i].text, list->items[j]);
         }
         static const struct { const char *text; size_t field; } flags[] = {
                 { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
@@ -175,7 +184,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
                 if (*(const int *)(const void *)((const char *)options + flags[i].field))
                         text_add(&text, " %s", flags[i].text);
-        if (options->passes)
+        if (options->passes && *options->passes)
                 text_add(&text, " --passes=%s", text_safe(arena, options->passes, strlen(options->passes)));
         char *copy = arena_string(arena, text.data);
         text_free(&text);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #define DNNCC_VERSION "0.1.0"
+#define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
 
 struct list { const char **items; int count; };
 

@@ -207,6 +207,7 @@ struct loop_program {
         struct arena *arena;
         const char *name;
         char source[65];
+        const char *command;            /* options that shaped it so far, safe text, or "" */
         struct loop_buffer *buffers, **buffers_end;
         struct loop_function *kernels, **kernels_end;
         struct loop_function *main;

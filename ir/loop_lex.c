@@ -323,18 +323,6 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool ne
 
 /* ---- remarks ---- */
 
-bool loop_remark_is_safe(const char *text)
-{
-        if (*text == ' ' || (*text && text[strlen(text) - 1] == ' '))
-                return false;
-        for (const char *c = text; *c; c++)
-                if (*c < ' ' || *c > '~' || *c == '"' ||
-                    (*c == '/' && (c[1] == '/' || c[1] == '*')) || (*c == '*' && c[1] == '/') ||
-                    (*c == '?' && c[1] == '?') || (*c == '\\' && !c[1]))
-                        return false;
-        return true;
-}
-
 /* Text of a hand may hold anything: what could end or splice a comment of C becomes a point. */
 static char *remark_copy(struct loop_parser *p, const char *start, const char *end)
 {

@@ -307,7 +307,7 @@ static char *parse_name(struct loop_parser *p)
         }
         char *name = arena_alloc(p->arena, p->token.length + 1);
         memcpy(name, p->token.start, p->token.length);
-        if (strlen(name) != p->token.length || !loop_remark_is_safe(name)) {
+        if (strlen(name) != p->token.length || !text_is_remark(name, strlen(name))) {
                 loop_lex_error(p, "the program's name is no plain text");
                 return NULL;
         }
@@ -332,6 +332,8 @@ static bool parse_head(struct program_reader *r)
                 return loop_lex_error(p, "the source's digest is not up to 64 hex digits");
         p->program->name = name;
         memcpy(p->program->source, source, strlen(source) + 1);
+        if (loop_lex_accept(p, "command") && !(p->program->command = parse_name(p)))
+                return false;
         if (!loop_lex_accept(p, "workspace"))
                 return true;
         p->program->planned = true;

@@ -117,6 +117,5 @@ struct loop_function *loop_overload(const struct map *overloads, const char *nam
 void loop_overload_add(struct map *overloads, struct loop_function *f);
 bool loop_verify_program(const struct loop_program *p, enum exit_code code, struct diag *diag);
 bool loop_verify_library(struct loop_function *first, struct diag *diag);
-bool loop_remark_is_safe(const char *text);       /* may stand in a comment of C, and on one line */
 
 #endif

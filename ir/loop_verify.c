@@ -485,8 +485,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         v->names = map_new(v->arena);
         v->innermost = NULL;
         v->fails = v->returns = false;
-        if ((f->location && !loop_remark_is_safe(f->location)) ||
-            (f->summary && !loop_remark_is_safe(f->summary)))
+        if ((f->location && !text_is_remark(f->location, strlen(f->location))) ||
+            (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
                 return verify_error(v, "location or summary is no safe text");
         if (!check_parameters(v) || !check_block(v, f->body, 1))
                 return false;

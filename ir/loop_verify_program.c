@@ -210,7 +210,7 @@ bool verify_call(struct verifier *v, const struct loop_stmt *call)
 static bool check_program(struct verifier *v)
 {
         const struct loop_program *p = v->program;
-        if (!p->name || !loop_remark_is_safe(p->name))
+        if (!p->name || !text_is_remark(p->name, strlen(p->name)))
                 return verify_error(v, "the program's name is no safe text");
         if (p->planned &&
             (p->workspace_size < 0 || p->workspace_align < 1 || p->workspace_align > 4096 ||

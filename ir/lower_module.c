@@ -408,6 +408,7 @@ struct loop_program *lower_module(struct module *m, struct function *f, const st
         struct lowering l = { .m = m, .options = options, .diag = diag, .marks = arena_new() };
         l.p = loop_program_new(m->arena, m->name ? m->name : "", library);
         memcpy(l.p->source, m->source, sizeof l.p->source);
+        l.p->command = m->command;
         l.kernels = map_new(l.marks);
         bool good = lower_function(&l, f);
         for (int i = 0; i < l.placed_count; i++)

@@ -14,7 +14,7 @@ struct module *module_new(const char *name)
         struct module *m = ARENA_NEW(arena, struct module);
         m->arena = arena;
         m->name = arena_string(arena, name);
-        m->passes_done = "";
+        m->command = m->passes_done = "";
         m->functions_end = &m->functions;
         m->constants_end = &m->constants;
         m->constant_names = names_new(arena);

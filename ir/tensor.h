@@ -218,6 +218,7 @@ struct module {
         struct arena *arena;
         const char *name;               /* text_safe of the model's file or graph name */
         char source[65];                /* hex SHA-256 of the model and its external data, or "" */
+        const char *command;            /* options that shaped it so far, safe text; "" at first */
         const char *passes_done;        /* comma list of the passes it went through; "" at first */
         struct function *functions, **functions_end;
         struct constant *constants, **constants_end;

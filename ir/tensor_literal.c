@@ -152,24 +152,6 @@ void quoted_print(struct text *out, const char *bytes)
         text_add(out, "\"");
 }
 
-static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-
-bool text_is_remark(const char *text, size_t length)
-{
-        for (size_t i = 0; i < length; i++) {
-                char c = text[i];
-                if (c == '\\') {
-                        if (length - i < 4 || text[i + 1] != 'x' || !is_hex(text[i + 2]) || !is_hex(text[i + 3]))
-                                return false;
-                } else if (!is_letter(c) && !is_digit(c) && (!c || !strchr(".:-/, ", c))) {
-                        return false;
-                } else if (c == '/' && i && text[i - 1] == '/') {
-                        return false;
-                }
-        }
-        return true;
-}
-
 /* ---- bytes ---- */
 
 void hex_print(struct text *out, const void *data, size_t bytes)

@@ -338,6 +338,8 @@ static bool read_head(struct reader *r)
                 return false;
         if (reader_accept_word(r, "source") && !read_digest(r, r->m->source))
                 return false;
+        if (reader_accept_word(r, "command") && !(r->m->command = reader_remark(r, "the options")))
+                return false;
         return !reader_accept_word(r, "passes") || (r->m->passes_done = reader_remark(r, "the list of passes"));
 }
 

@@ -29,7 +29,6 @@ enum literal_error literal_parse(const char *token, enum element e, void *data, 
 bool text_is_name(const char *name);
 void quoted_print(struct text *out, const char *bytes);   /* "..." with \xHH */
 /* what text_safe and lists of it may hold: fit for comments, messages, quotes as it is */
-bool text_is_remark(const char *text, size_t length);
 void hex_print(struct text *out, const void *data, size_t bytes);
 bool hex_parse(const char *hex, size_t bytes, void *data);        /* 2 * bytes digits */
 

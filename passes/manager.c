@@ -42,11 +42,10 @@ const struct pass *pass_find(const char *name)
 
 enum { PASSES_MAX = 256 };
 
-/* Splits a comma list into passes; checks that levels only go from tensor through lower to loop. */
-static int parse_list(const char *list, const struct pass **out, struct diag *diag)
+/* Splits a comma list into passes; checks that levels only go from `level` through lower to loop. */
+static int parse_list(const char *list, enum pass_level level, const struct pass **out, struct diag *diag)
 {
         int count = 0;
-        enum pass_level level = LEVEL_TENSOR;
         for (const char *p = list; *p;) {
                 size_t length = strcspn(p, ",");
                 char name[32] = "";
@@ -226,6 +225,8 @@ static bool check_pass(const struct pipeline_state *state, const struct pass *pa
 
 static const char *remaining(const struct pipeline_state *state, const struct pipeline_options *options)
 {
+        if (state->program)
+                return state->program->planned ? "" : "plan";
         const char *list = pipelines[options->level];
         size_t done = strlen(state->module->passes_done);
         bool prefix = done && !strncmp(list, state->module->passes_done, done) && (!list[done] || list[done] == ',');
@@ -235,8 +236,8 @@ static const char *remaining(const struct pipeline_state *state, const struct pi
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
 {
         const struct pass *list[PASSES_MAX];
-        const char *names = options->passes ? options->passes : state->program ? "plan" : remaining(state, options);
-        int count = parse_list(names, list, context->diag);
+        const char *names = options->passes ? options->passes : remaining(state, options);
+        int count = parse_list(names, state->program ? LEVEL_LOWER : LEVEL_TENSOR, list, context->diag);
         if (count < 0)
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))

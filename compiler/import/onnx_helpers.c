@@ -213,7 +213,7 @@ static bool axes_normalize(struct onnx_import *im, const struct onnx_node *n, in
         int count = 0;
 
         for (int i = 0; i < axes->count; i++) {
-                int axis;
+                int axis = 0;
                 if (!onnx_axis(im, n, axes->axes[i], rank, &axis))
                         return false;
                 if (taken[axis])

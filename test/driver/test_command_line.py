@@ -218,9 +218,7 @@ def test_emit_and_read_back(tmp_path):
         options = [] if emit == "ir" else ["--passes="]
         assert call(text, f"--emit={emit}", "-o", tmp_path / f"again.{suffix}", *options).returncode == 0
         assert call(text, "-o", tmp_path / f"{emit}.c", "--name=d", *options).returncode == 0
-        strip = lambda s: re.sub(r"\b([A-Z_]*BUILD_)[0-9a-f]+", "", s).replace(f"{emit}.h", "d.h")  # noqa: E731
-        same = lambda s: re.sub(r"(?m)^ \* [Oo]ptions:.*$", "", strip(s))  # noqa: E731
-        assert same((tmp_path / f"{emit}.c").read_text()) == same((tmp_path / "d.c").read_text())
+        assert (tmp_path / f"{emit}.c").read_text().replace(f"{emit}.h", "d.h") == (tmp_path / "d.c").read_text()
         inside = call(DIGITS, f"--emit={emit}", "-o", "-")
         assert inside.returncode == 0 and inside.stdout.startswith(("dnn ", "loop "))
 
@@ -250,12 +248,12 @@ def test_header_of_another_build_is_refused(tmp_path):
 
 def test_only_allowed_symbols(tmp_path):
     assert call(DIGITS, "-o", tmp_path / "d.c").returncode == 0
-    assert dnncc.run(["gcc", "-std=c99", "-O2", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode == 0
+    assert dnncc.run(["gcc", "-std=c99", "-O2", "-fno-pie", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode == 0
     names = dnncc.run(["nm", tmp_path / "d.o"]).stdout.splitlines()
     undefined = {n.split()[-1] for n in names if " U " in n}
     public = {n.split()[-1] for n in names if " T " in n or " D " in n or " R " in n}
     assert undefined <= {"memcpy", "memset"} and public == {"d_run", "d_describe"}
-    assert not [n for n in names if " d " in n.lower() and " D " not in n and " d " in n and "rel" not in n], names
+    assert not [n for n in names if n.split()[-2] in "dDbBC"], "nothing is writable"
 
 
 def test_examples(tmp_path):

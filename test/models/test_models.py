@@ -34,7 +34,8 @@ def allowed(folder, want):
         return np.full(want.shape, float(match.group(1)))
     if np.issubdtype(want.dtype, np.integer):
         return np.full(want.shape, 1.0)
-    return 1e-3 * np.abs(want) + 1e-4 * np.max(np.abs(want), initial=0)
+    # Outputs of a sigmoid near 0: the vectors' runtime rounds them to multiples of 2^-24, three of which are allowed.
+    return np.maximum(1e-3 * np.abs(want) + 1e-4 * np.max(np.abs(want), initial=0), 2e-7)
 
 
 @pytest.mark.parametrize("name", REQUIRED)
@@ -67,24 +68,20 @@ def test_restart_and_round_trip(name):
         pytest.skip("the models folder is absent")
     with dnncc.Workspace(name + "-dumps") as work:
         dnncc.compile_model(folder / "model.onnx", work, [*bindings(folder), f"--dump-dir={work / 'dumps'}"])
-        c_text = strip_options((work / "model.c").read_text(), work)
+        c_text = (work / "model.c").read_text()
         for dump in sorted((work / "dumps").glob("*.dnn")) + sorted((work / "dumps").glob("*.loops")):
             emit = "ir" if dump.suffix == ".dnn" else "loops"
             again = work / "again" / dump.name
             again.parent.mkdir(exist_ok=True)
-            options = ["--passes="] if emit == "ir" else ["--passes="]
-            done = dnncc.run([dnncc.DNNCC, dump, f"--emit={emit}", "-o", again, *options])
+            done = dnncc.run([dnncc.DNNCC, dump, f"--emit={emit}", "-o", again, "--passes="])
             assert done.returncode == 0, done.stderr
-            assert again.read_bytes() == dump.read_bytes(), dump.name
-            if dump.name.startswith("06") or dump.suffix == ".dnn" or "plan" in dump.name:
-                restart = work / ("c-" + dump.stem)
-                restart.mkdir()
-                options = ["--passes="] if "plan" in dump.name else []
-                dnncc.compile_model(dump, restart, options)
-                assert strip_options((restart / "model.c").read_text(), work) == c_text, dump.name
+            assert same_text(again) == same_text(dump), dump.name
+            restart = work / ("c-" + dump.stem)
+            restart.mkdir()
+            dnncc.compile_model(dump, restart)
+            assert (restart / "model.c").read_text() == c_text, dump.name
 
 
-def strip_options(text, _):
-    """without the head line that names the options (they differ: --input is bound in a dump) and the build hash"""
-    text = re.sub(r"(?m)^ \* [Oo]ptions:.*$", "", text)
-    return re.sub(r"\b([A-Z_]*BUILD_)[0-9a-f]+", r"\1", text)
+def same_text(path):
+    """a dump without the name of the file its constants are in"""
+    return path.read_text().replace(f'data "{path.name}.bin"', "data")
