@@ -282,12 +282,14 @@ static const char both_preamble[] =
 static const char little_preamble[] =
         "#error \"the constants are in little-endian order: compile the model with --target=generic-be\"\n";
 
-static size_t rows_bytes(const struct c_writer *w)
+/* of constants whose rows depend on the byte order */
+static size_t ordered_bytes(struct c_writer *w)
 {
         size_t sum = 0;
         for (const struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_CONSTANT && form_of(w, b) == FORM_ROWS)
-                        sum += data_bytes(b);
+                if (b->space == SPACE_CONSTANT && element_info[b->element].bytes > 1 && c_name(w, b)->used &&
+                    form_of(w, b) == FORM_ROWS)
+                        sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
         return sum;
 }
 
@@ -297,7 +299,7 @@ void c_constants(struct c_writer *w, FILE *out)
         struct text numbers = { 0 };
         bool any = false, any_rows = false;
         s->file = out;
-        bool both = rows_bytes(w) <= BOTH_FORMS_BYTES;
+        bool both = ordered_bytes(w) <= BOTH_FORMS_BYTES;
         for (struct loop_buffer *b = w->p->buffers; b && !w->failed; b = b->next) {
                 struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
                 if (!c || !c->used || c->printed)
