@@ -51,7 +51,8 @@ void region_reserve(struct region *region, int count)
         region->argument_room = count;
 }
 
-static struct value *add_argument(struct region *region, const struct type *type, const char *name, const char *fallback)
+static struct value *add_argument(struct region *region, const struct type *type, const char *name,
+                                  const char *fallback)
 {
         if (!region->arguments)
                 region_reserve(region, region->owner ? NESTED_ROOM : BODY_ROOM);
@@ -221,7 +222,8 @@ struct op *op_build_results(struct builder *b, enum opcode code, struct value *c
 struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
                     const struct attr *attrs, const struct type *const *types, int region_count)
 {
-        return op_build_results(b, code, operands, operand_count, attrs, types, op_info[code].result_count, region_count);
+        return op_build_results(b, code, operands, operand_count, attrs, types, op_info[code].result_count,
+                                region_count);
 }
 
 struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,

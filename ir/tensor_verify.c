@@ -1,5 +1,5 @@
-/* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type rule again. Linear: one
- * walk numbers all values, a second checks. */
+/* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type rule again. Linear:
+ * one walk numbers all values, a second checks. */
 #include "ir/tensor_text.h"
 
 #include <stdarg.h>
@@ -159,8 +159,8 @@ static void set_visible(struct verifier *v, const struct op *op, bool visible)
                 v->visible[op->results[i].number] = visible;
 }
 
-/* Ends op and those around it that end before `next`, which comes after it in the walk: type rules look at full regions,
- * results can be used from here on, and what a region defined cannot when it is left. */
+/* Ends op and those around it that end before `next`, which comes after it in the walk: type rules look at full
+ * regions, results can be used from here on, and what a region defined cannot when it is left. */
 static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
 {
         while (op && !(next && next->region->owner == op)) {

@@ -126,7 +126,8 @@ bool type_slice(struct module *m, struct op *op, struct diag *diag)
         for (int i = 0; i < x->rank && starts_known && steps_known; i++)
                 if (dim_is_static(x->dims[i]) && dim_is_static(y->dims[i]) &&
                     !steps_inside(starts[i], steps[i], y->dims[i], x->dims[i]))
-                        return rule_fail(op, diag, "dimension %d: %lld elements from %lld in steps of %lld leave 0 to %lld",
+                        return rule_fail(op, diag,
+                                         "dimension %d: %lld elements from %lld in steps of %lld leave 0 to %lld",
                                          i, (long long)y->dims[i], (long long)starts[i], (long long)steps[i],
                                          (long long)x->dims[i] - 1);
         return true;
@@ -186,7 +187,8 @@ bool type_concat(struct module *m, struct op *op, struct diag *diag)
 
 /* Constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]). Unknown extents pass here and are
  * checked at run time, as all indices that are not constant. */
-static bool check_indices(const struct op *op, const struct value *v, const dim_t *extents, int width, struct diag *diag)
+static bool check_indices(const struct op *op, const struct value *v, const dim_t *extents, int width,
+                          struct diag *diag)
 {
         enum element e = v->type->element;
         if (!value_is_constant(v) || !type_is_static(v->type))

@@ -30,12 +30,13 @@ static bool dot_pairs(struct module *m, const struct op *op, const char *name_a,
         int count_a, count_b;
         const int64_t *a = op_ints(op, name_a, &count_a), *b = op_ints(op, name_b, &count_b);
         if (count_a != count_b)
-                return rule_fail(op, diag, "%s and %s have %d and %d values, want equal numbers", name_a, name_b, count_a,
-                                 count_b);
+                return rule_fail(op, diag, "%s and %s have %d and %d values, want equal numbers", name_a, name_b,
+                                 count_a, count_b);
         for (int i = 0; i < count_a; i++) {
                 dim_t x = operand_type(op, 0)->dims[a[i]], y = operand_type(op, 1)->dims[b[i]];
                 if (x != y)
-                        return rule_fail(op, diag, "dimension %d of a is %s, dimension %d of b is %s, want equal extents",
+                        return rule_fail(op, diag,
+                                         "dimension %d of a is %s, dimension %d of b is %s, want equal extents",
                                          (int)a[i], rule_dim(m, x), (int)b[i], rule_dim(m, y));
         }
         return true;
@@ -158,8 +159,8 @@ static bool any_element(enum reducer kind) { return kind == REDUCE_max || kind =
 bool type_reduce_window(struct module *m, struct op *op, struct diag *diag)
 {
         enum element e;
-        return rule_accumulator(op, operand_type(op, 0)->element, any_element((enum reducer)op_int(op, "kind")), &e, diag) &&
-               window_result(m, op, e, diag);
+        bool any = any_element((enum reducer)op_int(op, "kind"));
+        return rule_accumulator(op, operand_type(op, 0)->element, any, &e, diag) && window_result(m, op, e, diag);
 }
 
 bool type_arg_window(struct module *m, struct op *op, struct diag *diag)
@@ -199,7 +200,8 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
         if (!known) {
                 given = rule_given(m, op, (int)e, -1, diag);
                 if (given && given->rank > x->rank)
-                        return rule_fail(op, diag, "result is %s, want at most %d dimensions", rule_type(m, given), x->rank);
+                        return rule_fail(op, diag, "result is %s, want at most %d dimensions", rule_type(m, given),
+                                         x->rank);
                 return given;
         }
         if (!rule_distinct(op, "axes", axes, (int)count, x->rank, diag))

@@ -150,8 +150,8 @@ bool rule_accumulator(const struct op *op, enum element operand, bool any, enum 
         *e = (enum element)accumulator;
         if (!number || element_info[*e].compute != *e || *e == E_BOOL || *e == E_INDEX ||
             (element_is_float(operand) && !element_is_float(*e)))
-                return rule_fail(op, diag, "accumulator is %s, want a type that %s is computed in", element_info[*e].text,
-                                 element_info[operand].text);
+                return rule_fail(op, diag, "accumulator is %s, want a type that %s is computed in",
+                                 element_info[*e].text, element_info[operand].text);
         return true;
 }
 
@@ -328,7 +328,8 @@ static const struct op *region_yield(const struct region *region)
 static bool results_from_yield(struct module *m, struct op *op, const struct op *yield, struct diag *diag)
 {
         if (yield->operand_count != op->result_count)
-                return rule_fail(op, diag, "a region yields %d values, want %d", yield->operand_count, op->result_count);
+                return rule_fail(op, diag, "a region yields %d values, want %d", yield->operand_count,
+                                 op->result_count);
         for (int i = 0; i < op->result_count; i++)
                 if (!rule_result(m, op, i, operand_type(yield, i), diag))
                         return false;
