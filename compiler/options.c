@@ -184,8 +184,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
                 if (*(const int *)(const void *)((const char *)options + flags[i].field))
                         text_add(&text, " %s", flags[i].text);
-        if (options->passes && *options->passes)
-                text_add(&text, " --passes=%s", text_safe(arena, options->passes, strlen(options->passes)));
+        if (options->passes && *options->passes)        /* names from a table and commas, or an error to come */
+                text_add(&text, " --passes=%s", text_is_remark(options->passes, strlen(options->passes)) ? options->passes : "?");
         char *copy = arena_string(arena, text.data);
         text_free(&text);
         return copy;
