@@ -55,19 +55,19 @@ static void put_header_comment(struct c_writer *w)
 {
         text_add(w->out, "/*\n");
         put_usage(w);
-        text_add(w->out, " *\n * %-24s %-10s %-24s %s\n", "parameter", "type", "extents", "name in the model");
+        text_add(w->out, " *\n * %-24s %-14s %-24s %s\n", "parameter", "type", "extents", "name in the model");
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 char *type = arena_printf(w->arena, "%s%s", i < w->input_count ? "const " : "",
                                           element_info[b->element].c_type);
-                c_line(w, " * %-24s %-10s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
+                c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
         text_add(w->out,
                  " *\n"
-                 " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. A result must not\n"
-                 " * overlap another tensor or the workspace; one without elements may be NULL. Calls with different\n"
-                 " * workspaces and results may run at the same time. The workspace holds nothing between calls.\n");
+                 " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. None may overlap the\n"
+                 " * workspace, and no result another tensor; one without elements may be NULL. The workspace holds nothing\n"
+                 " * between calls; calls with different workspaces and results may run at the same time.\n");
         if (has_element(w, E_BOOL, E_BOOL))
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
