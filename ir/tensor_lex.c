@@ -259,7 +259,7 @@ char *reader_remark(struct reader *r, const char *what)
         size_t length;
         const char *q = reader_quoted(r, what, &length);
         if (q && !text_is_remark(q, length))
-                reader_fail(r, "%s holds more than letters, digits and _.:-/, and \\xHH", what);
+                reader_fail(r, "%s holds what may not stand in a comment of C", what);
         if (!q || r->failed)
                 return NULL;
         char *out = arena_alloc(r->m->arena, length + 1);

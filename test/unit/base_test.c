@@ -204,6 +204,17 @@ static void test_safe(void **state)
         arena_free(arena);
 }
 
+static void test_remark(void **state)
+{
+        (void)state;
+        static const char *const good[] = { "", "a", "conv1, relu1", "a\\x20b", "--dim N=3", "a/b", "100%", "a*b" };
+        static const char *const bad[] = { "//", "/*", "a*/b", "\"", "a\nb", "\xc3\xa4", "a\\", " a", "a ", "?\?/", "\x7f" };
+        for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+                assert_true(text_is_remark(good[i], strlen(good[i])));
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+                assert_false(text_is_remark(bad[i], strlen(bad[i])));
+}
+
 /* what a C compiler makes of the literal's body */
 static size_t literal_value(const char *p, char *out)
 {
@@ -394,7 +405,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_elements), cmocka_unit_test(test_sizes), cmocka_unit_test(test_arena),
                 cmocka_unit_test(test_arena_grow), cmocka_unit_test(test_identifiers), cmocka_unit_test(test_many_names),
-                cmocka_unit_test(test_safe), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
+                cmocka_unit_test(test_safe), cmocka_unit_test(test_remark), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
                 cmocka_unit_test(test_map), cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha256),
                 cmocka_unit_test(test_diag),
         };

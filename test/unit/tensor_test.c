@@ -159,7 +159,7 @@ static void test_free_text(void **state)
                 "; \xc3\xa4 comment\n dnn 1 module \"m\" symbol N<=8 const @0:<2 x f32>=0.5 ; \"not a location\"\n"
                 "const @if : <2 x f32> = [1, 2]\n"
                 "func @f(%7: <2 x N * 2 x f32>)->(\"o\"){%a,%1b=if(<bool>true):<2 x f32>,<2 x f32>{ %5 = add(@0,\n@if):<2 x f32>"
-                " ; \"n/1\" \n yield(%5,%5)}else{yield(@0,@if)}\n%9=transpose(%7) perm = [ 1 , 0 ]:<N*2 x 2 x f32>; \"a*b\""
+                " ; \"n/1\" \n yield(%5,%5)}else{yield(@0,@if)}\n%9=transpose(%7) perm = [ 1 , 0 ]:<N*2 x 2 x f32>; \"a*/b\""
                 " \r\nyield(%1b)}");
         assert_string_equal(print(&b, m),
                 "dnn 1\nmodule \"m\"\nsymbol N <= 8\nconst @if_2 : <2 x f32> = [1.0, 2.0]\n"
@@ -256,7 +256,7 @@ static void test_refused_texts(void **state)
                 { "", "line 1: the text does not begin with dnn and a version" },
                 { "dnn 2\n", "line 1: the version is 2, want 1 to 1" },
                 { "dnn 1\n", "line 1: the module line is missing" },
-                { "dnn 1\nmodule \"a*b\"", "line 2: the module's name holds more than letters, digits and _.:-/, and \\xHH" },
+                { "dnn 1\nmodule \"a*/b\"", "line 2: the module's name holds what may not stand in a comment of C" },
                 { "dnn 1\nmodule \"a", "line 2: the quotes around the module's name are not closed" },
                 { "dnn 1\nmodule \"\xff\"", "line 2: byte 0xff: the text is not UTF-8" },
                 { "dnn 1\nmodule \"\x01\"", "line 2: byte 0x01 may not stand in a text" },
