@@ -113,7 +113,7 @@ static void test_all_operations(void **state)
 
 static const char sample[] =
         "dnn 1\n"
-        "module \"a\\x20b\" source \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\" passes \"fold,cse\"\n"
+        "module \"a\\x20b\" source \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\" command \"-O1 --dim N=3\" passes \"fold,cse\"\n"
         "symbol N <= 64\n"
         "symbol \"batch size\" <= 1000\n"
         "symbol x <= 9\n"
