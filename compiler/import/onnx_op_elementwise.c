@@ -126,8 +126,13 @@ static struct value *combine(struct onnx_import *im, struct onnx_node *n, bool w
         enum opcode code = (enum opcode)onnx_variant(n);
         struct value **v = arena_array(im->arena, (size_t)n->input_count, sizeof *v);
 
-        for (int i = 0; i < n->input_count; i++)
+        for (int i = 0; i < n->input_count; i++) {
                 v[i] = n->inputs[i];
+                if (!v[i]) {
+                        onnx_invalid(im, n, "operand %d is missing", i);
+                        return NULL;
+                }
+        }
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return NULL;
         if (!onnx_same_element(im, n, v, n->input_count) || !onnx_broadcast(im, n, v, n->input_count))

@@ -1,0 +1,399 @@
+/* Recurrent operators: RNN, GRU, LSTM. The sequence's length is known, so the steps are written one after the other; what the inputs add
+ * to the gates is one product for all steps. State beyond a sequence's own length stays as it is, and the output there is 0. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/import/onnx_helpers.h"
+
+enum { STEPS_MAX = 1024, ACTIVATIONS_MAX = 6 };
+enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
+enum activation { ACT_AFFINE, ACT_ELU, ACT_HARD_SIGMOID, ACT_LEAKY_RELU, ACT_RELU, ACT_SCALED_TANH, ACT_SIGMOID, ACT_SOFTPLUS,
+                  ACT_SOFTSIGN, ACT_TANH, ACT_THRESHOLDED_RELU, ACT_COUNT };
+
+static const struct { const char *name; int parameters; float alpha, beta; } activation_info[ACT_COUNT] = {
+        [ACT_AFFINE] = { "Affine", 2, 1, 0 }, [ACT_ELU] = { "Elu", 1, 1, 0 }, [ACT_HARD_SIGMOID] = { "HardSigmoid", 2, 0.2f, 0.5f },
+        [ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0.01f, 0 }, [ACT_RELU] = { "Relu", 0, 0, 0 }, [ACT_SCALED_TANH] = { "ScaledTanh", 2, 1, 1 },
+        [ACT_SIGMOID] = { "Sigmoid", 0, 0, 0 }, [ACT_SOFTPLUS] = { "Softplus", 0, 0, 0 }, [ACT_SOFTSIGN] = { "Softsign", 0, 0, 0 },
+        [ACT_TANH] = { "Tanh", 0, 0, 0 }, [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 1, 0 },
+};
+
+struct activation_use { int kind; double alpha, beta; };
+
+struct recurrent {
+        enum cell cell;
+        int gates, directions;
+        bool backward;                  /* the only direction runs from the end */
+        int64_t steps, batch, hidden, layout, input_forget, linear_before_reset;
+        float clip;                     /* 0: none */
+        enum element e;
+        struct activation_use act[ACTIVATIONS_MAX];
+        struct value *x;                /* <steps x batch x input> */
+        struct value *lengths;          /* <batch x i64>, or NULL */
+};
+
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
+
+/* ---- attributes ---- */
+
+/* a list of strings: as indices into activation_info */
+static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *kinds, int *count)
+{
+        static const char name[] = "activations";
+        const Onnx__AttributeProto *a = NULL;
+
+        for (size_t i = 0; i < n->proto->n_attribute; i++) {
+                const Onnx__AttributeProto *at = n->proto->attribute[i];
+                if (at->name.len == sizeof name - 1 && !memcmp(at->name.data, name, at->name.len)) {
+                        a = at;
+                        n->attribute_used[i] = 1;
+                }
+        }
+        if (!a)
+                return true;
+        if (a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS || a->n_strings != (size_t)*count)
+                return onnx_invalid(im, n, "activations has %zu names, want %d", a->n_strings, *count);
+        for (int i = 0; i < *count; i++) {
+                kinds[i] = -1;
+                for (int k = 0; k < ACT_COUNT; k++) {
+                        const char *text = activation_info[k].name;
+                        if (a->strings[i].len == strlen(text) && !memcmp(a->strings[i].data, text, strlen(text)))
+                                kinds[i] = k;
+                }
+                if (kinds[i] < 0)
+                        return onnx_unsupported(im, n, "activation '%s'", text_safe(im->arena, (const char *)a->strings[i].data,
+                                                                                    a->strings[i].len));
+        }
+        return true;
+}
+
+/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the functions that have some. */
+static bool activations_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
+{
+        static const int presets[3][3] = { { ACT_TANH }, { ACT_SIGMOID, ACT_TANH }, { ACT_SIGMOID, ACT_TANH, ACT_TANH } };
+        int each = r->cell == CELL_RNN ? 1 : r->cell == CELL_GRU ? 2 : 3, count = each * r->directions;
+        int kinds[ACTIVATIONS_MAX], alpha_count, beta_count;
+        const float *alpha, *beta;
+
+        for (int i = 0; i < count; i++)
+                kinds[i] = presets[r->cell][i % each];
+        if (!activation_names(im, n, kinds, &count) || !onnx_floats(im, n, "activation_alpha", &alpha, &alpha_count) ||
+            !onnx_floats(im, n, "activation_beta", &beta, &beta_count))
+                return false;
+        for (int i = 0, a = 0, b = 0; i < count; i++) {
+                int parameters = activation_info[kinds[i]].parameters;
+                r->act[i].kind = kinds[i];
+                r->act[i].alpha = parameters >= 1 && a < alpha_count ? alpha[a++] : activation_info[kinds[i]].alpha;
+                r->act[i].beta = parameters >= 2 && b < beta_count ? beta[b++] : activation_info[kinds[i]].beta;
+        }
+        return true;
+}
+
+static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
+{
+        static const char *const directions[] = { "forward", "reverse", "bidirectional", NULL };
+        int64_t sequence;
+        int direction;
+
+        if (!onnx_choice(im, n, "direction", directions, 0, &direction) || !onnx_int(im, n, "hidden_size", 0, &r->hidden) ||
+            !onnx_float(im, n, "clip", 0, &r->clip) || (n->opset >= 14 && !onnx_int_range(im, n, "layout", 0, 0, 1, &r->layout)) ||
+            (n->opset < 7 && !onnx_int(im, n, "output_sequence", 0, &sequence)))
+                return false;
+        if (r->cell == CELL_LSTM && !onnx_int_range(im, n, "input_forget", 0, 0, 1, &r->input_forget))
+                return false;
+        if (r->cell == CELL_GRU && !onnx_int_range(im, n, "linear_before_reset", 0, 0, 1, &r->linear_before_reset))
+                return false;
+        if (onnx_has(n, "clip") && !(r->clip > 0))
+                return onnx_invalid(im, n, "clip is %g", (double)r->clip);
+        r->directions = direction == 2 ? 2 : 1;
+        r->backward = direction == 1;
+        return activations_read(im, n, r);
+}
+
+/* ---- operands ---- */
+
+static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int input, const dim_t *dims, int rank)
+{
+        const struct value *v = onnx_input(n, input);
+        bool fits = true;
+
+        if (!v)
+                return true;
+        fits = onnx_rank(v) == rank;
+        for (int d = 0; d < rank && fits; d++)
+                fits = onnx_dim(v, d) == dims[d];
+        return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input, type_text(im->arena, im->m, v->type),
+                                    type_text(im->arena, im->m, type_tensor(im->m, onnx_element(v), rank, dims)));
+}
+
+static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
+{
+        struct value *x = n->inputs[0], *state[3] = { onnx_input(n, 5), r->cell == CELL_LSTM ? onnx_input(n, 6) : NULL,
+                                                      r->cell == CELL_LSTM ? onnx_input(n, 7) : NULL };
+        struct value *same[7] = { x, n->inputs[1], n->inputs[2], onnx_input(n, 3), state[0], state[1], state[2] };
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_same_element(im, n, same, 7))
+                return false;
+        r->e = onnx_element(x);
+        if (r->layout)
+                x = build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 2 });
+        r->x = onnx_wide(im, x);
+        if (!r->x)
+                return false;
+        r->steps = onnx_dim(r->x, 0);
+        r->batch = onnx_dim(r->x, 1);
+        if (!r->hidden)
+                r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], 2) : 0;
+        if (r->hidden < 1 || r->hidden > NUMBER_MAX)
+                return onnx_invalid(im, n, "hidden_size is %lld", (long long)r->hidden);
+        if (r->steps > STEPS_MAX)
+                return onnx_unsupported(im, n, "a sequence of %lld steps, at most %d are written out", (long long)r->steps, STEPS_MAX);
+        int64_t all = r->gates * r->hidden, d = r->directions;
+        const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
+        if (!want_shape(im, n, 1, (const dim_t[]){ d, all, onnx_dim(r->x, 2) }, 3) ||
+            !want_shape(im, n, 2, (const dim_t[]){ d, all, r->hidden }, 3) || !want_shape(im, n, 3, (const dim_t[]){ d, 2 * all }, 2) ||
+            !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) || !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
+                return false;
+        if (r->cell == CELL_LSTM && (!want_shape(im, n, 6, (const dim_t[]){ first, second, r->hidden }, 3) ||
+                                     !want_shape(im, n, 7, (const dim_t[]){ d, 3 * r->hidden }, 2)))
+                return false;
+        if (onnx_input(n, 4) && !element_is_integer(onnx_element(n->inputs[4])))
+                return onnx_invalid(im, n, "sequence_lens are of %s", element_info[onnx_element(n->inputs[4])].text);
+        r->lengths = onnx_input(n, 4) ? onnx_cast(im, n->inputs[4], E_I64) : NULL;
+        return onnx_type(im, n, r->e, 4, (const dim_t[]){ r->steps, d, r->batch, r->hidden }) != NULL;
+}
+
+/* rows [from, from + count) of dimension `axis`, of a value of rank <= 4 */
+static struct value *part(struct onnx_import *im, struct value *x, int axis, int64_t from, int64_t count)
+{
+        int64_t starts[4] = { 0 }, steps[4] = { 1, 1, 1, 1 };
+        dim_t dims[4];
+
+        if (!x)
+                return NULL;
+        for (int d = 0; d < onnx_rank(x); d++)
+                dims[d] = d == axis ? count : onnx_dim(x, d);
+        starts[axis] = from;
+        return build_slice(&im->b, x, starts, steps, dims);
+}
+
+/* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand is absent */
+static struct value *weights(struct onnx_import *im, const struct onnx_node *n, int input, int d)
+{
+        struct value *v = onnx_input(n, input);
+
+        return v ? onnx_wide(im, build_gather(&im->b, v, onnx_integer(im, E_I64, d), 0)) : NULL;
+}
+
+/* the initial state of direction d: <batch x hidden> */
+static struct value *initial(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, int input, int d)
+{
+        struct value *v = onnx_input(n, input);
+
+        if (!v)
+                return constant_number(im->m, type_tensor(im->m, onnx_element(r->x), 2, (const dim_t[]){ r->batch, r->hidden }), 0);
+        return onnx_wide(im, build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
+}
+
+/* ---- one step ---- */
+
+static struct value *activate(struct onnx_import *im, const struct recurrent *r, const struct activation_use *use, struct value *x)
+{
+        double a = use->alpha, b = use->beta;
+
+        if (!x)
+                return NULL;
+        if (r->clip > 0)
+                x = onnx_with(im, OP_min, onnx_with(im, OP_max, x, -r->clip), r->clip);
+        switch (use->kind) {
+        case ACT_AFFINE: return onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
+        case ACT_ELU:
+                return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a), x);
+        case ACT_HARD_SIGMOID:
+                x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
+                return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
+        case ACT_LEAKY_RELU: return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, a), x);
+        case ACT_RELU: return onnx_with(im, OP_max, x, 0);
+        case ACT_SCALED_TANH: return onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_mul, x, b)), a);
+        case ACT_SIGMOID: return onnx_unary(im, OP_sigmoid, x);
+        case ACT_SOFTPLUS: return onnx_unary(im, OP_softplus, x);
+        case ACT_SOFTSIGN: return onnx_binary(im, OP_div, x, onnx_with(im, OP_add, onnx_unary(im, OP_abs, x), 1));
+        case ACT_THRESHOLDED_RELU: return onnx_select(im, onnx_with(im, OP_gt, x, a), x, x ? build_like(&im->b, x, 0) : NULL);
+        default: return onnx_unary(im, OP_tanh, x);
+        }
+}
+
+/* what one direction computes with, and its state */
+struct direction {
+        const struct activation_use *act;
+        struct value *gates;            /* <steps x batch x gates * hidden>: inputs and biases */
+        struct value *recurrence;       /* <gates * hidden x hidden> */
+        struct value *hidden_bias;      /* GRU: the recurrence bias of the last gate, kept apart */
+        struct value *peephole;         /* LSTM: <3 * hidden>, of i, o, f */
+        struct value *h, *c;
+};
+
+/* x times rows [from, from + count) of the recurrence */
+static struct value *recur(struct onnx_import *im, const struct onnx_node *n, const struct direction *d, struct value *x, int64_t from,
+                           int64_t count)
+{
+        struct value *rows = part(im, d->recurrence, 0, from, count);
+
+        return rows && x ? onnx_matmul(im, n, x, build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 })) : NULL;
+}
+
+static struct value *gate(struct onnx_import *im, const struct recurrent *r, struct value *gates, int k)
+{
+        return part(im, gates, 1, k * r->hidden, r->hidden);
+}
+
+static struct value *peep(struct onnx_import *im, const struct recurrent *r, const struct direction *d, struct value *x, int k,
+                          struct value *c)
+{
+        return d->peephole ? add(im, x, mul(im, part(im, d->peephole, 0, k * r->hidden, r->hidden), c)) : x;
+}
+
+static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, const struct direction *d,
+                      struct value *x, struct value **h, struct value **c)
+{
+        struct value *g = add(im, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
+        struct value *in = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 0), 0, d->c));
+        struct value *forget = r->input_forget ? onnx_from(im, OP_sub, 1, in)
+                                               : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
+        struct value *candidate = activate(im, r, &d->act[1], gate(im, r, g, 3));
+        struct recurrent unclipped = *r;
+
+        *c = add(im, mul(im, forget, d->c), mul(im, in, candidate));
+        struct value *out = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 1), 1, *c));
+        unclipped.clip = 0;             /* the cell's state is no gate */
+        *h = mul(im, out, activate(im, &unclipped, &d->act[2], *c));
+}
+
+static void gru_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, const struct direction *d,
+                     struct value *x, struct value **h)
+{
+        int64_t size = r->hidden;
+        struct value *g = add(im, part(im, x, 1, 0, 2 * size), recur(im, n, d, d->h, 0, 2 * size));
+        struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)), *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
+        struct value *inner = r->linear_before_reset ? recur(im, n, d, d->h, 2 * size, size)
+                                                     : recur(im, n, d, mul(im, reset, d->h), 2 * size, size);
+
+        inner = d->hidden_bias ? add(im, inner, d->hidden_bias) : inner;
+        inner = r->linear_before_reset ? mul(im, reset, inner) : inner;
+        struct value *candidate = activate(im, r, &d->act[1], add(im, gate(im, r, x, 2), inner));
+        *h = add(im, mul(im, onnx_from(im, OP_sub, 1, update), candidate), mul(im, update, d->h));
+}
+
+/* advances the state by step t; gives the step's output */
+static struct value *step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d, int64_t t)
+{
+        struct value *h = NULL, *c = d->c;
+        struct value *x = build_gather(&im->b, d->gates, onnx_integer(im, E_I64, t), 0);
+
+        if (r->cell == CELL_LSTM)
+                lstm_step(im, n, r, d, x, &h, &c);
+        else if (r->cell == CELL_GRU)
+                gru_step(im, n, r, d, x, &h);
+        else
+                h = activate(im, r, &d->act[0], add(im, x, recur(im, n, d, d->h, 0, r->hidden)));
+        if (!h || !r->lengths) {
+                d->h = h;
+                d->c = c;
+                return h;
+        }
+        struct value *runs = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, (double)t), h->type, (const int64_t[]){ 0 });
+        d->h = onnx_select(im, runs, h, d->h);
+        d->c = c ? onnx_select(im, runs, c, d->c) : NULL;
+        return onnx_select(im, runs, h, build_like(&im->b, h, 0));
+}
+
+/* ---- one direction, and the whole ---- */
+
+static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, int number, struct direction *d)
+{
+        int64_t all = r->gates * r->hidden;
+        struct value *w = weights(im, n, 1, number), *bias = weights(im, n, 3, number);
+
+        *d = (struct direction){ .act = r->act + number * (r->cell == CELL_RNN ? 1 : r->cell == CELL_GRU ? 2 : 3) };
+        d->recurrence = weights(im, n, 2, number);
+        d->h = initial(im, n, r, 5, number);
+        d->c = r->cell == CELL_LSTM ? initial(im, n, r, 6, number) : NULL;
+        d->peephole = r->cell == CELL_LSTM ? weights(im, n, 7, number) : NULL;
+        d->gates = w ? onnx_matmul(im, n, r->x, build_transpose(&im->b, w, (const int64_t[]){ 1, 0 })) : NULL;
+        if (!d->gates || !d->recurrence || !d->h)
+                return false;
+        if (!bias)
+                return true;
+        struct value *of_input = part(im, bias, 0, 0, all), *of_state = part(im, bias, 0, all, all);
+        if (r->cell == CELL_GRU) {
+                d->hidden_bias = part(im, of_state, 0, 2 * r->hidden, r->hidden);
+                struct value *zero = d->hidden_bias ? build_like(&im->b, d->hidden_bias, 0) : NULL;
+                of_state = build_concat(&im->b, (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden), zero }, 2, 0);
+        }
+        d->gates = add(im, d->gates, add(im, of_input, of_state));
+        return d->gates != NULL;
+}
+
+/* values[] of shape t stacked along a new first dimension */
+static struct value *stacked(struct onnx_import *im, struct value **values, int64_t count, const struct type *t)
+{
+        dim_t dims[RANK_MAX] = { 1 };
+
+        for (int d = 0; d < t->rank; d++)
+                dims[d + 1] = t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                values[i] = onnx_reshape(im, values[i], t->rank + 1, dims);
+        if (count)
+                return build_concat(&im->b, values, (int)count, 0);
+        dims[0] = 0;
+        return constant_number(im->m, type_tensor(im->m, t->element, t->rank + 1, dims), 0);
+}
+
+static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, struct value **y, struct value **h,
+                              struct value **c)
+{
+        const struct type *state = h[0]->type;
+        struct value *all = stacked(im, y, r->directions, y[0]->type);        /* <directions x steps x batch x hidden> */
+        struct value *outputs[3] = { NULL, stacked(im, h, r->directions, state), c[0] ? stacked(im, c, r->directions, state) : NULL };
+
+        if (!all || !outputs[1])
+                return false;
+        outputs[0] = build_transpose(&im->b, all, r->layout ? (const int64_t[]){ 2, 1, 0, 3 } : (const int64_t[]){ 1, 0, 2, 3 });
+        for (int i = 0; i < 3; i++) {
+                if (i > 0 && r->layout && outputs[i])
+                        outputs[i] = build_transpose(&im->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
+                if (onnx_wants(n, i) && !onnx_output(n, i, onnx_cast(im, outputs[i], r->e)))
+                        return false;
+        }
+        return true;
+}
+
+bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
+{
+        static const int gates[3] = { 1, 3, 4 };
+        struct recurrent r = { .cell = (enum cell)onnx_variant(n), .gates = gates[onnx_variant(n)] };
+        struct value *y[2] = { NULL, NULL }, *h[2] = { NULL, NULL }, *c[2] = { NULL, NULL };
+
+        if (!attributes_read(im, n, &r) || !operands_read(im, n, &r))
+                return false;
+        for (int number = 0; number < r.directions; number++) {
+                struct value **out = arena_array(im->arena, (size_t)r.steps + 1, sizeof *out);
+                struct direction d;
+                bool backward = r.backward || number == 1;
+                if (!direction_new(im, n, &r, number, &d))
+                        return false;
+                const struct type *state = d.h->type;
+                for (int64_t i = 0; i < r.steps; i++) {
+                        int64_t t = backward ? r.steps - 1 - i : i;
+                        out[t] = step(im, n, &r, &d, t);
+                        if (!out[t])
+                                return false;
+                }
+                y[number] = stacked(im, out, r.steps, state);
+                h[number] = d.h;
+                c[number] = d.c;
+                if (!y[number])
+                        return false;
+        }
+        return recurrent_outputs(im, n, &r, y, h, c);
+}
