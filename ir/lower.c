@@ -1,11 +1,11 @@
 /* Lowering, the context of one kernel: open blocks, names, statements, and the elements of values.
  *
- *      for i0 { ...                scopes: kernel <- for i0 <- for i1; each has a block that grows
- *        let v = ...               an element that does not depend on i1 is computed here, where it runs once
- *        for i1 { ...              joins the block of i0 when it closes, so after v
+ *      for i0 { ...            scopes: kernel <- for i0 <- for i1; each has a block that grows
+ *        let v = ...           an element that does not depend on i1 is computed here, once
+ *        for i1 { ...          joins the block of i0 when it closes, so after v
  *
- * emit_element is the heart: a value computed in this kernel is written out by its element function where it is read,
- * any other is loaded. */
+ * emit_element is the heart: a value computed in this kernel is written out by its element function
+ * where it is read, any other is loaded. */
 #include <string.h>
 
 #include "ir/lower_emit.h"
@@ -78,7 +78,8 @@ bool emit_unchecked(const struct emit *e) { return e->options->unchecked; }
 
 /* ---- scopes ---- */
 
-static struct scope *open_scope(struct emit *e, enum scope_kind kind, struct loop_block *block, struct loop_stmt *stmt)
+static struct scope *open_scope(struct emit *e, enum scope_kind kind, struct loop_block *block,
+                                struct loop_stmt *stmt)
 {
         struct scope *s = ARENA_NEW(e->arena, struct scope);
         s->parent = e->scope;
@@ -132,8 +133,8 @@ static int expr_depth(const struct loop_expr *x)
         return depth;
 }
 
-/* Outward from here to the scope of that depth, but only out of loops that run at least once: elsewhere what is
- * written might be out of range. */
+/* Outward from here to the scope of that depth, but only out of loops that run at least once:
+ * elsewhere what is written might be out of range. */
 static struct scope *hoist_scope(const struct emit *e, int depth)
 {
         struct scope *s = e->scope;
@@ -144,9 +145,13 @@ static struct scope *hoist_scope(const struct emit *e, int depth)
 
 /* ---- statements ---- */
 
-bool emit_is_leaf(const struct loop_expr *x) { return x->op == LOOP_LITERAL || x->op == LOOP_VARIABLE; }
+bool emit_is_leaf(const struct loop_expr *x)
+{
+        return x->op == LOOP_LITERAL || x->op == LOOP_VARIABLE;
+}
 
-static struct loop_variable *new_variable(struct emit *e, const char *stem, struct loop_type type, int kind)
+static struct loop_variable *new_variable(struct emit *e, const char *stem, struct loop_type type,
+                                          int kind)
 {
         struct loop_variable *v = ARENA_NEW(e->arena, struct loop_variable);
         v->name = emit_name(e, stem);
@@ -173,14 +178,15 @@ struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_e
 {
         struct scope *saved = e->scope;
         int depth = expr_depth(value);
-        while (e->scope->depth > depth)         /* index arithmetic is total: it may leave conditions, too */
+        while (e->scope->depth > depth)         /* conditions, too: index arithmetic is total */
                 e->scope = e->scope->parent;
         value = emit_let(e, name, value);
         e->scope = saved;
         return value;
 }
 
-struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_type type, struct loop_expr *initial)
+struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_type type,
+                               struct loop_expr *initial)
 {
         struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_VAR));
         s->variable = new_variable(e, name, type, VARIABLE_VAR);
@@ -195,7 +201,8 @@ void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value)
         s->a = value;
 }
 
-void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position, struct loop_expr *value)
+void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
+                struct loop_expr *value)
 {
         struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_STORE));
         s->buffer = buffer;
@@ -203,7 +210,8 @@ void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *po
         s->b = value;
 }
 
-struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from, struct loop_expr *to)
+struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from,
+                           struct loop_expr *to)
 {
         int64_t a, b;
         bool known = loop_is_int(from, &a) && loop_is_int(to, &b);
@@ -260,7 +268,8 @@ void emit_fail_if(struct emit *e, struct loop_expr *condition, int code)
         emit_end(e);
 }
 
-struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm, void *context)
+struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm,
+                              void *context)
 {
         if (condition->op == LOOP_LITERAL)
                 return arm(e, context, condition->literal.u != 0);
@@ -308,11 +317,12 @@ static struct loop_variable *find_memo(const struct emit *e, struct local *local
         return NULL;
 }
 
-static void add_memo(struct emit *e, struct local *local, bool computed, struct loop_expr *const *index,
-                     struct loop_variable *variable)
+static void add_memo(struct emit *e, struct local *local, bool computed,
+                     struct loop_expr *const *index, struct loop_variable *variable)
 {
         struct memo *m = ARENA_NEW(e->arena, struct memo);
-        *m = (struct memo){ .computed = computed, .variable = variable, .scope = e->scope, .next = local->memos };
+        *m = (struct memo){ .computed = computed, .variable = variable, .scope = e->scope,
+                            .next = local->memos };
         m->index = arena_copy(e->arena, index, (size_t)local->value->type->rank * sizeof *index);
         local->memos = m;
 }
@@ -322,8 +332,10 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
         const struct value *v = local->value;
         struct loop_expr *position = emit_position(e, v->type->rank, v->type->dims, index);
         int64_t at;
-        if (v->kind == VALUE_CONSTANT && loop_is_int(position, &at) && at >= 0 && at < type_elements(v->type))
-                return loop_literal(e->arena, LOOP_TYPE(v->type->element), constant_element(v->constant, at));
+        if (v->kind == VALUE_CONSTANT && loop_is_int(position, &at) && at >= 0 &&
+            at < type_elements(v->type))
+                return loop_literal(e->arena, LOOP_TYPE(v->type->element),
+                                    constant_element(v->constant, at));
         if (!local->parameter) {
                 struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
                 b->name = emit_name(e, local->role ? local->role : "x");
@@ -356,7 +368,8 @@ static int expr_size(const struct loop_expr *x, int room)
         return size;
 }
 
-static struct loop_expr *write_out(struct emit *e, struct local *local, struct loop_expr *const *index)
+static struct loop_expr *write_out(struct emit *e, struct local *local,
+                                   struct loop_expr *const *index)
 {
         const struct value *v = local->value;
         if (!local->inside)
@@ -381,26 +394,33 @@ struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *in
         return saved;
 }
 
-static struct loop_expr *element(struct emit *e, const struct value *v, struct loop_expr *const *index, bool computed)
+static struct loop_expr *element(struct emit *e, const struct value *v,
+                                 struct loop_expr *const *index, bool computed)
 {
         enum element stored = v->type->element, compute = element_info[stored].compute;
         computed = computed && compute != stored;
         if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT) {
-                struct loop_expr *x = loop_literal(e->arena, LOOP_TYPE(stored), constant_element(v->constant, 0));
+                struct loop_expr *x =
+                        loop_literal(e->arena, LOOP_TYPE(stored), constant_element(v->constant, 0));
                 return computed ? loop_cast(e->arena, compute, x) : x;
         }
         struct local *local = emit_local(e, v);
         bool moves = local->inside && op_info[v->op->code].traits & TRAIT_FREE;
-        struct scope *saved = local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
+        struct scope *saved =
+                local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
         bool hoisted = e->scope != saved;
         struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
         struct loop_expr *x = known ? loop_use(e->arena, known) : write_out(e, local, index);
         if (!known && computed)
                 x = loop_cast(e->arena, compute, x);
-        bool large = !emit_is_leaf(x) && local->inside && expr_size(x, EMIT_INLINE_MAX + 1) > EMIT_INLINE_MAX;
+        bool large = !emit_is_leaf(x) && local->inside &&
+                     expr_size(x, EMIT_INLINE_MAX + 1) > EMIT_INLINE_MAX;
         if (!known && (local->uses > 1 || hoisted || large) && x->op != LOOP_LITERAL) {
-                const char *name = local->parameter ? arena_printf(e->arena, "%si", local->parameter->name) : "v";
-                struct loop_variable *variable = x->op == LOOP_VARIABLE ? x->variable : bind(e, name, x);
+                const char *name = "v";
+                if (local->parameter)
+                        name = arena_printf(e->arena, "%si", local->parameter->name);
+                struct loop_variable *variable =
+                        x->op == LOOP_VARIABLE ? x->variable : bind(e, name, x);
                 add_memo(e, local, computed, index, variable);
                 x = loop_use(e->arena, variable);
         }
@@ -408,17 +428,20 @@ static struct loop_expr *element(struct emit *e, const struct value *v, struct l
         return x;
 }
 
-struct loop_expr *emit_element(struct emit *e, const struct value *v, struct loop_expr *const *index)
+struct loop_expr *emit_element(struct emit *e, const struct value *v,
+                               struct loop_expr *const *index)
 {
         return element(e, v, index, false);
 }
 
-struct loop_expr *emit_compute(struct emit *e, const struct value *v, struct loop_expr *const *index)
+struct loop_expr *emit_compute(struct emit *e, const struct value *v,
+                               struct loop_expr *const *index)
 {
         return element(e, v, index, true);
 }
 
-struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v, struct loop_expr *const *index)
+struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v,
+                          struct loop_expr *const *index)
 {
         enum element stored = v->type->element;
         if (element_is_integer(stored) && element_info[stored].compute != to)
@@ -439,11 +462,13 @@ static int mentions(const char *formula, char c)
         return count;
 }
 
-struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_expr *const *args, int count)
+struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_expr *const *args,
+                               int count)
 {
         struct loop_expr *named[3], *x;
         for (int i = 0; i < count; i++)
-                named[i] = mentions(formula, (char)('x' + i)) > 1 ? emit_let(e, "v", args[i]) : args[i];
+                named[i] = mentions(formula, (char)('x' + i)) > 1 ? emit_let(e, "v", args[i])
+                                                                  : args[i];
         x = e->failed ? NULL : loop_formula(e->arena, e->library, formula, named, count, e->diag);
         if (x)
                 return x;

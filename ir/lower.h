@@ -19,7 +19,8 @@ struct lower_options {
 };
 
 /* One kernel for op (any operation with an element function, or a fusion): appended to p with one ACCESS_IN buffer per
- * non-splat operand or capture, in order of first use, then one ACCESS_OUT buffer per result. A parameter whose every
+ * operand or capture that it reads at run time (*inputs; splats are literals, known amounts are in the code), in order of
+ * first use, then one ACCESS_OUT buffer per result. A parameter whose every
  * read is at the very element being stored shares a positive alias_class with that result: they may be one buffer. */
 struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, const struct lower_options *options,
                                    struct value ***inputs, int *input_count, struct diag *diag);

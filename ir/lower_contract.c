@@ -1,8 +1,10 @@
-/* Lowering of contractions: one accumulator per element of the result, summed in row-major order of what is contracted. */
+/* Lowering of contractions: one accumulator per element of the result, summed in row-major order of
+ * what is contracted. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 
-static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a, struct loop_expr *b)
+static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a,
+                        struct loop_expr *b)
 {
         emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, a, b)));
 }
@@ -13,7 +15,8 @@ static struct loop_variable *open_sum(struct emit *e, const struct op *op)
         return emit_var(e, "sum", LOOP_TYPE(accumulator), emit_number(e, accumulator, 0));
 }
 
-static struct loop_expr *close_sum(struct emit *e, const struct op *op, struct loop_variable *sum, int opened)
+static struct loop_expr *close_sum(struct emit *e, const struct op *op, struct loop_variable *sum,
+                                   int opened)
 {
         while (opened-- > 0)
                 emit_end(e);
@@ -27,11 +30,14 @@ static struct loop_expr *empty_sum(struct emit *e, const struct op *op)
 
 /* ---- dot ---- */
 
-/* index[] of one operand: its batch and contracted dimensions as named, the others take what is left in order */
-static int place_index(const struct op *op, int operand, struct loop_expr *const *batch, struct loop_expr *const *contracted,
-                       struct loop_expr *const *free, struct loop_expr **index)
+/* index[] of one operand: its batch and contracted dimensions as named, the others take what is
+ * left in order */
+static int place_index(const struct op *op, int operand, struct loop_expr *const *batch,
+                       struct loop_expr *const *contracted, struct loop_expr *const *free,
+                       struct loop_expr **index)
 {
-        static const char *const batches[] = { "batch_a", "batch_b" }, *const contracts[] = { "contract_a", "contract_b" };
+        static const char *const batches[] = { "batch_a", "batch_b" };
+        static const char *const contracts[] = { "contract_a", "contract_b" };
         int rank = op_operand(op, operand)->type->rank, count, taken = 0;
         for (int d = 0; d < rank; d++)
                 index[d] = NULL;
@@ -47,7 +53,8 @@ static int place_index(const struct op *op, int operand, struct loop_expr *const
         return taken;
 }
 
-struct loop_expr *element_dot(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
+                              struct loop_expr *const *index)
 {
         (void)result;
         const struct value *a = op_operand(op, 0), *b = op_operand(op, 1);
@@ -69,23 +76,26 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result, s
                 add_product(e, sum, x, y);
                 return close_sum(e, op, sum, contract);
         }
-        return loop_cast(e->arena, op_result(op)->type->element, emit_op(e, LOOP_MUL, x, y));   /* an outer product */
+        x = emit_op(e, LOOP_MUL, x, y);         /* an outer product */
+        return loop_cast(e->arena, op_result(op)->type->element, x);
 }
 
 /* ---- convolve ---- */
 
-struct loop_expr *element_convolve(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_convolve(struct emit *e, const struct op *op, int result,
+                                   struct loop_expr *const *index)
 {
         (void)result;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *y = op_result(op)->type;
-        const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL);
-        const int64_t *spreads = op_ints(op, "input_dilations", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *dilations = op_ints(op, "dilations", NULL);
+        const int64_t *spreads = op_ints(op, "input_dilations", NULL);
         int64_t groups = op_int(op, "groups"), channels = w->type->dims[1];      /* of one group */
         int spatial = x->type->rank - 2, opened = 1;
         if (!type_elements(x->type) || !type_elements(w->type))
                 return empty_sum(e, op);
-        struct loop_expr *first = emit_int(e, 0);                /* channel of x that the group begins with */
+        struct loop_expr *first = emit_int(e, 0);       /* channel of x of the group */
         if (groups > 1) {
                 struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], y->dims[1] / groups);
                 first = emit_let_early(e, "c_from", emit_op_int(e, LOOP_MUL, group, channels));
@@ -98,9 +108,11 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         wi[0] = index[1];
         wi[1] = c;
         for (int d = 0; d < spatial; d++) {
-                struct tap tap = { x->type->dims[d + 2], y->dims[d + 2], w->type->dims[d + 2], strides[d], dilations[d],
-                                   spreads[d], pads[d] };
-                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2], &wi[d + 2], &xi[d + 2]);
+                struct tap tap = { .extent = x->type->dims[d + 2], .positions = y->dims[d + 2],
+                                   .window = w->type->dims[d + 2], .stride = strides[d],
+                                   .dilation = dilations[d], .spread = spreads[d], .low = pads[d] };
+                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2],
+                                   &wi[d + 2], &xi[d + 2]);
         }
         enum element accumulator = emit_accumulator(op);
         struct loop_expr *xe = emit_as(e, accumulator, x, xi);

@@ -1,10 +1,11 @@
-/* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what it computes, and
- * floating operations. */
+/* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what
+ * it computes, and floating operations. */
 #include <string.h>
 
 #include "ir/lower_emit.h"
 
-enum { NAMED_MAX = 6, NAME_ROOM = 28 };          /* operations a summary lists; characters of a kernel's name */
+enum { NAMED_MAX = 6 };                 /* operations a summary lists */
+enum { NAME_ROOM = 28 };                /* characters of a kernel's name */
 
 static const struct op *next_op(const struct kernel_request *request, const struct op *op)
 {
@@ -33,7 +34,8 @@ static void add_dims(struct text *out, const struct type *t)
         text_add(out, "%s%s>", t->rank ? " x " : "", element_info[t->element].text);
 }
 
-static void add_summary(struct text *out, const struct kernel_request *request, const struct op *main)
+static void add_summary(struct text *out, const struct kernel_request *request,
+                        const struct op *main)
 {
         if (!main)
                 text_add(out, "copy");
@@ -73,7 +75,8 @@ static double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
         const struct value *y = op_result(op);
-        if (!op->operand_count || !element_is_float(op_operand(op, 0)->type->element) || info->traits & TRAIT_FREE)
+        if (!op->operand_count || !element_is_float(op_operand(op, 0)->type->element) ||
+            info->traits & TRAIT_FREE)
                 return 0;
         double per_element = 1;
         if (op->code == OP_convolve) {
@@ -132,7 +135,8 @@ static const char *short_name(struct arena *arena, const char *name, size_t leng
         return arena_printf(arena, "%.*s", (int)(length - start), name + start);
 }
 
-void kernel_describe(struct arena *arena, struct loop_function *kernel, const struct kernel_request *request)
+void kernel_describe(struct arena *arena, struct loop_function *kernel,
+                     const struct kernel_request *request)
 {
         const struct op *main = main_op(request);
         struct text text = { 0 };

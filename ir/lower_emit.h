@@ -1,5 +1,5 @@
-/* Inside the lowering: a kernel while it is written, and helpers that several element functions share. Only the
- * lower*.c files include this; what others may use is in lower.h. */
+/* Inside the lowering: a kernel while it is written, and helpers that several element functions
+ * share. Only the lower*.c files include this; what others may use is in lower.h. */
 #ifndef IR_LOWER_EMIT_H
 #define IR_LOWER_EMIT_H
 
@@ -10,11 +10,11 @@ enum fail_code {
 #include "ir/fail_codes.def"
 };
 
-/* A fused kernel writes its producers out where they are read. These bounds keep a hostile fusion from growing
- * without end; the fuse pass stays far below them. */
+/* A fused kernel writes its producers out where they are read. These bounds keep a hostile fusion
+ * from growing without end; the fuse pass stays far below them. */
 enum {
         EMIT_DEPTH_MAX = 400,           /* producers of producers: bounds our recursion */
-        EMIT_SCOPE_MAX = 80,            /* nested loops and conditions: bounds everyone's recursion on the result */
+        EMIT_SCOPE_MAX = 80,            /* nested blocks: bounds everyone's recursion */
         EMIT_WORK_MAX = 20000,          /* elements written out */
         EMIT_INLINE_MAX = 24            /* nodes of an expression before it gets a name */
 };
@@ -27,8 +27,8 @@ enum scope_kind {
         SCOPE_ARM                       /* one side of a choice, not yet part of the kernel */
 };
 
-/* The statement of a scope joins its parent's block when the scope closes: until then statements that do not depend on
- * the loop can still be put before it. */
+/* The statement of a scope joins its parent's block when the scope closes: until then statements
+ * that do not depend on the loop can still be put before it. */
 struct scope {
         struct scope *parent;
         enum scope_kind kind;
@@ -55,12 +55,12 @@ struct local {
         int uses;                       /* by operations of this kernel */
         const char *role;               /* name of the operand it first stands for */
         struct memo *memos;
-        unsigned splits;                /* of a result computed here: see lower_kernel.c */
+        unsigned splits;                /* of a result computed here: see lower_splits.c */
         struct loop_buffer *parameter;  /* once loaded */
         struct loop_expr *read;         /* where it was first loaded, and in which nest */
         int nest;
         bool mixed;                     /* loaded elsewhere, too */
-        void *state;                    /* of the operation whose first result this is: emit_state */
+        void *state;                    /* of the operation with this first result */
 };
 
 struct emit {
@@ -77,7 +77,7 @@ struct emit {
         struct loop_buffer **parameters;
         int input_count;
         struct scope *scope, *outermost;
-        struct name *names[32];
+        struct name *names[128];
         int nest;                       /* number of the loop nest being written */
         int depth, work;
 };
@@ -87,33 +87,38 @@ struct emit {
 void emit_start(struct emit *e);                          /* after arena, options, ... are set */
 struct local *emit_local(struct emit *e, const struct value *v);          /* found or added */
 const char *emit_name(struct emit *e, const char *stem);  /* not yet in use in this kernel */
-void emit_error(struct emit *e, enum exit_code code, const char *what);   /* the first one is reported */
+void emit_error(struct emit *e, enum exit_code code, const char *what);   /* only the first one */
 bool emit_is_leaf(const struct loop_expr *x);             /* literal or variable */
 
-/* Statements that stand once, before everything else: ptr = emit_prologue(e); ...; emit_resume(e, ptr). emit_state: a
- * place where an operation keeps what it computed there; NULL at first. */
+/* Statements that stand once, before everything else, between emit_prologue and emit_resume of what
+ * it returned. emit_state: where an operation keeps what it computed there; NULL at first. */
 struct scope *emit_prologue(struct emit *e);
 void emit_resume(struct emit *e, struct scope *scope);
 void **emit_state(struct emit *e, const struct op *op);
 
-void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position, struct loop_expr *value);
-/* From here until emit_resume, statements go out of the loops that index does not depend on, as far as these run at least
- * once. For what may be read as soon as its index is known. */
+void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
+                struct loop_expr *value);
+/* From here until emit_resume, statements go out of the loops that index does not depend on, as far
+ * as these run at least once. For what may be read as soon as its index is known. */
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);
 
-/* the element of v as another type, no detour over the compute type where it would change nothing */
-struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v, struct loop_expr *const *index);
+/* the element of v as another type; over the compute type only where that makes a difference */
+struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v,
+                          struct loop_expr *const *index);
 
-/* a let of index arithmetic (no loads), before all loops and conditions it does not depend on; leaves as they are */
+/* a let of index arithmetic (no loads), before all loops and conditions it does not depend on;
+ * leaves as they are */
 struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_expr *value);
 
-/* condition ? arm(1) : arm(0), where only the chosen arm's loads and statements run: a SELECT when neither has
- * statements, else a variable set by an IF. */
+/* condition ? arm(1) : arm(0), where only the chosen arm's loads and statements run: a SELECT when
+ * neither has statements, else a variable set by an IF. */
 typedef struct loop_expr *(*emit_arm)(struct emit *e, void *context, int arm);
-struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm, void *context);
+struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm,
+                              void *context);
 
 /* shorthands */
-struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a, struct loop_expr *b);
+struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
+                          struct loop_expr *b);
 struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_expr *a, int64_t b);
 struct loop_expr *emit_int(struct emit *e, int64_t value);                /* of type index */
 struct loop_expr *emit_number(struct emit *e, enum element element, int64_t value);
@@ -121,42 +126,53 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 /* ---- positions (lower.c) ---- */
 
 /* row-major position of index in dims */
-struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index);
-/* the index that stands for a flat position where nothing splits the dimensions: all of it in the last one that has more
- * than one index */
-void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position, struct loop_expr **index);
-/* index in one shape -> index in another of as many elements; dimensions that agree are passed on */
-void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index, int to_rank,
-                  const dim_t *to_dims, struct loop_expr **to_index);
+struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
+                                struct loop_expr *const *index);
+/* the index that stands for a flat position where nothing splits the dimensions: all of it in the
+ * last one that has more than one index */
+void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,
+                     struct loop_expr **index);
+/* index in one shape -> index in another of as many elements; dimensions that agree pass through */
+void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index,
+                  int to_rank, const dim_t *to_dims, struct loop_expr **to_index);
 
-/* An operand that says where or how much: entry k, an i64, literal when constant. Run-time ones are read in the
- * prologue and get `name`; checks are the caller's, before it makes an index of it. */
+/* An operand that says where or how much: entry k, an i64, literal when constant. Run-time ones are
+ * read in the prologue and get `name`; checks are the caller's, before it makes an index of it. */
 struct loop_expr *emit_amount(struct emit *e, const char *name, const struct value *v, int k);
-/* An index that data says, in -extent..extent-1: checked, negative ones wrapped. In tuples of `width` it is number entry. */
+/* An index that data says, in -extent..extent-1: checked, negative ones wrapped. In tuples of
+ * `width` it is number entry. */
 struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
-                                 struct loop_expr *const *index, int entry, int width, int64_t extent);
+                                 struct loop_expr *const *index, int entry, int width,
+                                 int64_t extent);
 
 /* ---- windows (lower_window.c): convolve, reduce_window, arg_window ---- */
 
-/* One dimension: the window at result position o and offset k reads x at (o * stride + k * dilation - low) / spread,
- * where that divides and lies in x. */
+/* One dimension: the window at result position o and offset k reads x at
+ * (o * stride + k * dilation - low) / spread, where that divides and lies in x. */
 struct tap { int64_t extent, positions, window, stride, dilation, spread, low; };
-/* Opens the loop over the offsets that can lie in x (and the test for the spread); *k the offset, *i the index in x.
- * Returns how many scopes it opened. */
-int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o, struct loop_expr **k,
-             struct loop_expr **i);
-const char *emit_spatial_suffix(struct emit *e, int axis, int rank);      /* h, w ... for spatial axis of rank */
+/* Opens the loop over the offsets that can lie in x (and the test for the spread); *k the offset,
+ * *i the index in x. Returns how many scopes it opened. */
+int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
+             struct loop_expr **k, struct loop_expr **i);
+const char *emit_spatial_suffix(struct emit *e, int axis, int rank);      /* d, h, w */
 
-/* the accumulator's element type, and the neutral element of a reducer for results of `element` in compute type */
+/* the accumulator's element type, and the neutral element of a reducer for results of `element` in
+ * compute type */
 enum element emit_accumulator(const struct op *op);
-struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element, enum element compute);
-/* v replaces best: it is larger (smaller), or as large when ties go to the last; the first NaN wins over all */
-struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v, struct loop_variable *best,
-                              bool last);
+struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element,
+                                enum element compute);
+/* v replaces best: it is larger (smaller), or as large when ties go to the last; the first NaN wins
+ * over all */
+struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v,
+                              struct loop_variable *best, bool last);
+
+/* splits of op's results, from those of its operands (lower_splits.c) */
+unsigned op_splits(struct emit *e, const struct op *op);
 
 /* ---- kernels (lower_kernel.c, lower_describe.c, lower_share.c) ---- */
 
-/* What a kernel computes: the results of a fusion's region, of one operation, or (neither) copies of values. */
+/* What a kernel computes: the results of a fusion's region, of one operation, or (neither) copies
+ * of values. */
 struct kernel_request {
         const struct region *region;
         const struct op *op;
@@ -164,13 +180,16 @@ struct kernel_request {
         int result_count;
 };
 /* of a fusion: its region and what that yields */
-void kernel_request_fusion(struct arena *arena, struct kernel_request *request, const struct op *op);
+void kernel_request_fusion(struct arena *arena, struct kernel_request *request,
+                           const struct op *op);
 /* A kernel of its own memory, in arena, not yet part of a program. NULL after an error. */
 struct loop_function *kernel_write(struct arena *arena, const struct loop_library *library,
-                                   const struct kernel_request *request, const struct lower_options *options,
-                                   struct value ***inputs, int *input_count, struct diag *diag);
+                                   const struct kernel_request *request,
+                                   const struct lower_options *options, struct value ***inputs,
+                                   int *input_count, struct diag *diag);
 /* name, location, summary and flops */
-void kernel_describe(struct arena *arena, struct loop_function *kernel, const struct kernel_request *request);
+void kernel_describe(struct arena *arena, struct loop_function *kernel,
+                     const struct kernel_request *request);
 /* a deep copy; no two places of it share an expression */
 struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *kernel);
 /* a digest of everything but names: equal kernels have equal digests */

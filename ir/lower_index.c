@@ -1,9 +1,11 @@
-/* Lowering: index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can on the way. */
+/* Lowering: index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can on the
+ * way. */
 #include "ir/lower_emit.h"
 
 /* ---- shorthands ---- */
 
-struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a, struct loop_expr *b)
+struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
+                          struct loop_expr *b)
 {
         return loop_op(e->arena, op, a, b, NULL);
 }
@@ -22,7 +24,8 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 
 /* ---- positions ---- */
 
-struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index)
+struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
+                                struct loop_expr *const *index)
 {
         int64_t strides[RANK_MAX], stride = 1;
         for (int d = rank - 1; d >= 0; d--) {
@@ -31,11 +34,13 @@ struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims, str
         }
         struct loop_expr *position = emit_int(e, 0);
         for (int d = 0; d < rank; d++)
-                position = emit_op(e, LOOP_ADD, position, emit_op_int(e, LOOP_MUL, index[d], strides[d]));
+                position = emit_op(e, LOOP_ADD, position,
+                                   emit_op_int(e, LOOP_MUL, index[d], strides[d]));
         return position;
 }
 
-void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position, struct loop_expr **index)
+void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,
+                     struct loop_expr **index)
 {
         int last = t->rank - 1;
         while (last > 0 && t->dims[last] == 1)
@@ -48,7 +53,7 @@ void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *pos
 static void split_position(struct emit *e, struct loop_expr *position, int rank, const dim_t *dims,
                            struct loop_expr **index)
 {
-        int first = 0;                  /* the outermost dimension with more than one index: what is left is its index */
+        int first = 0;                  /* dimension that takes what the inner ones leave */
         while (first < rank && dims[first] == 1)
                 first++;
         for (int d = rank - 1; d >= 0; d--) {
@@ -58,7 +63,8 @@ static void split_position(struct emit *e, struct loop_expr *position, int rank,
                         index[d] = position;
                 } else {
                         position = emit_let_early(e, "p", position);
-                        index[d] = emit_let_early(e, "q", emit_op_int(e, LOOP_REM, position, dims[d]));
+                        struct loop_expr *rest = emit_op_int(e, LOOP_REM, position, dims[d]);
+                        index[d] = emit_let_early(e, "q", rest);
                         position = emit_op_int(e, LOOP_DIV, position, dims[d]);
                 }
         }
@@ -66,10 +72,11 @@ static void split_position(struct emit *e, struct loop_expr *position, int rank,
                 index[first] = emit_let_early(e, "q", index[first]);
 }
 
-void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index, int to_rank,
-                  const dim_t *to_dims, struct loop_expr **to_index)
+void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index,
+                  int to_rank, const dim_t *to_dims, struct loop_expr **to_index)
 {
-        /* the shortest pieces of both shapes with equal products stand for each other; extents of 0 never get here */
+        /* the shortest pieces of both shapes with equal products stand for each other; extents of 0
+         * never get here */
         for (int i = 0, j = 0; i < rank || j < to_rank;) {
                 int i0 = i, j0 = j;
                 int64_t a = i < rank ? dims[i++] : 1, b = j < to_rank ? to_dims[j++] : 1;
@@ -82,8 +89,8 @@ void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr 
                 if (i - i0 == 1 && j - j0 == 1)
                         to_index[j0] = index[i0];
                 else
-                        split_position(e, emit_position(e, i - i0, dims + i0, index + i0), j - j0, to_dims + j0,
-                                       to_index + j0);
+                        split_position(e, emit_position(e, i - i0, dims + i0, index + i0), j - j0,
+                                       to_dims + j0, to_index + j0);
         }
 }
 
@@ -122,7 +129,8 @@ static int scan_indices(const struct constant *c, int first, int step, int64_t e
 }
 
 struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
-                                 struct loop_expr *const *index, int entry, int width, int64_t extent)
+                                 struct loop_expr *const *index, int entry, int width,
+                                 int64_t extent)
 {
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
@@ -132,7 +140,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                 if (!known)
                         *emit_state(e, op) = known = arena_alloc(e->arena, (size_t)width);
                 if (!known[entry])
-                        known[entry] = (unsigned char)scan_indices(indices->constant, entry, width, extent);
+                        known[entry] = (unsigned char)scan_indices(indices->constant, entry, width,
+                                                                   extent);
                 found = known[entry];
         }
         struct scope *saved = emit_outward(e, indices->type->rank, index);
@@ -146,10 +155,11 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                 emit_fail_if(e, wrong, FAIL_INDEX);
         }
         if (found & SOME_NEGATIVE)
-                j = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, j, 0), emit_op_int(e, LOOP_ADD, j, extent), j);
+                j = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, j, 0),
+                            emit_op_int(e, LOOP_ADD, j, extent), j);
         int64_t known;
-        if (loop_is_int(j, &known) && (known < 0 || known >= extent))     /* has failed above: never read there */
-                j = emit_int(e, 0);
+        if (loop_is_int(j, &known) && (known < 0 || known >= extent))
+                j = emit_int(e, 0);     /* has failed above: never read there */
         j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
         emit_resume(e, saved);
         return j;

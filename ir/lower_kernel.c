@@ -1,189 +1,7 @@
-/* Lowering, one kernel: loops over the index of the result, the element, a store.
- *
- * Dimensions that nothing in the kernel tells apart share one loop: an element function gets the flat position in the
- * last of them and 0 in the others. That is the same place in memory, and most operations pass it on. Which may not:
- *
- *      bias     <16>             -> broadcast to <8 x 16 x 28 x 28>, dims=[1]
- *      splits                        d=0|d=1|d=2 d=3    loops over 8, 16 and 784
- *
- * splits, a set of bits for each value: bit d is set when the element function needs the indices of dimension d and of
- * the ones before it apart. Values that are loaded split nothing, so a kernel of equal shapes is one flat loop. */
+/* Lowering, one kernel: loops over the index of the result, the element, a store. */
 #include <string.h>
 
 #include "ir/lower_emit.h"
-
-/* ---- splits ---- */
-
-enum { ALONE = -1, ANY = -2 };          /* where an index of the result goes: used here; not used; operand * SOURCE + dim */
-enum { SOURCE = 64, ALL_SPLIT = ~0 };
-
-struct sources { int of[RANK_MAX]; const struct type *types[2]; unsigned splits[2]; };
-
-/* Do neighbours a and b of the result (what lies between has extent 1) go to neighbours of an operand? */
-static bool stay_together(const struct sources *s, int a, int b)
-{
-        int from = s->of[a], to = s->of[b];
-        if (from == ANY && to == ANY)
-                return true;
-        if (from < 0 || to < 0 || from / SOURCE != to / SOURCE || from >= to)
-                return false;
-        const struct type *type = s->types[from / SOURCE];
-        unsigned splits = s->splits[from / SOURCE];
-        for (int d = from % SOURCE + 1; d <= to % SOURCE; d++)
-                if (splits >> d & 1 || (d < to % SOURCE && type->dims[d] != 1))
-                        return false;
-        return true;
-}
-
-static unsigned splits_of(const struct type *y, const struct sources *s)
-{
-        unsigned splits = 0;
-        for (int d = 0, before = -1; d < y->rank; d++) {
-                if (y->dims[d] == 1)
-                        continue;
-                if (before >= 0 && !stay_together(s, before, d))
-                        splits |= 1u << d;
-                before = d;
-        }
-        return splits;
-}
-
-/* dimension d of a slice, pad or window is the operand's as it is */
-static bool is_untouched(const struct op *op, int d)
-{
-        int64_t values[2][RANK_MAX] = { { 0 } };
-        int count;
-        if (op_operand(op, 0)->type->dims[d] != op_result(op)->type->dims[d])
-                return false;
-        switch (op->code) {
-        case OP_slice:
-                return value_ints(op_operand(op, 1), values[0], RANK_MAX, &count) && values[0][d] == 0 &&
-                       value_ints(op_operand(op, 2), values[1], RANK_MAX, &count) && values[1][d] == 1;
-        case OP_pad:
-                return value_ints(op_operand(op, 2), values[0], RANK_MAX, &count) && values[0][d] == 0;
-        case OP_reduce_window: case OP_arg_window:
-                return op_ints(op, "window", NULL)[d] == 1 && op_ints(op, "strides", NULL)[d] == 1 &&
-                       op_ints(op, "pads", NULL)[d] == 0;
-        default:
-                return false;
-        }
-}
-
-static unsigned operand_splits(struct emit *e, const struct op *op, int i)
-{
-        return i < op->operand_count && op_operand(op, i) ? emit_local(e, op_operand(op, i))->splits : 0;
-}
-
-static unsigned all_operand_splits(struct emit *e, const struct op *op)
-{
-        unsigned splits = 0;
-        for (int i = 0; i < op->operand_count; i++)
-                splits |= operand_splits(e, op, i);
-        return splits;
-}
-
-/* the result's dimensions are those of x that are not reduced, in order; extents of 1 may have been put in */
-static bool reduce_sources(const struct op *op, struct sources *s)
-{
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        int64_t axes[RANK_MAX];
-        int count = 1, k = 0;
-        if (op->code == OP_arg_reduce)
-                axes[0] = op_int(op, "axis");
-        else if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count))
-                return false;
-        unsigned reduced = 0;
-        for (int i = 0; i < count; i++)
-                reduced |= 1u << axes[i];
-        for (int d = 0; d < y->rank; d++) {
-                if (y->dims[d] == 1)
-                        continue;
-                while (k < x->rank && (reduced >> k & 1 || x->dims[k] == 1))
-                        k++;
-                s->of[d] = k++;
-        }
-        return true;
-}
-
-static void dot_sources(const struct op *op, struct sources *s)
-{
-        static const char *const named[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
-        int d;                          /* behind the batch dimensions, which are in both operands */
-        op_ints(op, named[0][0], &d);
-        for (int i = 0; i < d; i++)
-                s->of[i] = ALONE;
-        for (int i = 0; i < 2; i++) {
-                unsigned used = 0;
-                for (int k = 0, count; k < 2; k++) {
-                        const int64_t *dims = op_ints(op, named[i][k], &count);
-                        for (int j = 0; j < count; j++)
-                                used |= 1u << dims[j];
-                }
-                for (int k = 0; k < s->types[i]->rank; k++)
-                        if (!(used >> k & 1))
-                                s->of[d++] = i * SOURCE + k;
-        }
-}
-
-static unsigned op_splits(struct emit *e, const struct op *op)
-{
-        const struct type *y = op_result(op)->type, *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        struct sources s = { .types = { x, op->operand_count > 1 ? op_operand(op, 1)->type : NULL },
-                             .splits = { operand_splits(e, op, 0), operand_splits(e, op, 1) } };
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                return all_operand_splits(e, op);
-        int axis = 0, q;
-        for (int d = 0; d < y->rank; d++)
-                s.of[d] = ANY;
-        switch (op->code) {
-        case OP_reshape:
-                return s.splits[0] ? (unsigned)ALL_SPLIT : 0;
-        case OP_transpose:
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = (int)op_ints(op, "perm", NULL)[d];
-                break;
-        case OP_broadcast:
-                for (int k = 0; k < x->rank; k++)
-                        if (x->dims[k] != 1)
-                                s.of[op_ints(op, "dims", NULL)[k]] = k;
-                break;
-        case OP_iota:
-                s.of[op_int(op, "axis")] = ALONE;
-                break;
-        case OP_slice: case OP_pad: case OP_reduce_window: case OP_arg_window:
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = is_untouched(op, d) ? d : ALONE;
-                break;
-        case OP_concat:
-                s.splits[0] = all_operand_splits(e, op);
-                axis = (int)op_int(op, "axis");
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d == axis ? ALONE : d;
-                break;
-        case OP_gather:
-                axis = (int)op_int(op, "axis");
-                q = s.types[1]->rank;
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d < axis ? d : d < axis + q ? SOURCE + d - axis : d + 1 - q;
-                break;
-        case OP_gather_elements:
-                s.splits[0] |= s.splits[1];
-                axis = (int)op_int(op, "axis");
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
-                break;
-        case OP_reduce: case OP_arg_reduce:
-                if (!reduce_sources(op, &s))
-                        return (unsigned)ALL_SPLIT;
-                break;
-        case OP_dot:
-                dot_sources(op, &s);
-                break;
-        default:
-                return (unsigned)ALL_SPLIT;
-        }
-        return splits_of(y, &s);
-}
 
 /* ---- what is in the kernel ---- */
 
@@ -193,21 +11,25 @@ static bool check_type(struct emit *e, const struct value *v)
         if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t))
                 return true;
         if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
-                emit_error(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no code for values of type %s",
-                                t->kind == TYPE_TENSOR ? element_info[t->element].text : "sequence or optional"));
+                emit_error(e, EXIT_UNSUPPORTED,
+                           arena_printf(e->arena, "no code for values of type %s",
+                                        t->kind == TYPE_TENSOR ? element_info[t->element].text
+                                                               : "sequence or optional"));
         else
-                emit_error(e, EXIT_UNSUPPORTED, "a shape is not known: bind its dimensions with --dim");
+                emit_error(e, EXIT_UNSUPPORTED,
+                           "a shape is not known: bind its dimensions with --dim");
         return false;
 }
 
-/* A name for the parameter that operand i of op becomes. What is only moved here is named by where it goes. */
+/* A name for the parameter that operand i of op becomes. What is only moved here is named by where
+ * it goes. */
 static const char *operand_role(const struct op *op, int i)
 {
         static const char *const letters[] = { "a", "b", "c" };
         for (int hops = 0; hops < 4 && i == 0 && op_info[op->code].traits & TRAIT_FREE; hops++) {
                 const struct use *use = op_result(op)->uses;
-                if (!use || use->next || use->user->region != op->region || use->user->code == OP_yield ||
-                    op_info[use->user->code].traits & TRAIT_REGION)
+                if (!use || use->next || use->user->region != op->region ||
+                    use->user->code == OP_yield || op_info[use->user->code].traits & TRAIT_REGION)
                         break;
                 op = use->user;
                 i = use->index;
@@ -225,8 +47,9 @@ static const char *operand_role(const struct op *op, int i)
 static void take_op(struct emit *e, const struct op *op)
 {
         if (!op_info[op->code].element || !op->result_count)
-                emit_error(e, EXIT_INTERNAL, arena_printf(e->arena, "bug in lowering: %s in a kernel",
-                                                          op_info[op->code].name));
+                emit_error(e, EXIT_INTERNAL,
+                           arena_printf(e->arena, "bug in lowering: %s in a kernel",
+                                        op_info[op->code].name));
         for (int i = 0; i < op->operand_count && !e->failed; i++) {
                 const struct value *v = op_operand(op, i);
                 if (!v || !check_type(e, v))
@@ -254,14 +77,16 @@ static bool take_all(struct emit *e, const struct kernel_request *request)
         size_t count = (size_t)request->result_count;
         if (request->op)
                 count += count_values(request->op);
-        for (const struct op *op = request->region ? request->region->first : NULL; op; op = op->next)
+        for (const struct op *op = request->region ? request->region->first : NULL; op;
+             op = op->next)
                 count += count_values(op);
         for (e->local_room = 16; e->local_room < 2 * count;)
                 e->local_room *= 2;
         e->locals = arena_array(e->arena, e->local_room, sizeof *e->locals);
         if (request->op)
                 take_op(e, request->op);
-        for (const struct op *op = request->region ? request->region->first : NULL; op && !e->failed; op = op->next)
+        for (const struct op *op = request->region ? request->region->first : NULL;
+             op && !e->failed; op = op->next)
                 if (op->code != OP_yield)
                         take_op(e, op);
         for (int i = 0; i < request->result_count && !e->failed; i++)
@@ -285,7 +110,8 @@ struct nest {
 };
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
-struct loop_group { int first, last; int64_t extent; };   /* dimensions that share a loop; the others have extent 1 */
+/* dimensions that share a loop; those between them have extent 1 */
+struct loop_group { int first, last; int64_t extent; };
 
 static int find_groups(const struct nest *nest, struct loop_group *groups)
 {
@@ -311,7 +137,8 @@ static bool has_channels(const struct op *op)
 {
         if (op->code == OP_convolve)
                 return true;
-        if ((op->code != OP_reduce_window && op->code != OP_arg_window) || op_result(op)->type->rank < 3)
+        if ((op->code != OP_reduce_window && op->code != OP_arg_window) ||
+            op_result(op)->type->rank < 3)
                 return false;
         const int64_t *window = op_ints(op, "window", NULL);
         return window[0] == 1 && window[1] == 1;
@@ -320,8 +147,8 @@ static bool has_channels(const struct op *op)
 /* the operation that gives the kernel's loops their names: NULL when none does */
 static const struct op *window_op(const struct kernel_request *request)
 {
-        const struct op *op = request->op ? request->op : request->region ? request->region->first : NULL;
-        for (; op; op = request->op ? NULL : op->next)
+        const struct op *op = request->region ? request->region->first : request->op;
+        for (; op; op = request->region ? op->next : NULL)
                 if (has_channels(op))
                         return op;
         return NULL;
@@ -331,14 +158,15 @@ static const char *loop_name(struct emit *e, const struct nest *nest, const stru
                              const struct loop_group *groups, int count, int g)
 {
         if (!window || !type_same_dims(op_result(window)->type, nest->shape))
-                return count == 1 ? "i" : count == 2 ? (g ? "j" : "i") : arena_printf(e->arena, "i%d", g);
+                return count > 2 ? arena_printf(e->arena, "i%d", g) : g ? "j" : "i";
         const char *name = "";
         for (int d = groups[g].first; d <= groups[g].last; d++) {
                 if (nest->shape->dims[d] == 1)
                         continue;
                 const char *part = d == 0 ? "n" : d == 1 ? (window->code == OP_convolve ? "m" : "c")
                                  : emit_spatial_suffix(e, d - 2, nest->shape->rank - 2);
-                name = arena_printf(e->arena, "%s%s%s", name, d > 1 && !strchr(name, 'o') ? "o" : "", part);
+                name = arena_printf(e->arena, "%s%s%s", name,
+                                    d > 1 && !strchr(name, 'o') ? "o" : "", part);
         }
         return strlen(name) < 16 ? name : "i";
 }
@@ -351,22 +179,25 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         for (int d = 0; d < nest->shape->rank; d++)
                 index[d] = emit_int(e, 0);
         for (int g = 0; g < count; g++)
-                index[groups[g].last] = emit_for(e, loop_name(e, nest, window, groups, count, g), emit_int(e, 0),
-                                                 emit_int(e, groups[g].extent));
+                index[groups[g].last] = emit_for(e, loop_name(e, nest, window, groups, count, g),
+                                                 emit_int(e, 0), emit_int(e, groups[g].extent));
         struct loop_expr **values = arena_array(e->arena, (size_t)nest->count, sizeof *values);
         for (int i = 0; i < nest->count; i++) {
                 const struct type *type = nest->values[i]->type;
                 bool same = type_same_dims(type, nest->shape);
                 struct loop_expr *flat[RANK_MAX];
                 if (!same)
-                        emit_flat_index(e, type, count ? index[groups[0].last] : emit_int(e, 0), flat);
+                        emit_flat_index(e, type, count ? index[groups[0].last] : emit_int(e, 0),
+                                        flat);
                 values[i] = emit_element(e, nest->values[i], same ? index : flat);
-                if (nest->count > 1)    /* all is read before anything is stored: results may lie on operands */
+                if (nest->count > 1)    /* all is read first: results may lie on operands */
                         values[i] = emit_let(e, "v", values[i]);
         }
         const struct type *whole = nest->whole ? nest->whole : nest->shape;
         for (int d = 0; d < whole->rank; d++)
-                stored[d] = nest->whole && d == nest->axis ? emit_op_int(e, LOOP_ADD, index[d], nest->offset) : index[d];
+                stored[d] = nest->whole && d == nest->axis
+                                    ? emit_op_int(e, LOOP_ADD, index[d], nest->offset)
+                                    : index[d];
         for (int i = 0; i < nest->count; i++) {
                 struct output *output = &nest->outputs[i];
                 output->position = emit_position(e, whole->rank, whole->dims, stored);
@@ -379,37 +210,40 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         e->nest++;
 }
 
-/* A concat that is stored as it is: a nest for each operand, instead of a choice for each element. */
-static void write_parts(struct emit *e, const struct op *op, struct output *output, const struct op *window)
+/* A concat that is stored as it is: a nest for each operand, no choice for each element. */
+static void write_parts(struct emit *e, const struct op *op, struct output *output,
+                        const struct op *window)
 {
-        struct nest nest = { .count = 1, .outputs = output, .axis = (int)op_int(op, "axis"), .whole = op_result(op)->type };
+        struct nest nest = { .count = 1, .outputs = output, .axis = (int)op_int(op, "axis"),
+                             .whole = op_result(op)->type };
         for (int k = 0; k < op->operand_count && !e->failed; k++) {
                 struct value *x = op_operand(op, k);
                 nest.shape = x->type;
                 nest.values = &x;
                 nest.splits = emit_local(e, x)->splits;
-                for (int d = nest.axis, apart = 0; d >= 0 && !apart; d--) {      /* what lies before the axis, from the rest */
-                        apart = d < nest.axis && x->type->dims[d] != 1;
-                        if (apart)
-                                for (int s = d + 1; s <= nest.axis; s++)
-                                        nest.splits |= 1u << s;
-                }
+                int before = nest.axis - 1;     /* what lies before the axis stays apart */
+                while (before >= 0 && x->type->dims[before] == 1)
+                        before--;
+                for (int d = before + 1; before >= 0 && d <= nest.axis; d++)
+                        nest.splits |= 1u << d;
                 if (type_elements(x->type))
                         write_nest(e, &nest, window);
                 nest.offset += x->type->dims[nest.axis];
         }
 }
 
-static void write_results(struct emit *e, const struct kernel_request *request, struct output *outputs)
+static void write_results(struct emit *e, const struct kernel_request *request,
+                          struct output *outputs)
 {
         const struct op *window = window_op(request);
         for (int i = 0, next; i < request->result_count && !e->failed; i = next) {
                 struct value *v = request->results[i];
                 struct local *local = emit_local(e, v);
-                struct nest nest = { .shape = v->type, .splits = local->splits, .values = &request->results[i],
-                                     .outputs = &outputs[i], .count = 1 };
+                struct nest nest = { .shape = v->type, .splits = local->splits, .count = 1,
+                                     .values = &request->results[i], .outputs = &outputs[i] };
                 bool flat = !local->splits, same = true;
-                for (next = i + 1; next < request->result_count; next++) {       /* neighbours that fit in one nest */
+                /* neighbours that fit in one nest */
+                for (next = i + 1; next < request->result_count; next++) {
                         const struct value *w = request->results[next];
                         unsigned splits = emit_local(e, w)->splits;
                         flat = flat && !splits && type_elements(w->type) == type_elements(v->type);
@@ -421,7 +255,8 @@ static void write_results(struct emit *e, const struct kernel_request *request, 
                 }
                 if (!type_elements(v->type))
                         continue;
-                if (nest.count == 1 && local->inside && v->op->code == OP_concat && v->op->operand_count > 1)
+                if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
+                    v->op->operand_count > 1)
                         write_parts(e, v->op, &outputs[i], window);
                 else
                         write_nest(e, &nest, window);
@@ -443,12 +278,14 @@ static void mark_load(struct loop_expr *x, void *context)
                 x->buffer->number = 1;
 }
 
-/* x may lie where the result is stored: it is read at the very element that is stored next, and nowhere else */
+/* x may lie where the result is stored: it is read at the very element that is stored next, and
+ * nowhere else */
 static bool may_overlap(const struct local *x, const struct output *y)
 {
         return x->parameter->alias_class == 0 && !x->mixed && !y->parts && x->nest == y->nest &&
                x->parameter->extent == y->buffer->extent &&
-               element_info[x->parameter->element].bytes == element_info[y->buffer->element].bytes &&
+               element_info[x->parameter->element].bytes ==
+                       element_info[y->buffer->element].bytes &&
                loop_expr_same(x->read, y->position);
 }
 
@@ -465,7 +302,8 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
                         e->parameters[kept++] = e->parameters[i];
                 }
         e->input_count = kept;
-        kernel->buffers = arena_array(e->arena, (size_t)(kept + output_count), sizeof *kernel->buffers);
+        kernel->buffers =
+                arena_array(e->arena, (size_t)(kept + output_count), sizeof *kernel->buffers);
         int classes = 0;
         for (int i = 0; i < output_count; i++) {
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
@@ -486,15 +324,16 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
 
 static const char *describe(struct arena *arena, const struct kernel_request *request)
 {
-        const struct op *op = request->op ? request->op : request->region ? request->region->owner : NULL;
+        const struct op *op = request->region ? request->region->owner : request->op;
         if (op && op->location)
                 return arena_printf(arena, "node '%s' (%s)", op->location, op_info[op->code].name);
         return op ? op_info[op->code].name : "copy";
 }
 
 struct loop_function *kernel_write(struct arena *arena, const struct loop_library *library,
-                                   const struct kernel_request *request, const struct lower_options *options,
-                                   struct value ***inputs, int *input_count, struct diag *diag)
+                                   const struct kernel_request *request,
+                                   const struct lower_options *options, struct value ***inputs,
+                                   int *input_count, struct diag *diag)
 {
         struct emit e = { .arena = arena, .library = library, .options = options, .diag = diag,
                           .described = describe(arena, request) };
@@ -506,8 +345,9 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         for (int i = 0; i < request->result_count; i++) {
                 const struct type *t = request->results[i]->type;
                 struct loop_buffer *b = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
-                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = t->element, .extent = type_elements(t),
-                                           .space = SPACE_PARAMETER, .access = ACCESS_OUT, .offset = -1 };
+                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = t->element,
+                                           .extent = type_elements(t), .space = SPACE_PARAMETER,
+                                           .access = ACCESS_OUT, .offset = -1 };
         }
         write_results(&e, request, outputs);
         if (e.failed)
@@ -529,8 +369,9 @@ void kernel_request_fusion(struct arena *arena, struct kernel_request *request, 
                                             .result_count = yield->operand_count };
 }
 
-struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, const struct lower_options *options,
-                                   struct value ***inputs, int *input_count, struct diag *diag)
+struct loop_function *lower_kernel(struct loop_program *p, const struct op *op,
+                                   const struct lower_options *options, struct value ***inputs,
+                                   int *input_count, struct diag *diag)
 {
         struct kernel_request request = { .op = op, .result_count = op->result_count };
         struct arena *arena = arena_new();
@@ -540,7 +381,8 @@ struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, 
         request.results = results;
         if (op->code == OP_fusion)
                 kernel_request_fusion(arena, &request, op);
-        struct loop_function *kernel = kernel_write(arena, p->library, &request, options, inputs, input_count, diag);
+        struct loop_function *kernel =
+                kernel_write(arena, p->library, &request, options, inputs, input_count, diag);
         if (kernel) {
                 kernel = kernel_copy(p->arena, kernel);
                 *inputs = arena_copy(p->arena, *inputs, (size_t)*input_count * sizeof **inputs);

@@ -1,18 +1,20 @@
 /* Lowering of a whole function: where its values lie, which kernels run, in which order.
  *
- * A value lies in a buffer of its own or in part of another one (a view). Places are given from the last operation to the
- * first, so that a result's place can become its operand's:
+ * A value lies in a buffer of its own or in part of another one (a view). Places are given from the
+ * last operation to the first, so that a result's place can become its operand's:
  *
  *      %1 = add(%a, %b)            writes where %3 lies, from 0 on
  *      %2 = mul(%a, %b)            writes where %3 lies, behind %1
  *      %3 = concat(%1, %2)         does nothing; lies in the output
  *      yield(%3)
  *
- * Why this is right: every value is computed once in its region, and every element of a buffer belongs to one value and
- * what is merely another name for it. An operand takes its result's place only when both are of the same region (so that
- * the other branch of an if cannot overwrite it), and only when it has no place yet: not as an input, constant, output,
- * or part of another concat. Who reads the operand elsewhere reads the same bytes. A place that spans several values is
- * alive from the first write to the last read of any view of it; the plan pass sees that through the root. */
+ * Why this is right: every value is computed once in its region, and every element of a buffer
+ * belongs to one value and what is merely another name for it. An operand takes its result's place
+ * only when both are of the same region (so that the other branch of an if cannot overwrite it),
+ * and only when it has no place yet: not as an input, constant, output, or part of another concat.
+ * Who reads the operand elsewhere reads the same bytes. A place that spans several values is alive
+ * from the first write to the last read of any view of it; the plan pass sees that through the
+ * root. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,19 +47,22 @@ static void set_place(struct lowering *l, struct value *v, struct loop_buffer *b
 
 static struct loop_buffer *new_buffer(struct lowering *l, const struct value *v)
 {
-        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type), SPACE_WORKSPACE);
+        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type),
+                                                SPACE_WORKSPACE);
         b->type = v->type;
         return b;
 }
 
 /* `v` as part of buffer; views refer to buffers, never to views */
-static struct loop_buffer *new_view(struct lowering *l, const struct value *v, struct loop_buffer *buffer, int64_t offset)
+static struct loop_buffer *new_view(struct lowering *l, const struct value *v,
+                                    struct loop_buffer *buffer, int64_t offset)
 {
         int64_t before;
         struct loop_buffer *root = loop_buffer_root(buffer, &before);
         if (before + offset == 0 && root->extent == type_elements(v->type))
                 return root;
-        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type), SPACE_VIEW);
+        struct loop_buffer *b =
+                loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type), SPACE_VIEW);
         b->type = v->type;
         b->view_of = root;
         b->view_offset = before + offset;
@@ -67,8 +72,9 @@ static struct loop_buffer *new_view(struct lowering *l, const struct value *v, s
 static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
 {
         const struct constant *c = v->constant;
-        struct loop_buffer *b = loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
-                                                type_elements(v->type), SPACE_CONSTANT);
+        struct loop_buffer *b =
+                loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
+                                type_elements(v->type), SPACE_CONSTANT);
         b->type = v->type;
         b->data = c->data;
         b->splat = c->kind == CONSTANT_SPLAT;
@@ -94,7 +100,8 @@ static bool check_type(struct lowering *l, const struct type *t, const char *wha
         bool stored = t->kind == TYPE_TENSOR && element_is_stored(t->element);
         if (stored && type_is_static(t))
                 return true;
-        diag_error(l->diag, EXIT_UNSUPPORTED, "%s '%s' has type %s: %s", what, name, type_text(l->p->arena, l->m, t),
+        diag_error(l->diag, EXIT_UNSUPPORTED, "%s '%s' has type %s: %s", what, name,
+                   type_text(l->p->arena, l->m, t),
                    stored ? "bind its dimensions with --dim" : "no code for such values");
         return false;
 }
@@ -104,11 +111,13 @@ static bool check_region(struct lowering *l, const struct region *region)
 {
         for (const struct op *op = region->first; op; op = op->next) {
                 for (int i = 0; i < op->result_count; i++)
-                        if (!check_type(l, op->results[i].type, "node", op->location ? op->location : op_info[op->code].name))
+                        if (!check_type(l, op->results[i].type, "node",
+                                        op->location ? op->location : op_info[op->code].name))
                                 return false;
                 for (int i = 0; i < op->operand_count; i++)
-                        if (op_operand(op, i) && !check_type(l, op_operand(op, i)->type, "an operand of node",
-                                                             op->location ? op->location : op_info[op->code].name))
+                        if (op_operand(op, i) &&
+                            !check_type(l, op_operand(op, i)->type, "an operand of node",
+                                        op->location ? op->location : op_info[op->code].name))
                                 return false;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         if (!check_region(l, op->regions[i]))
@@ -140,7 +149,7 @@ static bool is_same_elements(const struct op *op)
         return true;
 }
 
-/* a slice of consecutive elements: one dimension is cut, all before it have extent 1 in the result */
+/* a slice of consecutive elements: one dimension is cut, the result's extents before it are 1 */
 static bool is_consecutive(const struct op *op, int64_t *offset)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX], stride = 1;
@@ -182,8 +191,8 @@ static bool has_dense_source(const struct value *v)
         return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
 }
 
-/* Places of op's operands that follow from its results' places; for a result without a place of its own that is a view
- * of its operand, nothing yet: see lower_op. */
+/* Places of op's operands that follow from its results' places; for a result without a place of its
+ * own that is a view of its operand, nothing yet: see lower_op. */
 static void place_operands(struct lowering *l, struct op *op)
 {
         struct value *y = op->result_count ? op_result(op) : NULL;
@@ -205,8 +214,9 @@ static void place_operands(struct lowering *l, struct op *op)
 
 static void place_region(struct lowering *l, const struct region *region);
 
-/* What a region yields is computed where its owner's results (an output, the results of an if) lie. */
-static void place_yields(struct lowering *l, const struct region *region, struct loop_buffer *const *targets)
+/* What a region yields is computed where its owner's results lie: outputs, the results of an if. */
+static void place_yields(struct lowering *l, const struct region *region,
+                         struct loop_buffer *const *targets)
 {
         const struct op *yield = region->last;
         for (int i = 0; i < yield->operand_count; i++) {
@@ -224,7 +234,8 @@ static void place_region(struct lowering *l, const struct region *region)
                         place_operands(l, op);
                         continue;
                 }
-                struct loop_buffer **targets = arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
+                struct loop_buffer **targets =
+                        arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
                 for (int i = 0; i < op->result_count; i++)
                         targets[i] = buffer_of(l, &op->results[i]);
                 for (int i = 0; i < op->region_count; i++)
@@ -235,14 +246,14 @@ static void place_region(struct lowering *l, const struct region *region)
 /* ---- kernels and calls ---- */
 
 /* the kernel of a request: one that is there already, or a new one */
-static bool call_kernel(struct lowering *l, struct loop_block *block, const struct kernel_request *request,
-                        struct loop_buffer *const *outputs)
+static bool call_kernel(struct lowering *l, struct loop_block *block,
+                        const struct kernel_request *request, struct loop_buffer *const *outputs)
 {
         struct arena *arena = arena_new();
         struct value **inputs;
         int input_count;
-        struct loop_function *written = kernel_write(arena, l->p->library, request, l->options, &inputs, &input_count,
-                                                     l->diag);
+        struct loop_function *written = kernel_write(arena, l->p->library, request, l->options,
+                                                     &inputs, &input_count, l->diag);
         if (written) {
                 char digest[65];
                 kernel_digest(written, &l->scratch, digest);
@@ -254,7 +265,8 @@ static bool call_kernel(struct lowering *l, struct loop_block *block, const stru
                 }
                 struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
                 call->function = kernel;
-                call->buffers = arena_array(l->p->arena, (size_t)kernel->buffer_count, sizeof *call->buffers);
+                call->buffers = arena_array(l->p->arena, (size_t)kernel->buffer_count,
+                                            sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++)
                         call->buffers[i] = buffer_of(l, inputs[i]);
                 for (int i = 0; i < request->result_count; i++)
@@ -264,7 +276,8 @@ static bool call_kernel(struct lowering *l, struct loop_block *block, const stru
         return written != NULL;
 }
 
-static bool copy_value(struct lowering *l, struct loop_block *block, struct value *from, struct loop_buffer *to)
+static bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
+                       struct loop_buffer *to)
 {
         struct kernel_request request = { .results = &from, .result_count = 1 };
         return !type_elements(from->type) || call_kernel(l, block, &request, &to);
@@ -305,16 +318,19 @@ static bool lower_if(struct lowering *l, struct loop_block *block, struct op *op
         struct value *c = op_operand(op, 0);
         struct loop_expr *condition;
         if (value_is_constant(c))
-                condition = loop_literal(l->p->arena, LOOP_TYPE(E_BOOL), constant_element(c->constant, 0));
+                condition = loop_literal(l->p->arena, LOOP_TYPE(E_BOOL),
+                                         constant_element(c->constant, 0));
         else
                 condition = loop_load(l->p->arena, buffer_of(l, c), loop_index(l->p->arena, 0));
         struct loop_stmt *s = loop_append(l->p->arena, block, STMT_IF);
         s->a = condition;
         s->other = loop_block_new(l->p->arena);
-        struct loop_buffer **targets = arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
+        struct loop_buffer **targets =
+                arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
         for (int i = 0; i < op->result_count; i++)
                 targets[i] = buffer_of(l, &op->results[i]);
-        return lower_region(l, s->body, op->regions[0], targets) && lower_region(l, s->other, op->regions[1], targets);
+        return lower_region(l, s->body, op->regions[0], targets) &&
+               lower_region(l, s->other, op->regions[1], targets);
 }
 
 static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op)
@@ -325,21 +341,24 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
                 return lower_if(l, block, op);
         if (!any_elements(op))
                 return true;
-        if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) && has_dense_source(x)) {
+        if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
+            has_dense_source(x)) {
                 struct loop_buffer *from = buffer_of(l, x);
                 if (!place_of(y)) {
                         set_place(l, y, new_view(l, y, from, offset));
                         return true;
                 }
                 int64_t a, b;
-                if (loop_buffer_root(place_of(y), &a) == loop_buffer_root(from, &b) && a == b + offset)
+                if (loop_buffer_root(place_of(y), &a) == loop_buffer_root(from, &b) &&
+                    a == b + offset)
                         return true;    /* x took y's place */
         }
         if (l->options->views && is_stack(op))
                 return lower_stack(l, block, op);
         struct kernel_request request = { .op = op, .result_count = op->result_count };
         struct value **results = arena_array(l->marks, (size_t)op->result_count, sizeof *results);
-        struct loop_buffer **outputs = arena_array(l->marks, (size_t)op->result_count, sizeof *outputs);
+        struct loop_buffer **outputs =
+                arena_array(l->marks, (size_t)op->result_count, sizeof *outputs);
         for (int i = 0; i < op->result_count; i++) {
                 results[i] = &op->results[i];
                 outputs[i] = buffer_of(l, &op->results[i]);
@@ -368,11 +387,13 @@ static bool lower_region(struct lowering *l, struct loop_block *block, const str
 
 /* ---- the function ---- */
 
-static struct loop_buffer *port_buffer(struct lowering *l, const struct port *port, const char *fallback,
-                                       const struct type *type, enum loop_space space)
+static struct loop_buffer *port_buffer(struct lowering *l, const struct port *port,
+                                       const char *fallback, const struct type *type,
+                                       enum loop_space space)
 {
         const char *name = port && port->name ? port->name : "";
-        struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element, type_elements(type), space);
+        struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
+                                                type_elements(type), space);
         b->port = name;
         b->type = type;
         return b;
@@ -380,19 +401,22 @@ static struct loop_buffer *port_buffer(struct lowering *l, const struct port *po
 
 static bool lower_function(struct lowering *l, struct function *f)
 {
-        static const char *const taken[] = { "workspace", "weights", "state" };      /* parameters of the run function */
+        /* parameters of the run function */
+        static const char *const taken[] = { "workspace", "weights", "state" };
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
                 names_reserve(l->p->names, taken[i]);
         const struct op *yield = f->body.last;
         for (int i = 0; i < f->body.argument_count; i++) {
                 struct value *v = &f->body.arguments[i];
                 const struct port *port = f->input_ports ? &f->input_ports[i] : NULL;
-                const char *safe = port && port->name ? text_safe(l->p->arena, port->name, strlen(port->name)) : "";
+                const char *name = port && port->name ? port->name : "";
+                const char *safe = text_safe(l->p->arena, name, strlen(name));
                 if (!check_type(l, v->type, "input", safe))
                         return false;
                 set_place(l, v, port_buffer(l, port, "input", v->type, SPACE_INPUT));
         }
-        struct loop_buffer **outputs = arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
+        struct loop_buffer **outputs =
+                arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
         if (!check_region(l, &f->body))
                 return false;
         for (int i = 0; i < yield->operand_count; i++)
@@ -402,7 +426,8 @@ static bool lower_function(struct lowering *l, struct function *f)
         return lower_region(l, l->p->main->body, &f->body, outputs);
 }
 
-struct loop_program *lower_module(struct module *m, struct function *f, const struct loop_library *library,
+struct loop_program *lower_module(struct module *m, struct function *f,
+                                  const struct loop_library *library,
                                   const struct lower_options *options, struct diag *diag)
 {
         struct lowering l = { .m = m, .options = options, .diag = diag, .marks = arena_new() };

@@ -1,10 +1,15 @@
-/* Lowering of operations that move elements: the element of the result is an element of an operand at another index.
+/* Lowering of operations that move elements: the element of the result is an element of an operand
+ * at another index.
  *
- * Guards are choices, never arithmetic on what was read: an element outside its operand is not loaded. */
+ * Guards are choices, never arithmetic on what was read: an element outside its operand is not
+ * loaded. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 
-static const struct type *operand_type(const struct op *op, int i) { return op_operand(op, i)->type; }
+static const struct type *operand_type(const struct op *op, int i)
+{
+        return op_operand(op, i)->type;
+}
 
 static struct loop_expr *zero(struct emit *e, enum element element)
 {
@@ -13,7 +18,8 @@ static struct loop_expr *zero(struct emit *e, enum element element)
 
 /* ---- shape ---- */
 
-struct loop_expr *element_reshape(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_reshape(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index)
 {
         const struct value *x = op_operand(op, 0);
         const struct type *from = op->results[result].type, *to = x->type;
@@ -25,7 +31,8 @@ struct loop_expr *element_reshape(struct emit *e, const struct op *op, int resul
         return emit_element(e, x, moved);
 }
 
-struct loop_expr *element_transpose(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_transpose(struct emit *e, const struct op *op, int result,
+                                    struct loop_expr *const *index)
 {
         const int64_t *perm = op_ints(op, "perm", NULL);
         struct loop_expr *moved[RANK_MAX];
@@ -34,7 +41,8 @@ struct loop_expr *element_transpose(struct emit *e, const struct op *op, int res
         return emit_element(e, op_operand(op, 0), moved);
 }
 
-struct loop_expr *element_broadcast(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_broadcast(struct emit *e, const struct op *op, int result,
+                                    struct loop_expr *const *index)
 {
         (void)result;
         const int64_t *dims = op_ints(op, "dims", NULL);
@@ -50,22 +58,27 @@ struct loop_expr *element_broadcast(struct emit *e, const struct op *op, int res
 struct bounds { struct loop_expr *start[RANK_MAX], *step[RANK_MAX]; };
 
 /* 0 <= start < extent and 0 <= start + (size - 1) * step < extent, without overflow */
-static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_expr *step, int64_t size, int64_t extent)
+static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_expr *step,
+                         int64_t size, int64_t extent)
 {
         struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, start, 0),
                                           emit_op_int(e, LOOP_GE, start, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
         if (size < 2)
                 return;
-        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LE, step, -extent), emit_op_int(e, LOOP_GE, step, extent));
+        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LE, step, -extent),
+                        emit_op_int(e, LOOP_GE, step, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
-        struct loop_expr *last = emit_op(e, LOOP_ADD, start, emit_op_int(e, LOOP_MUL, step, size - 1));
+        struct loop_expr *last =
+                emit_op(e, LOOP_ADD, start, emit_op_int(e, LOOP_MUL, step, size - 1));
         last = emit_let(e, "last", last);
-        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, last, 0), emit_op_int(e, LOOP_GE, last, extent));
+        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, last, 0),
+                        emit_op_int(e, LOOP_GE, last, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
 }
 
-/* Slice bounds: known, or read and checked once before all loops. Known ones were checked by the type rule. */
+/* Slice bounds: known, or read and checked once before all loops. Known ones were checked by the
+ * type rule. */
 static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
 {
         void **state = emit_state(e, op);
@@ -75,10 +88,11 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
         const struct value *starts = op_operand(op, 1), *steps = op_operand(op, 2);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                struct loop_expr *start = emit_amount(e, "start", starts, d), *step = emit_amount(e, "step", steps, d);
-                check_bounds(e, start, step, op_result(op)->type->dims[d], operand_type(op, 0)->dims[d]);
-                int64_t known;
-                if (loop_is_int(start, &known) && (known < 0 || known >= operand_type(op, 0)->dims[d]))
+                int64_t extent = operand_type(op, 0)->dims[d], known;
+                struct loop_expr *start = emit_amount(e, "start", starts, d);
+                struct loop_expr *step = emit_amount(e, "step", steps, d);
+                check_bounds(e, start, step, op_result(op)->type->dims[d], extent);
+                if (loop_is_int(start, &known) && (known < 0 || known >= extent))
                         start = emit_number(e, E_I64, 0);       /* has failed above */
                 b->start[d] = emit_let(e, "start", loop_cast(e->arena, E_INDEX, start));
                 b->step[d] = emit_let(e, "step", loop_cast(e->arena, E_INDEX, step));
@@ -87,13 +101,15 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
         return b;
 }
 
-struct loop_expr *element_slice(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_slice(struct emit *e, const struct op *op, int result,
+                                struct loop_expr *const *index)
 {
         (void)result;
         const struct bounds *b = slice_bounds(e, op);
         struct loop_expr *moved[RANK_MAX];
         for (int d = 0; d < operand_type(op, 0)->rank; d++)
-                moved[d] = emit_op(e, LOOP_ADD, emit_op(e, LOOP_MUL, index[d], b->step[d]), b->start[d]);
+                moved[d] = emit_op(e, LOOP_ADD, emit_op(e, LOOP_MUL, index[d], b->step[d]),
+                                   b->start[d]);
         return emit_element(e, op_operand(op, 0), moved);
 }
 
@@ -111,13 +127,14 @@ static const struct lows *pad_lows(struct emit *e, const struct op *op)
         struct lows *lows = *state = ARENA_NEW(e->arena, struct lows);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = operand_type(op, 0)->dims[d], size = op_result(op)->type->dims[d], known;
+                int64_t extent = operand_type(op, 0)->dims[d], known;
+                int64_t size = op_result(op)->type->dims[d];
                 struct loop_expr *low = emit_amount(e, "low", op_operand(op, 2), d);
                 struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, low, -extent),
                                                   emit_op_int(e, LOOP_GT, low, size));
                 emit_fail_if(e, wrong, FAIL_EXTENT);
                 if (loop_is_int(low, &known) && (known < -extent || known > size))
-                        low = emit_number(e, E_I64, 0);         /* has failed: only keep the arithmetic small */
+                        low = emit_number(e, E_I64, 0);         /* has failed; keep numbers small */
                 lows->low[d] = emit_let(e, "low", loop_cast(e->arena, E_INDEX, low));
         }
         emit_resume(e, saved);
@@ -125,7 +142,8 @@ static const struct lows *pad_lows(struct emit *e, const struct op *op)
 }
 
 /* a modulo n, never negative; `at_least`: a's least value, when known */
-static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, int64_t n, bool known, int64_t at_least)
+static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, int64_t n, bool known,
+                                int64_t at_least)
 {
         if (known && at_least < 0)
                 a = emit_op_int(e, LOOP_ADD, a, (-at_least + n - 1) / n * n);
@@ -134,8 +152,8 @@ static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, int64_t n, 
 }
 
 /* j = i - low of one dimension, brought into 0 .. extent - 1 */
-static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j, int64_t extent, int64_t size,
-                                    struct loop_expr *low)
+static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j,
+                                    int64_t extent, int64_t size, struct loop_expr *low)
 {
         int64_t amount = 0;
         bool known = loop_is_int(low, &amount);
@@ -156,10 +174,11 @@ static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct l
                 int64_t period = 2 * (extent - 1);
                 if (!period)
                         return emit_int(e, 0);
-                if (known && first >= -period && last <= period) {       /* one mirror on each side will do */
+                if (known && first >= -period && last <= period) {       /* one mirror a side */
                         j = emit_let_early(e, "p", j);
                         if (below)
-                                j = emit_op(e, LOOP_MAX, j, emit_op(e, LOOP_SUB, emit_int(e, 0), j));
+                                j = emit_op(e, LOOP_MAX, j,
+                                            emit_op(e, LOOP_SUB, emit_int(e, 0), j));
                         above |= -first >= extent;
                 } else {
                         j = modulo(e, j, period, known, first);
@@ -167,8 +186,8 @@ static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct l
                 }
                 j = emit_let_early(e, "p", j);
                 if (above)
-                        j = emit_let_early(e, "p", emit_op(e, LOOP_MIN, j, emit_op(e, LOOP_SUB, emit_int(e, period), j)));
-                return j;
+                        j = emit_op(e, LOOP_MIN, j, emit_op(e, LOOP_SUB, emit_int(e, period), j));
+                return emit_let_early(e, "p", j);
         }
         case PAD_CONSTANT:
                 break;
@@ -187,13 +206,15 @@ static struct loop_expr *pad_arm(struct emit *e, void *context, int inside)
         return value ? emit_element(e, value, NULL) : zero(e, x->type->element);
 }
 
-struct loop_expr *element_pad(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
+                              struct loop_expr *const *index)
 {
         const struct type *x = operand_type(op, 0), *y = op->results[result].type;
         enum pad_mode mode = (enum pad_mode)op_int(op, "mode");
         const struct lows *lows = pad_lows(e, op);
         struct pad pad = { .op = op };
-        struct loop_expr *inside = loop_literal(e->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = 1 });
+        struct loop_expr *inside =
+                loop_literal(e->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = 1 });
         for (int d = 0; d < x->rank; d++) {
                 int64_t amount = 0;
                 bool known = loop_is_int(lows->low[d], &amount);
@@ -205,7 +226,8 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result, s
                 if (mode == PAD_CONSTANT && (!known || amount > 0))
                         inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_GE, j, 0));
                 if (mode == PAD_CONSTANT && (!known || y->dims[d] - amount > x->dims[d]))
-                        inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_LT, j, x->dims[d]));
+                        inside = emit_op(e, LOOP_AND, inside,
+                                         emit_op_int(e, LOOP_LT, j, x->dims[d]));
                 pad.moved[d] = j;
         }
         return emit_choose(e, inside, pad_arm, &pad);
@@ -247,17 +269,21 @@ static struct loop_expr *concat_range(struct emit *e, const struct concat *c)
                 return emit_element(e, x, moved);
         }
         struct concat half = *c;
-        struct loop_expr *low = emit_op_int(e, LOOP_LT, c->index[c->axis], c->offsets[(c->first + c->last) / 2]);
+        struct loop_expr *low =
+                emit_op_int(e, LOOP_LT, c->index[c->axis], c->offsets[(c->first + c->last) / 2]);
         return emit_choose(e, low, concat_arm, &half);
 }
 
-struct loop_expr *element_concat(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_concat(struct emit *e, const struct op *op, int result,
+                                 struct loop_expr *const *index)
 {
         (void)result;
-        struct concat c = { .op = op, .index = index, .axis = (int)op_int(op, "axis"), .last = op->operand_count };
+        struct concat c = { .op = op, .index = index, .axis = (int)op_int(op, "axis"),
+                            .last = op->operand_count };
         int64_t *offsets = *emit_state(e, op);
         if (!offsets) {
-                *emit_state(e, op) = offsets = arena_array(e->arena, (size_t)op->operand_count, sizeof *offsets);
+                offsets = arena_array(e->arena, (size_t)op->operand_count, sizeof *offsets);
+                *emit_state(e, op) = offsets;
                 for (int k = 1; k < op->operand_count; k++)
                         offsets[k] = offsets[k - 1] + operand_type(op, k - 1)->dims[c.axis];
         }
@@ -274,13 +300,15 @@ static bool nothing_to_gather(struct emit *e, const struct op *op)
                 return false;
         struct scope *saved = emit_prologue(e);
         if (!*emit_state(e, op))
-                emit_fail_if(e, loop_literal(e->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = 1 }), FAIL_INDEX);
+                emit_fail_if(e, loop_literal(e->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = 1 }),
+                             FAIL_INDEX);
         *emit_state(e, op) = e;
         emit_resume(e, saved);
         return true;
 }
 
-struct loop_expr *element_gather(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_gather(struct emit *e, const struct op *op, int result,
+                                 struct loop_expr *const *index)
 {
         const struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
         int axis = (int)op_int(op, "axis"), q = indices->type->rank;
@@ -305,11 +333,13 @@ struct loop_expr *element_gather_elements(struct emit *e, const struct op *op, i
         struct loop_expr *moved[RANK_MAX];
         for (int d = 0; d < x->type->rank; d++)
                 moved[d] = d != axis ? index[d]
-                                     : emit_subscript(e, op, op_operand(op, 1), index, 0, 1, x->type->dims[d]);
+                                     : emit_subscript(e, op, op_operand(op, 1), index, 0, 1,
+                                                      x->type->dims[d]);
         return emit_element(e, x, moved);
 }
 
-struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int result,
+                                    struct loop_expr *const *index)
 {
         const struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
         int batch = (int)op_int(op, "batch_dims"), outer = indices->type->rank - 1;
@@ -324,7 +354,8 @@ struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int res
                         moved[d] = index[d];
                 } else if (d < batch + tuple) {
                         at[outer] = emit_int(e, d - batch);
-                        moved[d] = emit_subscript(e, op, indices, at, d - batch, tuple, x->type->dims[d]);
+                        moved[d] = emit_subscript(e, op, indices, at, d - batch, tuple,
+                                                  x->type->dims[d]);
                 } else {
                         moved[d] = index[outer + d - batch - tuple];
                 }

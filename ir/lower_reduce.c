@@ -1,4 +1,5 @@
-/* Lowering of reductions along axes: an accumulator per element of the result, loops over the axes in ascending order. */
+/* Lowering of reductions along axes: an accumulator per element of the result, loops over the axes
+ * in ascending order. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 enum element emit_accumulator(const struct op *op)
 {
         int64_t asked = op_int(op, "accumulator");
-        enum element element = asked == E_COMPUTE ? op_operand(op, 0)->type->element : (enum element)asked;
+        enum element element =
+                asked == E_COMPUTE ? op_operand(op, 0)->type->element : (enum element)asked;
         return element_info[element].compute;
 }
 
@@ -27,33 +29,40 @@ static union scalar limit(enum element element, bool high)
         return (union scalar){ .i = high ? highest : -highest - 1 };
 }
 
-struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element, enum element compute)
+struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element,
+                                enum element compute)
 {
         const char *identity = reducer_info[kind].identity;
         if (!strcmp(identity, "lowest") || !strcmp(identity, "highest"))
-                return loop_literal(e->arena, LOOP_TYPE(compute), limit(element, !strcmp(identity, "highest")));
+                return loop_literal(e->arena, LOOP_TYPE(compute),
+                                    limit(element, !strcmp(identity, "highest")));
         return emit_number(e, compute, identity[0] - '0');
 }
 
-struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v, struct loop_variable *best, bool last)
+struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v,
+                              struct loop_variable *best, bool last)
 {
-        enum loop_opcode op = kind == REDUCE_max ? (last ? LOOP_GE : LOOP_GT) : (last ? LOOP_LE : LOOP_LT);
+        enum loop_opcode op =
+                kind == REDUCE_max ? (last ? LOOP_GE : LOOP_GT) : (last ? LOOP_LE : LOOP_LT);
         struct loop_expr *better = emit_op(e, op, v, loop_use(e->arena, best));
         if (!element_is_float((enum element)v->type.element))
                 return better;
         struct loop_expr *nan = emit_op(e, LOOP_NE, v, v);
-        struct loop_expr *number = emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
+        struct loop_expr *number =
+                emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
         return emit_op(e, LOOP_OR, better, emit_op(e, LOOP_AND, nan, number));
 }
 
 /* ---- reduce ---- */
 
-/* Where the elements of x lie that become the element at `index` of the result: one index, or from .. to - 1. */
+/* Where the elements of x lie that become the element at `index` of the result: one index, or from
+ * .. to - 1. */
 struct span { struct loop_expr *from[RANK_MAX], *to[RANK_MAX]; };
 
-/* Neighbours that vanish both (but for extents of 1 between them) are one loop over all of their elements, unless x needs
- * their indices apart. */
-static void join_neighbours(struct emit *e, const struct op *op, const bool *reduced, struct span *span)
+/* Neighbours that vanish both (but for extents of 1 between them) are one loop over all of their
+ * elements, unless x needs their indices apart. */
+static void join_neighbours(struct emit *e, const struct op *op, const bool *reduced,
+                            struct span *span)
 {
         const struct type *x = op_operand(op, 0)->type;
         unsigned splits = emit_local(e, op_operand(op, 0))->splits;
@@ -61,7 +70,8 @@ static void join_neighbours(struct emit *e, const struct op *op, const bool *red
         for (int d = 0, before = -1; d < x->rank; d++) {
                 if (x->dims[d] == 1)
                         continue;
-                unsigned between = before < 0 ? 0 : (splits >> (before + 1)) & ((1u << (d - before)) - 1);
+                unsigned between =
+                        before < 0 ? 0 : (splits >> (before + 1)) & ((1u << (d - before)) - 1);
                 bool joins = before >= 0 && reduced[d] && reduced[before] && !between;
                 joined = joins ? joined * x->dims[d] : x->dims[d];
                 if (joins) {
@@ -98,8 +108,8 @@ static void span_known(struct emit *e, const struct op *op, const int64_t *axes,
 
 struct axes { struct loop_expr *reduced[RANK_MAX], *stride[RANK_MAX]; };
 
-/* Axes known at run time only. Once before all loops: a set of bits says which dimensions vanish, and strides say where
- * in the result an index of the others lies. */
+/* Axes known at run time only. Once before all loops: a set of bits says which dimensions vanish,
+ * and strides say where in the result an index of the others lies. */
 static const struct axes *run_time_axes(struct emit *e, const struct op *op)
 {
         void **state = emit_state(e, op);
@@ -109,47 +119,60 @@ static const struct axes *run_time_axes(struct emit *e, const struct op *op)
         const struct value *operand = op_operand(op, 1);
         const struct type *x = op_operand(op, 0)->type;
         struct scope *saved = emit_prologue(e);
-        struct loop_variable *set = emit_var(e, "vanish", LOOP_TYPE(E_I64), emit_number(e, E_I64, 0));
-        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), emit_int(e, type_elements(operand->type)));
+        struct loop_variable *set =
+                emit_var(e, "vanish", LOOP_TYPE(E_I64), emit_number(e, E_I64, 0));
+        struct loop_expr *k =
+                emit_for(e, "k", emit_int(e, 0), emit_int(e, type_elements(operand->type)));
         struct loop_expr *axis = emit_let(e, "axis", emit_compute(e, operand, &k));
-        emit_fail_if(e, emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, axis, -x->rank), emit_op_int(e, LOOP_GE, axis, x->rank)),
+        emit_fail_if(e,
+                     emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, axis, -x->rank),
+                             emit_op_int(e, LOOP_GE, axis, x->rank)),
                      FAIL_EXTENT);
         struct loop_expr *wrapped = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, axis, 0),
                                             emit_op_int(e, LOOP_ADD, axis, x->rank), axis);
-        struct loop_expr *bit = emit_let(e, "bit", emit_op(e, LOOP_SHL, emit_number(e, E_I64, 1), wrapped));
+        struct loop_expr *bit =
+                emit_let(e, "bit", emit_op(e, LOOP_SHL, emit_number(e, E_I64, 1), wrapped));
         struct loop_expr *twice = emit_op(e, LOOP_AND, loop_use(e->arena, set), bit);
         emit_fail_if(e, emit_op_int(e, LOOP_NE, twice, 0), FAIL_EXTENT);
         emit_set(e, set, emit_op(e, LOOP_OR, loop_use(e->arena, set), bit));
         emit_end(e);
         struct loop_expr *stride = emit_int(e, 1);
         for (int d = x->rank - 1; d >= 0; d--) {
-                struct loop_expr *mask = emit_op_int(e, LOOP_AND, loop_use(e->arena, set), INT64_C(1) << d);
+                struct loop_expr *mask =
+                        emit_op_int(e, LOOP_AND, loop_use(e->arena, set), INT64_C(1) << d);
                 axes->reduced[d] = emit_let(e, "reduced", emit_op_int(e, LOOP_NE, mask, 0));
                 axes->stride[d] = stride;
                 struct loop_expr *next = emit_op_int(e, LOOP_MUL, stride, x->dims[d]);
-                stride = emit_let(e, "stride", loop_op(e->arena, LOOP_SELECT, axes->reduced[d], stride, next));
+                stride = emit_let(e, "stride",
+                                  loop_op(e->arena, LOOP_SELECT, axes->reduced[d], stride, next));
         }
-        emit_fail_if(e, emit_op_int(e, LOOP_NE, stride, type_elements(op_result(op)->type)), FAIL_EXTENT);
+        emit_fail_if(e, emit_op_int(e, LOOP_NE, stride, type_elements(op_result(op)->type)),
+                     FAIL_EXTENT);
         emit_resume(e, saved);
         return axes;
 }
 
-static void span_run_time(struct emit *e, const struct op *op, struct loop_expr *const *index, struct span *span)
+static void span_run_time(struct emit *e, const struct op *op, struct loop_expr *const *index,
+                          struct span *span)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         const struct axes *axes = run_time_axes(e, op);
         struct loop_expr *p = emit_let_early(e, "p", emit_position(e, y->rank, y->dims, index));
         for (int d = 0; d < x->rank; d++) {
-                struct loop_expr *i = emit_op_int(e, LOOP_REM, emit_op(e, LOOP_DIV, p, axes->stride[d]), x->dims[d]);
-                i = emit_let_early(e, "from", loop_op(e->arena, LOOP_SELECT, axes->reduced[d], emit_int(e, 0), i));
-                struct loop_expr *end = loop_op(e->arena, LOOP_SELECT, axes->reduced[d], emit_int(e, x->dims[d]),
-                                                emit_op_int(e, LOOP_ADD, i, 1));
+                struct loop_expr *reduced = axes->reduced[d], *zero = emit_int(e, 0);
+                struct loop_expr *i = emit_op(e, LOOP_DIV, p, axes->stride[d]);
+                i = emit_op_int(e, LOOP_REM, i, x->dims[d]);
+                i = emit_let_early(e, "from", loop_op(e->arena, LOOP_SELECT, reduced, zero, i));
+                struct loop_expr *one_more = emit_op_int(e, LOOP_ADD, i, 1);
+                struct loop_expr *all = emit_int(e, x->dims[d]);
                 span->from[d] = i;
-                span->to[d] = emit_let_early(e, "to", end);
+                span->to[d] = emit_let_early(e, "to", loop_op(e->arena, LOOP_SELECT, reduced, all,
+                                                              one_more));
         }
 }
 
-struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result,
+                                 struct loop_expr *const *index)
 {
         const struct value *x = op_operand(op, 0);
         enum reducer kind = (enum reducer)op_int(op, "kind");
@@ -179,19 +202,23 @@ struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result
 
 /* ---- arg_reduce ---- */
 
-struct loop_expr *element_arg_reduce(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_arg_reduce(struct emit *e, const struct op *op, int result,
+                                     struct loop_expr *const *index)
 {
         (void)result;
         const struct value *x = op_operand(op, 0);
         enum reducer kind = (enum reducer)op_int(op, "kind");
         enum element element = x->type->element, compute = element_info[element].compute;
         int axis = (int)op_int(op, "axis");
-        if (x->type->dims[axis] < 2)    /* nothing to compare; of nothing at all, there is no index */
+        if (x->type->dims[axis] < 2)    /* nothing to compare; of nothing, there is no index */
                 return emit_number(e, E_I64, x->type->dims[axis] - 1);
-        /* beginning with the identity at index 0: elements that are no better than it are as good as the first */
-        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(compute), emit_identity(e, kind, element, compute));
+        /* beginning with the identity at index 0: elements that are no better than it are as good
+         * as the first */
+        struct loop_variable *best =
+                emit_var(e, "best", LOOP_TYPE(compute), emit_identity(e, kind, element, compute));
         struct loop_variable *where = emit_var(e, "where", LOOP_TYPE(E_INDEX), emit_int(e, 0));
-        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), emit_int(e, x->type->dims[axis])), *at[RANK_MAX];
+        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), emit_int(e, x->type->dims[axis]));
+        struct loop_expr *at[RANK_MAX];
         for (int d = 0; d < x->type->rank; d++)
                 at[d] = d < axis ? index[d] : d == axis ? k : index[d - 1];
         struct loop_expr *v = emit_let(e, "v", emit_compute(e, x, at));

@@ -1,8 +1,9 @@
 /* Lowering, finished kernels: a deep copy, and a digest by which equal kernels are found.
  *
- * While a kernel is written, expressions may stand in several places (an index in every load), and values get names before
- * it is known how often they are used. The copy is a forest, and a name that only the next statement uses, once, is gone
- * again (but names of subscripts stay: they say what they are). */
+ * While a kernel is written, expressions may stand in several places (an index in every load), and
+ * values get names before it is known how often they are used. The copy is a forest, and a name
+ * that only the next statement uses, once, is gone again (but names of subscripts stay: they say
+ * what they are). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct copy {
         struct loop_variable **variables;
         struct loop_buffer **buffers;
         int *uses;                      /* by variable */
-        const struct loop_expr **inlined;         /* by variable: the value that stands in its place, or NULL */
+        const struct loop_expr **inlined;         /* by variable: what stands there, or NULL */
 };
 
 static void count_use(struct loop_expr *x, void *context)
@@ -60,7 +61,8 @@ static struct loop_expr *copy_expr(const struct copy *c, const struct loop_expr 
 }
 
 /* nodes of x once copied, counted up to room; *found: it mentions v */
-static int copied_size(const struct copy *c, const struct loop_expr *x, const struct loop_variable *v, int room, bool *found)
+static int copied_size(const struct copy *c, const struct loop_expr *x,
+                       const struct loop_variable *v, int room, bool *found)
 {
         if (!x)
                 return 0;
@@ -77,11 +79,13 @@ static int copied_size(const struct copy *c, const struct loop_expr *x, const st
 static bool is_passing(const struct copy *c, const struct loop_stmt *s)
 {
         const struct loop_stmt *next = s->next;
-        if (s->kind != STMT_LET || s->variable->type.element == E_INDEX || c->uses[s->variable->number] != 1 || !next)
+        if (s->kind != STMT_LET || s->variable->type.element == E_INDEX ||
+            c->uses[s->variable->number] != 1 || !next)
                 return false;
         bool found = false;
         int size = 0;
-        const struct loop_expr *exprs[] = { s->a, next->b, next->kind == STMT_STORE ? NULL : next->a };
+        const struct loop_expr *at = next->kind == STMT_STORE ? NULL : next->a;
+        const struct loop_expr *exprs[] = { s->a, at, next->b };
         for (int i = 0; i < 3 && size <= EMIT_INLINE_MAX; i++)
                 size += copied_size(c, exprs[i], s->variable, EMIT_INLINE_MAX + 1, &found);
         return found && size <= EMIT_INLINE_MAX;
@@ -104,8 +108,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 t->b = copy_expr(c, s->b);
                 t->c = copy_expr(c, s->c);
                 if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR) {
-                        t->variable = loop_variable_new(c->arena, s->variable->name, s->variable->type,
-                                                        (int)s->variable->kind);
+                        t->variable = loop_variable_new(c->arena, s->variable->name,
+                                                        s->variable->type, (int)s->variable->kind);
                         c->variables[s->variable->number] = t->variable;
                 } else if (s->variable) {
                         t->variable = c->variables[s->variable->number];
@@ -120,7 +124,10 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
         return block;
 }
 
-static char *copy_text(struct arena *arena, const char *text) { return text ? arena_string(arena, text) : NULL; }
+static char *copy_text(struct arena *arena, const char *text)
+{
+        return text ? arena_string(arena, text) : NULL;
+}
 
 struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *from)
 {
@@ -182,8 +189,10 @@ static void digest_expr(struct text *out, const struct loop_expr *x)
 static void digest_block(struct text *out, const struct loop_block *block)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                add_small(out, (int)s->kind, (int)s->for_kind, s->code, s->variable ? s->variable->type.element : 0);
-                add_number(out, s->variable ? s->variable->number : s->buffer ? s->buffer->number : 0);
+                int element = s->variable ? s->variable->type.element : 0;
+                int number = s->variable ? s->variable->number : s->buffer ? s->buffer->number : 0;
+                add_small(out, (int)s->kind, (int)s->for_kind, s->code, element);
+                add_number(out, number);
                 digest_expr(out, s->a);
                 digest_expr(out, s->b);
                 digest_expr(out, s->c);

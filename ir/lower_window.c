@@ -25,12 +25,13 @@ const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
         return rank <= 3 ? suffixes[rank - 1 - axis] : arena_printf(e->arena, "%d", axis);
 }
 
-int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o, struct loop_expr **k,
-             struct loop_expr **i)
+int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
+             struct loop_expr **k, struct loop_expr **i)
 {
-        int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;          /* of x, spread out */
-        int64_t last;                   /* offset that is reached; a sum beyond int64_t is beyond x, too */
-        if (!int_add((tap->positions - 1) * tap->stride, (tap->window - 1) * tap->dilation, &last) ||
+        /* x spread out, and the last place reached; a sum beyond int64_t is beyond x, too */
+        int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
+        int64_t last = (tap->positions - 1) * tap->stride;
+        if (!int_add(last, (tap->window - 1) * tap->dilation, &last) ||
             !int_sub(last, tap->low, &last))
                 last = INT64_MAX;
         const char *name = arena_printf(e->arena, "k%s", suffix);
@@ -41,34 +42,42 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
                 from = emit_let_early(e, arena_printf(e->arena, "%s_from", name), from);
         }
         if (last >= reach) {
-                to = emit_op_int(e, LOOP_MIN, divide_up(e, reach + tap->low, base, tap->dilation), tap->window);
+                to = emit_op_int(e, LOOP_MIN, divide_up(e, reach + tap->low, base, tap->dilation),
+                                 tap->window);
                 to = emit_let_early(e, arena_printf(e->arena, "%s_to", name), to);
         }
         *k = emit_for(e, name, from, to);
-        struct loop_expr *at = emit_op(e, LOOP_ADD, base, emit_op_int(e, LOOP_MUL, *k, tap->dilation));
-        at = emit_let_early(e, arena_printf(e->arena, "i%s", suffix), emit_op_int(e, LOOP_SUB, at, tap->low));
+        struct loop_expr *at =
+                emit_op(e, LOOP_ADD, base, emit_op_int(e, LOOP_MUL, *k, tap->dilation));
+        at = emit_let_early(e, arena_printf(e->arena, "i%s", suffix),
+                            emit_op_int(e, LOOP_SUB, at, tap->low));
         if (tap->spread == 1) {
                 *i = at;
                 return 1;
         }
         emit_if(e, emit_op_int(e, LOOP_EQ, emit_op_int(e, LOOP_REM, at, tap->spread), 0));
-        *i = emit_let(e, arena_printf(e->arena, "i%s", suffix), emit_op_int(e, LOOP_DIV, at, tap->spread));
+        *i = emit_let(e, arena_printf(e->arena, "i%s", suffix),
+                      emit_op_int(e, LOOP_DIV, at, tap->spread));
         return 2;
 }
 
 /* ---- windows over every dimension of x ---- */
 
-/* Opens the loops of op's window at index; at[]: the index in x. Returns how many scopes it opened. */
-static int open_window(struct emit *e, const struct op *op, struct loop_expr *const *index, struct loop_expr **at)
+/* Opens the loops of op's window at index; at[]: the index in x. Returns the number of scopes. */
+static int open_window(struct emit *e, const struct op *op, struct loop_expr *const *index,
+                       struct loop_expr **at)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL), *pads = op_ints(op, "pads", NULL);
-        int opened = 0, plain = 0;      /* dimensions that no window touches come first in the usual layouts */
+        const int64_t *window = op_ints(op, "window", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *strides = op_ints(op, "strides", NULL);
+        const int64_t *dilations = op_ints(op, "dilations", NULL);
+        int opened = 0, plain = 0;      /* as in N, C: usual layouts begin with windows of 1 */
         for (int d = 0; d < x->rank && window[d] == 1; d++)
                 plain++;
         for (int d = 0; d < x->rank; d++) {
-                struct tap tap = { x->dims[d], y->dims[d], window[d], strides[d], dilations[d], 1, pads[d] };
+                struct tap tap = { .extent = x->dims[d], .positions = y->dims[d],
+                                   .window = window[d], .stride = strides[d],
+                                   .dilation = dilations[d], .spread = 1, .low = pads[d] };
                 struct loop_expr *k;
                 const char *suffix = d < plain ? arena_printf(e->arena, "%d", d)
                                                : emit_spatial_suffix(e, d - plain, x->rank - plain);
@@ -83,7 +92,8 @@ static void close_scopes(struct emit *e, int count)
                 emit_end(e);
 }
 
-struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int result,
+                                        struct loop_expr *const *index)
 {
         const struct value *x = op_operand(op, 0);
         enum reducer kind = (enum reducer)op_int(op, "kind");
@@ -102,20 +112,23 @@ struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int
         return loop_cast(e->arena, to, loop_use(e->arena, best));
 }
 
-struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
+struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int result,
+                                     struct loop_expr *const *index)
 {
         (void)result;
         const struct value *x = op_operand(op, 0);
         enum element element = x->type->element, compute = element_info[element].compute;
         if (!type_elements(x->type))
                 return emit_number(e, E_I64, -1);
-        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(compute), emit_identity(e, REDUCE_max, element, compute));
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(compute),
+                                              emit_identity(e, REDUCE_max, element, compute));
         struct loop_variable *where = emit_var(e, "where", LOOP_TYPE(E_INDEX), emit_int(e, -1));
         struct loop_expr *at[RANK_MAX];
         int opened = open_window(e, op, index, at);
         struct loop_expr *v = emit_let(e, "v", emit_compute(e, x, at));
-        struct loop_expr *better = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, loop_use(e->arena, where), 0),
-                                           emit_better(e, REDUCE_max, v, best, false));
+        struct loop_expr *better =
+                emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, loop_use(e->arena, where), 0),
+                        emit_better(e, REDUCE_max, v, best, false));
         emit_if(e, better);
         emit_set(e, best, v);
         emit_set(e, where, emit_position(e, x->type->rank, x->type->dims, at));

@@ -1,5 +1,5 @@
-/* For the tests of the lowering: build a function, run it in the interpreter in several forms, compare with arrays that
- * the test computed on its own.
+/* For the tests of the lowering: build a function, run it in the interpreter in several forms,
+ * compare with arrays that the test computed on its own.
  *
  *   apart      one kernel per operation, no views
  *   views      the same with views, planned with buffers shared in place
@@ -101,7 +101,10 @@ static inline void put(struct array a, int64_t at, int64_t number)
         element_store(a.type->element, a.data, (size_t)at, scalar_of(a.type->element, number));
 }
 
-static inline union scalar get(struct array a, int64_t at) { return element_load(a.type->element, a.data, (size_t)at); }
+static inline union scalar get(struct array a, int64_t at)
+{
+        return element_load(a.type->element, a.data, (size_t)at);
+}
 
 /* any element as a number; all that the tests use fit */
 static inline double number(struct array a, int64_t at)
@@ -111,13 +114,16 @@ static inline double number(struct array a, int64_t at)
         return class == CLASS_FLOAT ? s.f : class == CLASS_SINT ? (double)s.i : (double)s.u;
 }
 
-/* whole numbers from low to high (unsigned types: from 0), so that sums of products are exact in every type */
-static inline struct array array_random(struct fixture *x, const struct type *type, int64_t low, int64_t high)
+/* whole numbers from low to high (unsigned types: from 0), so that sums of products are exact in
+ * every type */
+static inline struct array array_random(struct fixture *x, const struct type *type, int64_t low,
+                                        int64_t high)
 {
         struct array a = array_new(x, type);
         enum element_class class = element_info[type->element].class;
         for (int64_t i = 0; i < type_elements(type); i++)
-                put(a, i, random_between(class == CLASS_UINT || class == CLASS_BOOL ? 0 : low, high));
+                put(a, i,
+                    random_between(class == CLASS_UINT || class == CLASS_BOOL ? 0 : low, high));
         return a;
 }
 
@@ -182,7 +188,9 @@ static inline struct loop_program *lower(struct fixture *x, bool views, bool unc
         assert_non_null(p);
         if (views) {
                 static const struct target target = { .name = "test", .workspace_align = 16 };
-                struct pass_context context = { .diag = &x->diag, .target = &target, .limits = limits_preset,
+                struct pass_context context = { .diag = &x->diag,
+                                                .target = &target,
+                                                .limits = limits_preset,
                                                 .lower = options };
                 assert_true(pass_plan(p, &context) >= 0);
         }
@@ -217,17 +225,20 @@ static inline bool same_element(struct array a, struct array b, int64_t i, bool 
         union scalar p = get(a, i), q = get(b, i);
         if (!memcmp(a.data + (size_t)i * bytes, b.data + (size_t)i * bytes, bytes))
                 return true;
-        return !exact && element_is_float(a.type->element) && (p.f == q.f || (p.f != p.f && q.f != q.f));
+        return !exact && element_is_float(a.type->element) &&
+               (p.f == q.f || (p.f != p.f && q.f != q.f));
 }
 
-static inline void compare(const struct loop_program *p, struct array got, struct array want, bool exact, const char *form)
+static inline void compare(const struct loop_program *p, struct array got, struct array want,
+                           bool exact, const char *form)
 {
         assert_ptr_equal(got.type, want.type);
         for (int64_t i = 0; i < type_elements(want.type); i++) {
                 if (same_element(got, want, i, exact))
                         continue;
                 show_program(p);
-                fprintf(stderr, "%s: element %lld is %g, want %g\n", form, (long long)i, number(got, i), number(want, i));
+                fprintf(stderr, "%s: element %lld is %g, want %g\n", form, (long long)i,
+                        number(got, i), number(want, i));
                 fail();
         }
 }
@@ -244,7 +255,9 @@ static inline void fuse_all(struct fixture *x)
                 types[i] = values[i]->type;
         }
         struct op *first = x->f->body.first;
-        struct builder before = { .m = x->m, .region = &x->f->body, .before = yield, .diag = &x->diag };
+        struct builder before = {
+                .m = x->m, .region = &x->f->body, .before = yield, .diag = &x->diag
+        };
         struct op *fusion = op_build_results(&before, OP_fusion, NULL, 0, NULL, types, count, 1);
         assert_non_null(fusion);
         struct builder inside = { .m = x->m, .region = op_add_region(fusion, 0), .diag = &x->diag };
@@ -272,7 +285,8 @@ static inline void yield_all(struct fixture *x, struct value *const *values, int
 }
 
 /* The function's values in every form are the wanted arrays. */
-static inline void check_all(struct fixture *x, struct value *const *values, const struct array *want, int count)
+static inline void check_all(struct fixture *x, struct value *const *values,
+                             const struct array *want, int count)
 {
         static const char *const forms[] = { "apart", "views", "fused" };
         struct array got[INPUTS_MAX];
@@ -292,7 +306,10 @@ static inline void check_all(struct fixture *x, struct value *const *values, con
         fixture_free(x);
 }
 
-static inline void check(struct fixture *x, struct value *value, struct array want) { check_all(x, &value, &want, 1); }
+static inline void check(struct fixture *x, struct value *value, struct array want)
+{
+        check_all(x, &value, &want, 1);
+}
 
 static inline void check_fails(struct fixture *x, struct value *value, int code)
 {
@@ -320,10 +337,14 @@ static inline void check_forms_agree(struct fixture *x, struct value *const *val
         fixture_free(x);
 }
 
-static inline struct attr *attrs(struct fixture *x, enum opcode code) { return attrs_new(x->m, code); }
+static inline struct attr *attrs(struct fixture *x, enum opcode code)
+{
+        return attrs_new(x->m, code);
+}
 
-static inline struct value *apply(struct fixture *x, enum opcode code, struct attr *a, const struct type *type, int count,
-                                  struct value *p, struct value *q, struct value *r)
+static inline struct value *apply(struct fixture *x, enum opcode code, struct attr *a,
+                                  const struct type *type, int count, struct value *p,
+                                  struct value *q, struct value *r)
 {
         struct value *operands[] = { p, q, r };
         struct value *y = value_build(&x->b, code, operands, count, a, type);
@@ -331,9 +352,10 @@ static inline struct value *apply(struct fixture *x, enum opcode code, struct at
         return y;
 }
 
-static const enum element number_types[] = { E_F32, E_F64, E_F16, E_BF16, E_I8, E_I16, E_I32, E_I64, E_U8, E_U16, E_U32, E_U64 };
-static const enum element all_types[] = { E_F32, E_F64, E_F16, E_BF16, E_I8, E_I16, E_I32, E_I64, E_U8, E_U16, E_U32, E_U64,
-                                         E_BOOL };
+static const enum element number_types[] = { E_F32, E_F64, E_F16, E_BF16, E_I8,  E_I16,
+                                             E_I32, E_I64, E_U8,  E_U16,  E_U32, E_U64 };
+static const enum element all_types[] = { E_F32, E_F64, E_F16, E_BF16, E_I8,  E_I16, E_I32,
+                                          E_I64, E_U8,  E_U16, E_U32,  E_U64, E_BOOL };
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 #endif

@@ -7,17 +7,22 @@ static void test_reshape(void **state)
 {
         (void)state;
         static const struct { int a_rank; dim_t a[4]; int b_rank; dim_t b[4]; } cases[] = {
-                { 2, { 4, 6 }, 1, { 24 } },     { 1, { 24 }, 3, { 2, 3, 4 } },   { 3, { 2, 3, 4 }, 3, { 4, 3, 2 } },
-                { 0, { 0 }, 2, { 1, 1 } },      { 2, { 1, 1 }, 0, { 0 } },       { 4, { 1, 6, 1, 4 }, 3, { 2, 3, 4 } },
-                { 2, { 0, 5 }, 3, { 3, 0, 2 } }, { 3, { 2, 6, 5 }, 4, { 2, 2, 3, 5 } },
+                { 2, { 4, 6 }, 1, { 24 } },         { 1, { 24 }, 3, { 2, 3, 4 } },
+                { 3, { 2, 3, 4 }, 3, { 4, 3, 2 } }, { 0, { 0 }, 2, { 1, 1 } },
+                { 2, { 1, 1 }, 0, { 0 } },          { 4, { 1, 6, 1, 4 }, 3, { 2, 3, 4 } },
+                { 2, { 0, 5 }, 3, { 3, 0, 2 } },    { 3, { 2, 6, 5 }, 4, { 2, 2, 3, 5 } },
         };
         for (size_t c = 0; c < COUNT(cases); c++)
                 for (size_t k = 0; k < COUNT(all_types); k++) {
                         struct fixture *x = fixture_new();
-                        const struct type *t = type_tensor(x->m, all_types[k], cases[c].a_rank, cases[c].a);
+                        const struct type *t =
+                                type_tensor(x->m, all_types[k], cases[c].a_rank, cases[c].a);
                         struct array a = array_random(x, t, -100, 100);
-                        struct value *y = build_reshape(&x->b, input(x, a), cases[c].b_rank, cases[c].b);
-                        struct array want = { type_tensor(x->m, all_types[k], cases[c].b_rank, cases[c].b), a.data };
+                        struct value *y =
+                                build_reshape(&x->b, input(x, a), cases[c].b_rank, cases[c].b);
+                        struct array want = {
+                                type_tensor(x->m, all_types[k], cases[c].b_rank, cases[c].b), a.data
+                        };
                         check(x, y, want);
                 }
 }
@@ -41,16 +46,20 @@ static void test_reshape_of_computed(void **state)
 static void test_transpose(void **state)
 {
         (void)state;
-        static const int64_t perms[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 0, 2, 3, 1 }, { 0, 3, 1, 2 }, { 1, 0, 3, 2 },
-                                            { 2, 0, 1, 3 } };
-        static const dim_t shapes[][4] = { { 2, 3, 4, 5 }, { 1, 3, 1, 5 }, { 2, 0, 4, 5 }, { 1, 1, 1, 7 } };
+        static const int64_t perms[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 0, 2, 3, 1 },
+                                            { 0, 3, 1, 2 }, { 1, 0, 3, 2 }, { 2, 0, 1, 3 } };
+        static const dim_t shapes[][4] = {
+                { 2, 3, 4, 5 }, { 1, 3, 1, 5 }, { 2, 0, 4, 5 }, { 1, 1, 1, 7 }
+        };
         for (size_t p = 0; p < COUNT(perms); p++)
                 for (size_t s = 0; s < COUNT(shapes); s++) {
                         struct fixture *x = fixture_new();
-                        struct array a = array_random(x, type_tensor(x->m, E_I16, 4, shapes[s]), -999, 999);
+                        struct array a =
+                                array_random(x, type_tensor(x->m, E_I16, 4, shapes[s]), -999, 999);
                         struct attr *at = attrs(x, OP_transpose);
                         attr_set_ints(x->m, at, OP_transpose, "perm", perms[p], 4);
-                        struct value *y = apply(x, OP_transpose, at, NULL, 1, input(x, a), NULL, NULL);
+                        struct value *y =
+                                apply(x, OP_transpose, at, NULL, 1, input(x, a), NULL, NULL);
                         struct array want = array_new(x, y->type);
                         for (int64_t i = 0; i < type_elements(y->type); i++) {
                                 int64_t yi[4], ai[4];
@@ -66,16 +75,27 @@ static void test_transpose(void **state)
 static void test_broadcast(void **state)
 {
         (void)state;
-        static const struct { int rank; dim_t from[4]; int to_rank; dim_t to[4]; int64_t dims[4]; } cases[] = {
-                { 1, { 3 }, 4, { 2, 3, 4, 5 }, { 1 } },          { 0, { 0 }, 2, { 3, 4 }, { 0 } },
-                { 2, { 2, 5 }, 4, { 2, 3, 4, 5 }, { 0, 3 } },    { 4, { 2, 1, 4, 1 }, 4, { 2, 3, 4, 5 }, { 0, 1, 2, 3 } },
-                { 3, { 3, 1, 1 }, 4, { 1, 3, 4, 5 }, { 1, 2, 3 } }, { 1, { 1 }, 3, { 2, 2, 2 }, { 0 } },
-                { 2, { 3, 4 }, 2, { 3, 4 }, { 0, 1 } },          { 1, { 4 }, 2, { 0, 4 }, { 1 } },
+        static const struct {
+                int rank;
+                dim_t from[4];
+                int to_rank;
+                dim_t to[4];
+                int64_t dims[4];
+        } cases[] = {
+                { 1, { 3 }, 4, { 2, 3, 4, 5 }, { 1 } },
+                { 0, { 0 }, 2, { 3, 4 }, { 0 } },
+                { 2, { 2, 5 }, 4, { 2, 3, 4, 5 }, { 0, 3 } },
+                { 4, { 2, 1, 4, 1 }, 4, { 2, 3, 4, 5 }, { 0, 1, 2, 3 } },
+                { 3, { 3, 1, 1 }, 4, { 1, 3, 4, 5 }, { 1, 2, 3 } },
+                { 1, { 1 }, 3, { 2, 2, 2 }, { 0 } },
+                { 2, { 3, 4 }, 2, { 3, 4 }, { 0, 1 } },
+                { 1, { 4 }, 2, { 0, 4 }, { 1 } },
                 { 2, { 4, 5 }, 4, { 2, 3, 4, 5 }, { 2, 3 } },
         };
         for (size_t c = 0; c < COUNT(cases); c++) {
                 struct fixture *x = fixture_new();
-                struct array a = array_random(x, type_tensor(x->m, E_U16, cases[c].rank, cases[c].from), 0, 999);
+                struct array a = array_random(
+                        x, type_tensor(x->m, E_U16, cases[c].rank, cases[c].from), 0, 999);
                 const struct type *to = type_tensor(x->m, E_U16, cases[c].to_rank, cases[c].to);
                 struct attr *at = attrs(x, OP_broadcast);
                 attr_set_ints(x->m, at, OP_broadcast, "dims", cases[c].dims, cases[c].rank);
@@ -94,29 +114,36 @@ static void test_broadcast(void **state)
 
 /* ---- slice ---- */
 
-static struct value *slice(struct fixture *x, struct array a, const dim_t *size, const int64_t *starts,
-                           const int64_t *steps, bool constant)
+static struct value *slice(struct fixture *x, struct array a, const dim_t *size,
+                           const int64_t *starts, const int64_t *steps, bool constant)
 {
         int rank = a.type->rank;
         struct value *from = operand(x, array_ints(x, starts, rank), constant);
         struct value *step = operand(x, array_ints(x, steps, rank), constant);
-        return apply(x, OP_slice, NULL, type_tensor(x->m, a.type->element, rank, size), 3, input(x, a), from, step);
+        return apply(x, OP_slice, NULL, type_tensor(x->m, a.type->element, rank, size), 3,
+                     input(x, a), from, step);
 }
 
 static void test_slice(void **state)
 {
         (void)state;
         static const struct { dim_t shape[3], size[3]; int64_t starts[3], steps[3]; } cases[] = {
-                { { 4, 5, 6 }, { 2, 5, 6 }, { 1, 0, 0 }, { 1, 1, 1 } }, { { 4, 5, 6 }, { 4, 2, 3 }, { 0, 3, 5 }, { 1, 1, -2 } },
-                { { 4, 5, 6 }, { 1, 2, 6 }, { 3, 2, 0 }, { 1, 1, 1 } }, { { 4, 5, 6 }, { 4, 5, 6 }, { 3, 4, 5 }, { -1, -1, -1 } },
-                { { 4, 5, 6 }, { 1, 1, 1 }, { 3, 0, 2 }, { 9, -9, 7 } }, { { 4, 5, 6 }, { 2, 0, 6 }, { 1, 0, 0 }, { 1, 1, 1 } },
-                { { 1, 1, 8 }, { 1, 1, 4 }, { 0, 0, 4 }, { 1, 1, 1 } },  { { 1, 4, 3 }, { 1, 2, 3 }, { 0, 1, 0 }, { 1, 2, 1 } },
+                { { 4, 5, 6 }, { 2, 5, 6 }, { 1, 0, 0 }, { 1, 1, 1 } },
+                { { 4, 5, 6 }, { 4, 2, 3 }, { 0, 3, 5 }, { 1, 1, -2 } },
+                { { 4, 5, 6 }, { 1, 2, 6 }, { 3, 2, 0 }, { 1, 1, 1 } },
+                { { 4, 5, 6 }, { 4, 5, 6 }, { 3, 4, 5 }, { -1, -1, -1 } },
+                { { 4, 5, 6 }, { 1, 1, 1 }, { 3, 0, 2 }, { 9, -9, 7 } },
+                { { 4, 5, 6 }, { 2, 0, 6 }, { 1, 0, 0 }, { 1, 1, 1 } },
+                { { 1, 1, 8 }, { 1, 1, 4 }, { 0, 0, 4 }, { 1, 1, 1 } },
+                { { 1, 4, 3 }, { 1, 2, 3 }, { 0, 1, 0 }, { 1, 2, 1 } },
         };
         for (size_t c = 0; c < COUNT(cases); c++)
                 for (int constant = 0; constant < 2; constant++) {
                         struct fixture *x = fixture_new();
-                        struct array a = array_random(x, type_tensor(x->m, E_F16, 3, cases[c].shape), -9, 9);
-                        struct value *y = slice(x, a, cases[c].size, cases[c].starts, cases[c].steps, constant);
+                        struct array a =
+                                array_random(x, type_tensor(x->m, E_F16, 3, cases[c].shape), -9, 9);
+                        struct value *y = slice(x, a, cases[c].size, cases[c].starts,
+                                                cases[c].steps, constant);
                         struct array want = array_new(x, y->type);
                         for (int64_t i = 0; i < type_elements(y->type); i++) {
                                 int64_t at[3];
@@ -133,13 +160,23 @@ static void test_slice_fails(void **state)
 {
         (void)state;
         static const struct { int64_t start, step; dim_t size; } cases[] = {
-                { -1, 1, 2 }, { 5, 1, 1 }, { 0, 1, 6 }, { 2, 2, 3 }, { 0, -1, 2 }, { INT64_MIN, 1, 1 }, { 0, INT64_MAX, 3 },
-                { INT64_MAX, INT64_MIN, 5 }, { 0, INT64_C(1) << 62, 5 }, { INT64_C(1) << 32, 1, 1 }, { 4, INT64_MIN, 2 },
+                { -1, 1, 2 },
+                { 5, 1, 1 },
+                { 0, 1, 6 },
+                { 2, 2, 3 },
+                { 0, -1, 2 },
+                { INT64_MIN, 1, 1 },
+                { 0, INT64_MAX, 3 },
+                { INT64_MAX, INT64_MIN, 5 },
+                { 0, INT64_C(1) << 62, 5 },
+                { INT64_C(1) << 32, 1, 1 },
+                { 4, INT64_MIN, 2 },
         };
         for (size_t c = 0; c < COUNT(cases); c++) {
                 struct fixture *x = fixture_new();
                 struct array a = array_random(x, TYPE(x, E_I32, 5), -9, 9);
-                check_fails(x, slice(x, a, &cases[c].size, &cases[c].start, &cases[c].step, false), FAILED_INDEX);
+                check_fails(x, slice(x, a, &cases[c].size, &cases[c].start, &cases[c].step, false),
+                            FAILED_INDEX);
         }
 }
 
@@ -167,17 +204,18 @@ static int64_t padded(int64_t mode, int64_t i, int64_t low, int64_t extent)
         }
 }
 
-static struct value *pad(struct fixture *x, struct array a, struct array value, const dim_t *size, const int64_t *low,
-                         int64_t mode, bool constant)
+static struct value *pad(struct fixture *x, struct array a, struct array value, const dim_t *size,
+                         const int64_t *low, int64_t mode, bool constant)
 {
         struct attr *at = attrs(x, OP_pad);
         attr_set(at, OP_pad, "mode", mode);
-        return apply(x, OP_pad, at, type_tensor(x->m, a.type->element, a.type->rank, size), 3, input(x, a),
-                     operand(x, value, constant), operand(x, array_ints(x, low, a.type->rank), constant));
+        return apply(x, OP_pad, at, type_tensor(x->m, a.type->element, a.type->rank, size), 3,
+                     input(x, a), operand(x, value, constant),
+                     operand(x, array_ints(x, low, a.type->rank), constant));
 }
 
-static void check_pad(enum element e, int64_t mode, const dim_t *shape, const dim_t *size, const int64_t *low, bool constant,
-                      bool computed)
+static void check_pad(enum element e, int64_t mode, const dim_t *shape, const dim_t *size,
+                      const int64_t *low, bool constant, bool computed)
 {
         struct fixture *x = fixture_new();
         struct array a = array_random(x, type_tensor(x->m, e, 2, shape), -99, 99);
@@ -185,13 +223,14 @@ static void check_pad(enum element e, int64_t mode, const dim_t *shape, const di
         put(value, 0, 7);
         struct value *y;
         struct array want = array_new(x, type_tensor(x->m, e, 2, size)), source = a;
-        if (computed) {                 /* what is padded has statements of its own: a sum over three copies */
+        if (computed) { /* what is padded has statements of its own: a sum over three copies */
                 struct array wide = array_random(x, TYPE(x, e, shape[0], 3, shape[1]), -9, 9);
                 source = array_new(x, a.type);
                 for (int64_t i = 0; i < shape[0] * shape[1]; i++) {
                         int64_t sum = 0;
                         for (int k = 0; k < 3; k++)
-                                sum += (int64_t)number(wide, (i / shape[1] * 3 + k) * shape[1] + i % shape[1]);
+                                sum += (int64_t)number(wide, (i / shape[1] * 3 + k) * shape[1] +
+                                                                     i % shape[1]);
                         put(source, i, sum);
                 }
                 struct attr *at = attrs(x, OP_pad);
@@ -219,17 +258,21 @@ static void test_pad(void **state)
 {
         (void)state;
         static const struct { dim_t shape[2], size[2]; int64_t low[2]; } cases[] = {
-                { { 3, 4 }, { 5, 7 }, { 1, 2 } },       { { 3, 4 }, { 3, 4 }, { 0, 0 } },      { { 3, 4 }, { 20, 4 }, { 9, 0 } },
-                { { 1, 4 }, { 4, 15 }, { 2, 4 } },      { { 3, 4 }, { 2, 2 }, { -1, -2 } },    { { 3, 4 }, { 4, 3 }, { 2, -1 } },
-                { { 2, 1 }, { 9, 3 }, { 0, 3 } },       { { 3, 4 }, { 0, 5 }, { -1, 1 } },     { { 3, 4 }, { 1, 9 }, { -2, 0 } },
-                { { 3, 5 }, { 6, 5 }, { 3, 0 } },
+                { { 3, 4 }, { 5, 7 }, { 1, 2 } },   { { 3, 4 }, { 3, 4 }, { 0, 0 } },
+                { { 3, 4 }, { 20, 4 }, { 9, 0 } },  { { 1, 4 }, { 4, 15 }, { 2, 4 } },
+                { { 3, 4 }, { 2, 2 }, { -1, -2 } }, { { 3, 4 }, { 4, 3 }, { 2, -1 } },
+                { { 2, 1 }, { 9, 3 }, { 0, 3 } },   { { 3, 4 }, { 0, 5 }, { -1, 1 } },
+                { { 3, 4 }, { 1, 9 }, { -2, 0 } },  { { 3, 5 }, { 6, 5 }, { 3, 0 } },
         };
         for (size_t c = 0; c < COUNT(cases); c++)
                 for (int64_t mode = 0; mode < 4; mode++)
                         for (int constant = 0; constant < 2; constant++) {
-                                enum element e = all_types[(c + (size_t)mode) % (COUNT(all_types) - 1)];
-                                check_pad(e, mode, cases[c].shape, cases[c].size, cases[c].low, constant, false);
-                                check_pad(e, mode, cases[c].shape, cases[c].size, cases[c].low, constant, true);
+                                enum element e =
+                                        all_types[(c + (size_t)mode) % (COUNT(all_types) - 1)];
+                                check_pad(e, mode, cases[c].shape, cases[c].size, cases[c].low,
+                                          constant, false);
+                                check_pad(e, mode, cases[c].shape, cases[c].size, cases[c].low,
+                                          constant, true);
                         }
         check_pad(E_BOOL, 0, (dim_t[]){ 2, 2 }, (dim_t[]){ 3, 3 }, INTS(1, 1), true, false);
         check_pad(E_I32, 0, (dim_t[]){ 0, 2 }, (dim_t[]){ 3, 3 }, INTS(1, 1), true, false);
@@ -243,8 +286,10 @@ static void test_pad_fails(void **state)
         for (size_t k = 0; k < COUNT(lows); k++)
                 for (int64_t mode = 0; mode < 4; mode++) {
                         struct fixture *x = fixture_new();
-                        struct array a = array_random(x, TYPE(x, E_F32, 3), -9, 9), value = array_new(x, SCALAR(x, E_F32));
-                        check_fails(x, pad(x, a, value, (dim_t[]){ 5 }, &lows[k], mode, false), FAILED_EXTENT);
+                        struct array a = array_random(x, TYPE(x, E_F32, 3), -9, 9),
+                                     value = array_new(x, SCALAR(x, E_F32));
+                        check_fails(x, pad(x, a, value, (dim_t[]){ 5 }, &lows[k], mode, false),
+                                    FAILED_EXTENT);
                 }
 }
 
@@ -262,12 +307,15 @@ static void test_concat(void **state)
                                 dim_t dims[3] = { axis == 2 ? 2 : 1, 3, 4 };
                                 for (int k = 0; k < count; k++) {
                                         dims[axis] = k == 2 ? 0 : k % 3 + 1;
-                                        parts[k] = array_random(x, type_tensor(x->m, E_I8, 3, dims), -99, 99);
+                                        parts[k] = array_random(x, type_tensor(x->m, E_I8, 3, dims),
+                                                                -99, 99);
                                         values[k] = operand(x, parts[k], k == 4);
                                         if (computed && k % 2) {
                                                 values[k] = build_unary(&x->b, OP_neg, values[k]);
-                                                for (int64_t i = 0; i < type_elements(parts[k].type); i++)
-                                                        put(parts[k], i, (int64_t)number(parts[k], i));
+                                                for (int64_t i = 0;
+                                                     i < type_elements(parts[k].type); i++)
+                                                        put(parts[k], i,
+                                                            (int64_t)number(parts[k], i));
                                         }
                                 }
                                 struct value *y = build_concat(&x->b, values, count, axis);
@@ -279,7 +327,8 @@ static void test_concat(void **state)
                                                 index_of(parts[k].type, i, at);
                                                 at[axis] += offset;
                                                 int64_t n = (int64_t)number(parts[k], i);
-                                                put(want, position_of(y->type, at), computed && k % 2 ? -n : n);
+                                                put(want, position_of(y->type, at),
+                                                    computed && k % 2 ? -n : n);
                                         }
                                         offset += parts[k].type->dims[axis];
                                 }
@@ -292,16 +341,19 @@ static void test_concat_inside(void **state)
 {
         (void)state;
         struct fixture *x = fixture_new();
-        struct array a = array_random(x, TYPE(x, E_I32, 3, 2), -9, 9), b = array_random(x, TYPE(x, E_I32, 3, 4), -9, 9);
+        struct array a = array_random(x, TYPE(x, E_I32, 3, 2), -9, 9),
+                     b = array_random(x, TYPE(x, E_I32, 3, 4), -9, 9);
         struct array c = array_random(x, TYPE(x, E_I32, 3, 5, 2), -9, 9);
-        struct value *parts[] = { input(x, a), input(x, b), build_reduce(&x->b, REDUCE_max, input(x, c), INTS(2), 1) };
+        struct value *parts[] = { input(x, a), input(x, b),
+                                  build_reduce(&x->b, REDUCE_max, input(x, c), INTS(2), 1) };
         struct value *y = build_unary(&x->b, OP_neg, build_concat(&x->b, parts, 3, 1));
         struct array want = array_new(x, TYPE(x, E_I32, 3, 11));
         for (int64_t i = 0; i < 3; i++)
                 for (int64_t j = 0; j < 11; j++) {
-                        double n = j < 2 ? number(a, i * 2 + j) : j < 6 ? number(b, i * 4 + j - 2) : 0;
+                        double n = j < 2 ? number(a, i * 2 + j) : number(b, i * 4 + j % 6 - 2);
                         if (j >= 6) {
-                                double p = number(c, (i * 5 + j - 6) * 2), q = number(c, (i * 5 + j - 6) * 2 + 1);
+                                double p = number(c, (i * 5 + j - 6) * 2),
+                                       q = number(c, (i * 5 + j - 6) * 2 + 1);
                                 n = p > q ? p : q;
                         }
                         put(want, i * 11 + j, -(int64_t)n);
@@ -324,32 +376,37 @@ static int64_t wrapped(struct array indices, int64_t at, int64_t extent)
         return i < 0 ? i + extent : i;
 }
 
+static void check_gather(enum element e, int axis, int rank, bool constant)
+{
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_BF16, 3, 4, 5), -99, 99);
+        const struct type *it = type_tensor(x->m, e, rank, (dim_t[]){ 2, 3 });
+        struct array indices = random_indices(x, it, a.type->dims[axis]);
+        struct attr *at = attrs(x, OP_gather);
+        attr_set(at, OP_gather, "axis", axis);
+        struct value *v = input(x, a);
+        struct value *y = apply(x, OP_gather, at, NULL, 2, v, operand(x, indices, constant), NULL);
+        struct array want = array_new(x, y->type);
+        for (int64_t i = 0; i < type_elements(y->type); i++) {
+                int64_t yi[5], xi[3];
+                index_of(y->type, i, yi);
+                for (int d = 0; d < 3; d++)
+                        if (d != axis)
+                                xi[d] = yi[d < axis ? d : d - 1 + rank];
+                xi[axis] = wrapped(indices, position_of(it, yi + axis), a.type->dims[axis]);
+                copy_element(want, i, a, position_of(a.type, xi));
+        }
+        check(x, y, want);
+}
+
 static void test_gather(void **state)
 {
         (void)state;
         for (size_t k = 0; k < COUNT(index_types); k++)
                 for (int axis = 0; axis < 3; axis++)
                         for (int rank = 0; rank < 3; rank++)
-                                for (int constant = 0; constant < 2; constant++) {
-                                        struct fixture *x = fixture_new();
-                                        struct array a = array_random(x, TYPE(x, E_BF16, 3, 4, 5), -99, 99);
-                                        const struct type *it = type_tensor(x->m, index_types[k], rank, (dim_t[]){ 2, 3 });
-                                        struct array indices = random_indices(x, it, a.type->dims[axis]);
-                                        struct attr *at = attrs(x, OP_gather);
-                                        attr_set(at, OP_gather, "axis", axis);
-                                        struct value *y = apply(x, OP_gather, at, NULL, 2, input(x, a),
-                                                                operand(x, indices, constant), NULL);
-                                        struct array want = array_new(x, y->type);
-                                        for (int64_t i = 0; i < type_elements(y->type); i++) {
-                                                int64_t yi[5], xi[3];
-                                                index_of(y->type, i, yi);
-                                                for (int d = 0; d < 3; d++)
-                                                        xi[d] = d < axis ? yi[d] : d > axis ? yi[d - 1 + rank] : 0;
-                                                xi[axis] = wrapped(indices, position_of(it, yi + axis), a.type->dims[axis]);
-                                                copy_element(want, i, a, position_of(a.type, xi));
-                                        }
-                                        check(x, y, want);
-                                }
+                                for (int constant = 0; constant < 2; constant++)
+                                        check_gather(index_types[k], axis, rank, constant);
 }
 
 static void test_gather_elements(void **state)
@@ -362,10 +419,12 @@ static void test_gather_elements(void **state)
                                 continue;
                         struct fixture *x = fixture_new();
                         struct array a = array_random(x, TYPE(x, E_F64, 3, 4), -99, 99);
-                        struct array indices = random_indices(x, type_tensor(x->m, E_I32, 2, shapes[s]), a.type->dims[axis]);
+                        struct array indices = random_indices(
+                                x, type_tensor(x->m, E_I32, 2, shapes[s]), a.type->dims[axis]);
                         struct attr *at = attrs(x, OP_gather_elements);
                         attr_set(at, OP_gather_elements, "axis", axis);
-                        struct value *y = apply(x, OP_gather_elements, at, NULL, 2, input(x, a), input(x, indices), NULL);
+                        struct value *y = apply(x, OP_gather_elements, at, NULL, 2, input(x, a),
+                                                input(x, indices), NULL);
                         struct array want = array_new(x, y->type);
                         for (int64_t i = 0; i < type_elements(y->type); i++) {
                                 int64_t xi[2];
@@ -377,53 +436,65 @@ static void test_gather_elements(void **state)
                 }
 }
 
+static void check_gather_nd(int batch, int width, bool constant)
+{
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_I32, 2, 3, 4), -99, 99);
+        struct array indices = array_new(x, TYPE(x, E_I64, 2, 5, width));
+        for (int64_t i = 0; i < 10 * width; i++) {
+                int64_t n = a.type->dims[batch + i % width];
+                put(indices, i, random_between(-n, n - 1));
+        }
+        struct attr *at = attrs(x, OP_gather_nd);
+        attr_set(at, OP_gather_nd, "batch_dims", batch);
+        struct value *v = input(x, a), *iv = operand(x, indices, constant);
+        struct value *y = apply(x, OP_gather_nd, at, NULL, 2, v, iv, NULL);
+        struct array want = array_new(x, y->type);
+        for (int64_t i = 0; i < type_elements(y->type); i++) {
+                int64_t yi[5], xi[3];
+                index_of(y->type, i, yi);
+                int64_t tuple = (yi[0] * 5 + yi[1]) * width;
+                for (int d = 0; d < 3; d++)
+                        if (d < batch)
+                                xi[d] = yi[d];
+                        else if (d < batch + width)
+                                xi[d] = wrapped(indices, tuple + d - batch, a.type->dims[d]);
+                        else
+                                xi[d] = yi[2 + d - batch - width];
+                copy_element(want, i, a, position_of(a.type, xi));
+        }
+        check(x, y, want);
+}
+
 static void test_gather_nd(void **state)
 {
         (void)state;
         for (int batch = 0; batch < 2; batch++)
                 for (int width = 1; width <= 3 - batch; width++)
-                        for (int constant = 0; constant < 2; constant++) {
-                                struct fixture *x = fixture_new();
-                                struct array a = array_random(x, TYPE(x, E_I32, 2, 3, 4), -99, 99);
-                                struct array indices = array_new(x, TYPE(x, E_I64, 2, 5, width));
-                                for (int64_t i = 0; i < 10 * width; i++) {
-                                        int64_t n = a.type->dims[batch + i % width];
-                                        put(indices, i, random_between(-n, n - 1));
-                                }
-                                struct attr *at = attrs(x, OP_gather_nd);
-                                attr_set(at, OP_gather_nd, "batch_dims", batch);
-                                struct value *y = apply(x, OP_gather_nd, at, NULL, 2, input(x, a),
-                                                        operand(x, indices, constant), NULL);
-                                struct array want = array_new(x, y->type);
-                                for (int64_t i = 0; i < type_elements(y->type); i++) {
-                                        int64_t yi[5], xi[3];
-                                        index_of(y->type, i, yi);
-                                        for (int d = 0; d < 3; d++)
-                                                xi[d] = d < batch ? yi[d] : d < batch + width
-                                                      ? wrapped(indices, (yi[0] * 5 + yi[1]) * width + d - batch, a.type->dims[d])
-                                                      : yi[2 + d - batch - width];
-                                        copy_element(want, i, a, position_of(a.type, xi));
-                                }
-                                check(x, y, want);
-                        }
+                        for (int constant = 0; constant < 2; constant++)
+                                check_gather_nd(batch, width, constant);
 }
 
 static void test_gather_fails(void **state)
 {
         (void)state;
-        static const int64_t wrong[] = { 3, -4, INT64_MAX, INT64_MIN, INT64_C(1) << 32, (INT64_C(1) << 32) + 1 };
+        static const int64_t wrong[] = {
+                3, -4, INT64_MAX, INT64_MIN, INT64_C(1) << 32, (INT64_C(1) << 32) + 1
+        };
         for (size_t k = 0; k < COUNT(wrong); k++)
                 for (int computed = 0; computed < 2; computed++) {
                         struct fixture *x = fixture_new();
                         struct array a = array_random(x, TYPE(x, E_F32, 3, 2), -9, 9);
                         struct value *indices = input(x, array_ints(x, INTS(0, wrong[k]), 2));
                         if (computed)
-                                indices = build_unary(&x->b, OP_neg, build_unary(&x->b, OP_neg, indices));
+                                indices = build_unary(&x->b, OP_neg,
+                                                      build_unary(&x->b, OP_neg, indices));
                         check_fails(x, build_gather(&x->b, input(x, a), indices, 0), FAILED_INDEX);
                 }
         struct fixture *x = fixture_new();       /* nothing to gather from */
         struct array a = array_random(x, TYPE(x, E_F32, 0, 2), -9, 9);
-        check_fails(x, build_gather(&x->b, input(x, a), input(x, array_ints(x, INTS(0, 0), 2)), 0), FAILED_INDEX);
+        check_fails(x, build_gather(&x->b, input(x, a), input(x, array_ints(x, INTS(0, 0), 2)), 0),
+                    FAILED_INDEX);
 }
 
 static void test_iota(void **state)
@@ -432,7 +503,8 @@ static void test_iota(void **state)
         for (size_t k = 0; k < COUNT(number_types); k++)
                 for (int axis = 0; axis < 3; axis++) {
                         struct fixture *x = fixture_new();
-                        struct value *y = build_iota(&x->b, TYPE(x, number_types[k], 2, 3, 4), axis);
+                        struct value *y =
+                                build_iota(&x->b, TYPE(x, number_types[k], 2, 3, 4), axis);
                         struct array want = array_new(x, y->type);
                         for (int64_t i = 0; i < 24; i++) {
                                 int64_t at[3];

@@ -1,12 +1,17 @@
-/* The lowering of contractions, reductions and windows, against sums over every pair of indices. All numbers are small
- * integers, so every sum is exact, whatever its order. */
+/* The lowering of contractions, reductions and windows, against sums over every pair of indices.
+ * All numbers are small integers, so every sum is exact, whatever its order. */
 #include <math.h>
 
 #include "test/unit/lower_harness.h"
 
 /* ---- dot ---- */
 
-struct dot_case { int a_rank, b_rank; dim_t a[4], b[4]; int batch, contract; int64_t ba[2], bb[2], ca[2], cb[2]; };
+struct dot_case {
+        int a_rank, b_rank;
+        dim_t a[4], b[4];
+        int batch, contract;
+        int64_t ba[2], bb[2], ca[2], cb[2];
+};
 
 static const struct dot_case dots[] = {
         { 2, 2, { 3, 4 }, { 4, 5 }, 0, 1, { 0 }, { 0 }, { 1 }, { 0 } },
@@ -49,14 +54,17 @@ static void want_dot(const struct dot_case *c, struct array a, struct array b, s
                         for (int k = 0; k < c->contract; k++)
                                 meet = meet && ai[c->ca[k]] == bi[c->cb[k]];
                         for (int d = 0; d < c->a_rank; d++)
-                                if (among(c->ba, c->batch, d) < 0 && among(c->ca, c->contract, d) < 0)
+                                if (among(c->ba, c->batch, d) < 0 &&
+                                    among(c->ca, c->contract, d) < 0)
                                         yi[rank++] = ai[d];
                         for (int d = 0; d < c->b_rank; d++)
-                                if (among(c->bb, c->batch, d) < 0 && among(c->cb, c->contract, d) < 0)
+                                if (among(c->bb, c->batch, d) < 0 &&
+                                    among(c->cb, c->contract, d) < 0)
                                         yi[rank++] = bi[d];
                         if (meet) {
                                 int64_t at = position_of(want.type, yi);
-                                put(want, at, (int64_t)(number(want, at) + number(a, p) * number(b, q)));
+                                put(want, at,
+                                    (int64_t)(number(want, at) + number(a, p) * number(b, q)));
                         }
                 }
 }
@@ -65,23 +73,28 @@ static void test_dot(void **state)
 {
         (void)state;
         static const struct { enum element a, b; int accumulator; } types[] = {
-                { E_F32, E_F32, E_COMPUTE }, { E_F64, E_F64, E_COMPUTE }, { E_F16, E_F16, E_COMPUTE },
-                { E_I32, E_I32, E_COMPUTE }, { E_U8, E_I8, E_I32 },       { E_I8, E_I8, E_I32 },
-                { E_BF16, E_BF16, E_F32 },   { E_U64, E_U64, E_COMPUTE }, { E_I64, E_I64, E_COMPUTE },
+                { E_F32, E_F32, E_COMPUTE }, { E_F64, E_F64, E_COMPUTE },
+                { E_F16, E_F16, E_COMPUTE }, { E_I32, E_I32, E_COMPUTE },
+                { E_U8, E_I8, E_I32 },       { E_I8, E_I8, E_I32 },
+                { E_BF16, E_BF16, E_F32 },   { E_U64, E_U64, E_COMPUTE },
+                { E_I64, E_I64, E_COMPUTE },
         };
         for (size_t k = 0; k < COUNT(dots); k++)
                 for (size_t t = 0; t < COUNT(types); t++) {
                         const struct dot_case *c = &dots[k];
                         struct fixture *x = fixture_new();
-                        struct array a = array_random(x, type_tensor(x->m, types[t].a, c->a_rank, c->a), -4, 4);
-                        struct array b = array_random(x, type_tensor(x->m, types[t].b, c->b_rank, c->b), -4, 4);
+                        struct array a = array_random(
+                                x, type_tensor(x->m, types[t].a, c->a_rank, c->a), -4, 4);
+                        struct array b = array_random(
+                                x, type_tensor(x->m, types[t].b, c->b_rank, c->b), -4, 4);
                         struct attr *at = attrs(x, OP_dot);
                         attr_set_ints(x->m, at, OP_dot, "batch_a", c->ba, c->batch);
                         attr_set_ints(x->m, at, OP_dot, "batch_b", c->bb, c->batch);
                         attr_set_ints(x->m, at, OP_dot, "contract_a", c->ca, c->contract);
                         attr_set_ints(x->m, at, OP_dot, "contract_b", c->cb, c->contract);
                         attr_set(at, OP_dot, "accumulator", types[t].accumulator);
-                        struct value *y = apply(x, OP_dot, at, NULL, 2, input(x, a), operand(x, b, t % 2), NULL);
+                        struct value *y = apply(x, OP_dot, at, NULL, 2, input(x, a),
+                                                operand(x, b, t % 2), NULL);
                         struct array want = array_new(x, y->type);
                         want_dot(c, a, b, want);
                         check(x, y, want);
@@ -93,7 +106,8 @@ static void test_dot_accumulator(void **state)
 {
         (void)state;
         struct fixture *x = fixture_new();
-        struct array a = array_new(x, TYPE(x, E_I8, 1, 1000)), b = array_new(x, TYPE(x, E_U8, 1000, 1));
+        struct array a = array_new(x, TYPE(x, E_I8, 1, 1000)),
+                     b = array_new(x, TYPE(x, E_U8, 1000, 1));
         for (int i = 0; i < 1000; i++) {
                 put(a, i, -128);
                 put(b, i, 255);
@@ -115,7 +129,8 @@ struct convolution {
         int64_t extent[3], window[3], strides[3], dilations[3], spreads[3], low[3], high[3];
 };
 
-static void want_convolve(const struct convolution *c, struct array a, struct array w, struct array want)
+static void want_convolve(const struct convolution *c, struct array a, struct array w,
+                          struct array want)
 {
         int64_t yi[5], wi[5];
         for (int64_t p = 0; p < type_elements(want.type); p++) {
@@ -128,8 +143,10 @@ static void want_convolve(const struct convolution *c, struct array a, struct ar
                         int64_t xi[5] = { yi[0], yi[1] / c->filters * c->channels + wi[1] };
                         bool inside = true;
                         for (int d = 0; d < c->spatial; d++) {
-                                int64_t at = yi[d + 2] * c->strides[d] + wi[d + 2] * c->dilations[d] - c->low[d];
-                                inside = inside && at >= 0 && at % c->spreads[d] == 0 && at / c->spreads[d] < c->extent[d];
+                                int64_t at = yi[d + 2] * c->strides[d] +
+                                             wi[d + 2] * c->dilations[d] - c->low[d];
+                                inside = inside && at >= 0 && at % c->spreads[d] == 0 &&
+                                         at / c->spreads[d] < c->extent[d];
                                 xi[d + 2] = at / c->spreads[d];
                         }
                         if (inside)
@@ -142,7 +159,8 @@ static void want_convolve(const struct convolution *c, struct array a, struct ar
 static void check_convolution(const struct convolution *c, enum element e)
 {
         struct fixture *x = fixture_new();
-        dim_t xd[5] = { 2, c->groups * c->channels }, wd[5] = { c->groups * c->filters, c->channels };
+        dim_t xd[5] = { 2, c->groups * c->channels },
+              wd[5] = { c->groups * c->filters, c->channels };
         int64_t pads[6];
         for (int d = 0; d < c->spatial; d++) {
                 xd[d + 2] = c->extent[d];
@@ -169,8 +187,10 @@ static void test_convolve(void **state)
         (void)state;
         static const enum element types[] = { E_F32, E_I32, E_F64, E_F16, E_I64 };
         for (int i = 0; i < 400; i++) {
-                struct convolution c = { .spatial = (int)random_between(0, 3), .groups = (int)random_between(1, 3),
-                                         .channels = (int)random_between(1, 2), .filters = (int)random_between(1, 2) };
+                struct convolution c = { .spatial = (int)random_between(0, 3),
+                                         .groups = (int)random_between(1, 3),
+                                         .channels = (int)random_between(1, 2),
+                                         .filters = (int)random_between(1, 2) };
                 for (int d = 0; d < c.spatial; d++) {
                         c.extent[d] = random_between(i % 16 ? 1 : 0, 6);
                         c.window[d] = random_between(1, 3);
@@ -207,7 +227,8 @@ static void put_identity(struct array want, int64_t i, enum reducer kind)
                 if (element_is_float(e))
                         s.f = low ? -INFINITY : INFINITY;
                 else if (element_info[e].class == CLASS_SINT)
-                        s.i = low ? -(int64_t)(UINT64_C(1) << (bits - 1)) : (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
+                        s.i = low ? -(int64_t)(UINT64_C(1) << (bits - 1))
+                                  : (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
                 else
                         s.u = low ? 0 : e == E_BOOL ? 1 : ~UINT64_C(0) >> (64 - bits);
         }
@@ -240,7 +261,8 @@ static void want_reduce(enum reducer kind, struct array a, unsigned axes, struct
 
 enum form { KNOWN, RUN_TIME, RUN_TIME_KEPT };
 
-static void check_reduce(enum reducer kind, enum element e, int rank, const dim_t *dims, unsigned axes, enum form form)
+static void check_reduce(enum reducer kind, enum element e, int rank, const dim_t *dims,
+                         unsigned axes, enum form form)
 {
         struct fixture *x = fixture_new();
         struct array a = array_random(x, type_tensor(x->m, e, rank, dims), -2, 2);
@@ -269,8 +291,8 @@ static void test_reduce(void **state)
 {
         (void)state;
         static const struct { int rank; dim_t dims[4]; } shapes[] = {
-                { 0, { 0 } }, { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 2 } }, { 4, { 2, 1, 3, 2 } }, { 2, { 0, 3 } },
-                { 3, { 2, 0, 0 } },
+                { 0, { 0 } },          { 1, { 5 } },    { 2, { 3, 4 } },    { 3, { 2, 3, 2 } },
+                { 4, { 2, 1, 3, 2 } }, { 2, { 0, 3 } }, { 3, { 2, 0, 0 } },
         };
         int turn = 0;
         for (size_t s = 0; s < COUNT(shapes); s++)
@@ -278,23 +300,28 @@ static void test_reduce(void **state)
                         for (int kind = 0; kind < REDUCER_COUNT; kind++)
                                 for (int form = KNOWN; form <= RUN_TIME_KEPT; form++) {
                                         bool any = kind == REDUCE_max || kind == REDUCE_min;
-                                        enum element e = all_types[(size_t)turn++ % (COUNT(all_types) - !any)];
-                                        check_reduce((enum reducer)kind, e, shapes[s].rank, shapes[s].dims, axes,
-                                                     (enum form)form);
+                                        enum element e = all_types[(size_t)turn++ %
+                                                                   (COUNT(all_types) - !any)];
+                                        check_reduce((enum reducer)kind, e, shapes[s].rank,
+                                                     shapes[s].dims, axes, (enum form)form);
                                 }
 }
 
 static void test_reduce_fails(void **state)
 {
         (void)state;
-        static const int64_t axes[][2] = { { 0, 0 }, { 0, -2 }, { 2, 0 }, { -3, 1 }, { INT64_MAX, 0 }, { INT64_C(1) << 32, 1 } };
+        static const int64_t axes[][2] = { { 0, 0 },  { 0, -2 },        { 2, 0 },
+                                           { -3, 1 }, { INT64_MAX, 0 }, { INT64_C(1) << 32, 1 } };
         for (size_t k = 0; k < COUNT(axes) + 2; k++) {
                 struct fixture *x = fixture_new();
                 struct array a = array_random(x, TYPE(x, E_F32, 3, 4), -2, 2);
-                struct value *list = k < COUNT(axes) ? input(x, array_ints(x, axes[k], 2))
-                                                     : input(x, array_ints(x, INTS((int64_t)(k - COUNT(axes))), 1));
+                struct value *list =
+                        k < COUNT(axes)
+                                ? input(x, array_ints(x, axes[k], 2))
+                                : input(x, array_ints(x, INTS((int64_t)(k - COUNT(axes))), 1));
                 const struct type *t = k < COUNT(axes) ? SCALAR(x, E_F32) : TYPE(x, E_F32, 2);
-                check_fails(x, apply(x, OP_reduce, NULL, t, 2, input(x, a), list, NULL), FAILED_EXTENT);
+                check_fails(x, apply(x, OP_reduce, NULL, t, 2, input(x, a), list, NULL),
+                            FAILED_EXTENT);
         }
 }
 
@@ -317,7 +344,8 @@ static void test_reduce_floats(void **state)
                         element_store(E_F32, a.data, (size_t)at, (union scalar){ .f = NAN });
                         want = array_new(x, SCALAR(x, E_F32));
                         element_store(E_F32, want.data, 0, (union scalar){ .f = NAN });
-                        check(x, build_reduce(&x->b, (enum reducer)kind, input(x, a), INTS(0), 1), want);
+                        check(x, build_reduce(&x->b, (enum reducer)kind, input(x, a), INTS(0), 1),
+                              want);
                 }
 }
 
@@ -338,37 +366,64 @@ static int64_t winner(const double *numbers, int64_t count, bool max, bool last)
         return best;
 }
 
+static void check_arg_reduce(enum element e, int axis, bool max, bool last, bool special)
+{
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, e, 3, 4, 5), -2, 2);
+        for (size_t i = 0; special && element_is_float(e) && i < 60; i += 7) {
+                double n = i % 3 ? NAN : i % 2 ? INFINITY : -INFINITY;
+                element_store(e, a.data, i, (union scalar){ .f = n });
+        }
+        struct attr *at = attrs(x, OP_arg_reduce);
+        attr_set(at, OP_arg_reduce, "kind", max ? REDUCE_max : REDUCE_min);
+        attr_set(at, OP_arg_reduce, "axis", axis);
+        attr_set(at, OP_arg_reduce, "last", last);
+        struct value *y = apply(x, OP_arg_reduce, at, NULL, 1, input(x, a), NULL, NULL);
+        struct array want = array_new(x, y->type);
+        for (int64_t i = 0; i < type_elements(y->type); i++) {
+                int64_t yi[2], xi[3], n = a.type->dims[axis];
+                double numbers[5];
+                index_of(y->type, i, yi);
+                for (int64_t j = 0; j < n; j++) {
+                        for (int d = 0; d < 3; d++)
+                                xi[d] = d == axis ? j : yi[d - (d > axis)];
+                        numbers[j] = number(a, position_of(a.type, xi));
+                }
+                put(want, i, winner(numbers, n, max, last));
+        }
+        check(x, y, want);
+}
+
 static void test_arg_reduce(void **state)
 {
         (void)state;
         for (size_t k = 0; k < COUNT(all_types); k++)
                 for (int axis = 0; axis < 3; axis++)
-                        for (int form = 0; form < 8; form++) {
-                                bool max = form & 1, last = form & 2, special = form & 4;
-                                struct fixture *x = fixture_new();
-                                struct array a = array_random(x, TYPE(x, all_types[k], 3, 4, 5), -2, 2);
-                                for (int i = 0; special && element_is_float(all_types[k]) && i < 60; i += 7)
-                                        element_store(all_types[k], a.data, (size_t)i,
-                                                      (union scalar){ .f = i % 3 ? NAN : i % 2 ? INFINITY : -INFINITY });
-                                struct attr *at = attrs(x, OP_arg_reduce);
-                                attr_set(at, OP_arg_reduce, "kind", max ? REDUCE_max : REDUCE_min);
-                                attr_set(at, OP_arg_reduce, "axis", axis);
-                                attr_set(at, OP_arg_reduce, "last", last);
-                                struct value *y = apply(x, OP_arg_reduce, at, NULL, 1, input(x, a), NULL, NULL);
-                                struct array want = array_new(x, y->type);
-                                for (int64_t i = 0; i < type_elements(y->type); i++) {
-                                        int64_t yi[2], xi[3], n = a.type->dims[axis];
-                                        double numbers[5];
-                                        index_of(y->type, i, yi);
-                                        for (int64_t j = 0; j < n; j++) {
-                                                for (int d = 0; d < 3; d++)
-                                                        xi[d] = d == axis ? j : yi[d - (d > axis)];
-                                                numbers[j] = number(a, position_of(a.type, xi));
-                                        }
-                                        put(want, i, winner(numbers, n, max, last));
-                                }
-                                check(x, y, want);
-                        }
+                        for (int form = 0; form < 8; form++)
+                                check_arg_reduce(all_types[k], axis, form & 1, form & 2, form & 4);
+}
+
+/* the accumulator's type is the result's */
+static void test_accumulators(void **state)
+{
+        (void)state;
+        for (int window = 0; window < 2; window++) {
+                struct fixture *x = fixture_new();
+                enum opcode code = window ? OP_reduce_window : OP_reduce;
+                struct array a = array_new(x, TYPE(x, E_I8, 1000));
+                for (int i = 0; i < 1000; i++)
+                        put(a, i, 100);
+                struct attr *at = attrs(x, code);
+                attr_set(at, code, "kind", REDUCE_sum);
+                attr_set(at, code, "accumulator", E_I64);
+                if (window)
+                        attr_set_ints(x->m, at, code, "window", INTS(1000), 1);
+                struct value *v = input(x, a), *axes = constant_ints(x->m, INTS(0), 1);
+                struct value *y = apply(x, code, at, NULL, window ? 1 : 2, v, axes, NULL);
+                struct array want = array_new(x, window ? TYPE(x, E_I64, 1) : SCALAR(x, E_I64));
+                put(want, 0, 100000);
+                check(x, y, want);
+        }
 }
 
 /* ---- windows ---- */
@@ -411,7 +466,8 @@ static void check_windows(int i)
                         bool inside = true;
                         for (int d = 0; d < RANK; d++) {
                                 int64_t k = xi[d] - (yi[d] * strides[d] - pads[d]);
-                                inside = inside && k >= 0 && k % dilations[d] == 0 && k / dilations[d] < window[d];
+                                inside = inside && k >= 0 && k % dilations[d] == 0 &&
+                                         k / dilations[d] < window[d];
                         }
                         if (!inside)
                                 continue;
@@ -443,7 +499,8 @@ int main(void)
                 cmocka_unit_test(test_dot),             cmocka_unit_test(test_dot_accumulator),
                 cmocka_unit_test(test_convolve),        cmocka_unit_test(test_reduce),
                 cmocka_unit_test(test_reduce_fails),    cmocka_unit_test(test_reduce_floats),
-                cmocka_unit_test(test_arg_reduce),      cmocka_unit_test(test_windows),
+                cmocka_unit_test(test_arg_reduce),      cmocka_unit_test(test_accumulators),
+                cmocka_unit_test(test_windows),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
