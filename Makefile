@@ -19,7 +19,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-python conformance asan bless format bench-interp \
+.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp \
         docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -105,7 +105,7 @@ run-demo:
 check: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python
-	@$(MAKE) --no-print-directory check-unit check-python
+	@$(MAKE) --no-print-directory check-unit check-docs check-python
 
 check-unit: $(UNIT)
 	@for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || exit 1; done
@@ -142,6 +142,10 @@ docs: $(B)/manual
 	$(B)/manual man > docs/dnncc.1
 $(B)/manual: docs/manual.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+
+check-docs: $(B)/manual
+	@$(B)/manual ir | diff -u docs/ir.md - && $(B)/manual man | diff -u docs/dnncc.1 - || \
+	    { echo "docs/ir.md or docs/dnncc.1 is not what the tables say: make docs"; exit 1; }
 
 format:
 	clang-format -i $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) $(wildcard test/unit/*.c test/*.c examples/*/main.c)

@@ -141,8 +141,8 @@ void options_help(void)
 #define OPTION(text, argument, kind, field, doc)                                                                     \
         {                                                                                                            \
                 const char *arg = argument;                                                                          \
-                bool is_long = text[1] == '-';                                                                       \
-                printf("  %s%s%-*s %s\n", text, arg ? is_long ? "=" : " " : "",                                      \
+                bool equal = text[1] == '-' && arg && !strchr(arg, '=');                                             \
+                printf("  %s%s%-*s %s\n", text, arg ? equal ? "=" : " " : "",                                        \
                        27 - (int)strlen(text) - (arg != NULL) > 1 ? 27 - (int)strlen(text) - (arg != NULL) : 1,      \
                        arg ? arg : "", doc);                                                                         \
         }

@@ -178,7 +178,7 @@ static void print_man(void)
                 fputs(".TP\n.B ", stdout);                                              \
                 roff(text);                                                             \
                 if (arg) {                                                              \
-                        fputs((text)[1] == '-' ? "=" : " ", stdout);                    \
+                        fputs((text)[1] == '-' && !strchr(arg, '=') ? "=" : " ", stdout); \
                         roff(arg);                                                      \
                 }                                                                       \
                 putchar('\n');                                                          \
