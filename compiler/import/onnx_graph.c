@@ -130,12 +130,13 @@ bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t
         return true;
 }
 
-bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g)
+bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g, struct map *needed)
 {
         for (size_t i = 0; i < g->n_initializer; i++) {
                 const Onnx__TensorProto *t = g->initializer[i];
                 struct onnx_entry entry = { .initializer = true };
-                if (!onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)), &entry.value,
+                bool wanted = !needed || (t->name.len && map_get(needed, (const char *)t->name.data, t->name.len));
+                if (wanted && !onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)), &entry.value,
                                       &entry.unsupported))
                         return false;
                 entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
@@ -432,7 +433,7 @@ static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, stru
                                        "subgraph input", NULL))
                         return false;
         int *order, count;
-        return onnx_initializers(im, im->scope, g) && onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
+        return onnx_initializers(im, im->scope, g, NULL) && onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
                onnx_declare(im, im->scope, g->output, g->n_output, false) &&
                (order = onnx_order(im, g->node, g->n_node, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
                find_outputs(im, g, outputs);

@@ -63,14 +63,19 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
 struct wanted {
         bytes_t *names;
         int count;
+        struct map *set;                /* the same names */
 };
 
-static bool is_listed(const struct wanted *w, bytes_t name)
+static bool is_wanted(const struct wanted *w, bytes_t name)
 {
-        for (int i = 0; i < w->count; i++)
-                if (w->names[i].len == name.len && !memcmp(w->names[i].data, name.data, name.len))
-                        return true;
-        return false;
+        return name.len && map_get(w->set, (const char *)name.data, name.len);
+}
+
+static void want(struct wanted *w, bytes_t name)
+{
+        w->names[w->count++] = name;
+        if (name.len)
+                map_set(w->set, (const char *)name.data, name.len, w);
 }
 
 /* The graph's outputs, or those of --output, then those of --keep. */
@@ -79,12 +84,13 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
         const Onnx__GraphProto *g = im->model->proto->graph;
         const struct import_options *o = im->options;
         w->names = arena_array(im->arena, g->n_output + (size_t)o->output_count + (size_t)o->keep_count, sizeof *w->names);
+        w->set = map_new(im->arena);
         for (size_t i = 0; i < g->n_output && !o->output_count; i++)
-                w->names[w->count++] = g->output[i]->name;
+                want(w, g->output[i]->name);
         for (int i = 0; i < o->output_count + o->keep_count; i++) {
                 bytes_t name = onnx_bytes(i < o->output_count ? o->outputs[i] : o->keep[i - o->output_count]);
-                if (!is_listed(w, name))
-                        w->names[w->count++] = name;
+                if (!is_wanted(w, name))
+                        want(w, name);
         }
         return w->count || onnx_error(im, "the graph has no outputs");
 }
@@ -128,7 +134,7 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
         for (size_t i = 0; i < g->n_output; i++) {
                 const Onnx__TypeProto *t = g->output[i]->type;
                 if (t && t->value_case && t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                    (!im->options->output_count || is_listed(w, g->output[i]->name)))
+                    (!im->options->output_count || is_wanted(w, g->output[i]->name)))
                         onnx_list(im, "output '%s' is %s, which is not supported", SAFE(im, g->output[i]->name),
                                   kind_text[t->value_case]);
         }
@@ -155,7 +161,7 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
 
 /* ---- the graph ---- */
 
-/* Inputs into the scope and the function; the order of the nodes that the wanted outputs need. NULL after an error. */
+/* Initializers and inputs into the scope and the function; the order of the nodes that the wanted outputs need. NULL after an error. */
 static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f, struct onnx_wiring *w, int *count)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
@@ -166,7 +172,8 @@ static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct 
                 needed = map_new(im->arena);
                 onnx_wiring_prune(w, wanted->names, wanted->count, needed);
         }
-        return onnx_bind_inputs(im, im->scope, f, g, needed) ? onnx_wiring_order(im, w, im->scope, count) : NULL;
+        bool ok = onnx_initializers(im, im->scope, g, needed) && onnx_bind_inputs(im, im->scope, f, g, needed);
+        return ok ? onnx_wiring_order(im, w, im->scope, count) : NULL;
 }
 
 static bool import_main(struct onnx_import *im)
@@ -176,7 +183,7 @@ static bool import_main(struct onnx_import *im)
         struct wanted wanted = { 0 };
         im->scope = onnx_scope_new(im, NULL);
         im->b.region = &f->body;
-        if (!onnx_read_options(im) || !onnx_initializers(im, im->scope, g) || !collect_outputs(im, &wanted))
+        if (!onnx_read_options(im) || !collect_outputs(im, &wanted))
                 return false;
         struct onnx_wiring *w = onnx_wiring_new(im, g->node, g->n_node);
         if (!w)

@@ -146,7 +146,8 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
  * node unless NULL */
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry, const char *what,
                        const Onnx__NodeProto *node);
-bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g);
+/* needed: names, or NULL for all; the others are not read */
+bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g, struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
 /* lists the unsupported nodes of a node's subgraphs and of the function it calls */

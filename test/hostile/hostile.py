@@ -22,8 +22,9 @@ import dnncc  # noqa: E402
 
 F, I64, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 MIB = 1 << 20
-SANITIZED = "asan" in pathlib.Path(dnncc.DNNCC).parts
-ASAN = os.environ.get("DNNCC_ASAN")
+DNNCC = os.path.abspath(dnncc.DNNCC)
+SANITIZED = "asan" in pathlib.Path(DNNCC).parts
+ASAN = os.environ.get("DNNCC_ASAN") and os.path.abspath(os.environ["DNNCC_ASAN"])
 LINE = re.compile(r"[\x20-\x7e]+: (error|warning|note): [\x20-\x7e]+")
 
 # ---- bytes ----
@@ -113,7 +114,7 @@ def child_limits(seconds, memory):
 
 def launch(binary, folder, arguments, stdin, size, slack):
     """Limits of the catalogue: 2 s per MiB of file and 2 s, 64 MiB and 4 times the file. Sanitizers get ten times the time."""
-    sanitized = binary != dnncc.DNNCC or SANITIZED
+    sanitized = binary != DNNCC or SANITIZED
     seconds = (2 + 2 * size / MIB) * (10 if sanitized else 1) * max(slack, 1)
     memory = None if sanitized else int((64 * MIB + 4 * size) * max(slack, 1))
     environment = dict(os.environ, ASAN_OPTIONS="exitcode=99:detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1", LC_ALL="C")
@@ -136,7 +137,7 @@ def run(folder, *options, source="model.onnx", stdin=None, slack=1, output="out.
     size = path.stat().st_size if path.is_file() else 0
     arguments = [source, *(["-o", output] if output else []), *options]
     before = listing(folder)
-    done = launch(dnncc.DNNCC, folder, arguments, stdin, size, slack)
+    done = launch(DNNCC, folder, arguments, stdin, size, slack)
     check_manners(done)
     if ASAN:
         after = listing(folder)

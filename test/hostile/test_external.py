@@ -3,7 +3,6 @@ import os
 import threading
 
 import numpy as np
-import onnx
 import pytest
 from hostile import (B, F, MIB, SANITIZED, accepted, clean, constant, graph, model, node, put, refused, results, run, untyped, value)
 from onnx import TensorProto, helper
@@ -225,4 +224,3 @@ def test_external_of_no_elements(tmp_path):
     accepted(tmp_path, model([node("Relu", ["x"], ["y"])], initializers=[external([("location", "w.bin")], dims=(0, 4))]))
     refused(tmp_path, model([node("Relu", ["x"], ["y"])], initializers=[external([("location", "../w.bin")], dims=(0, 4))]), names="'w'", lines=1)
     refused(tmp_path, model([node("Relu", ["x"], ["y"])], initializers=[constant("v", [1]), external([], dims=())]), names="'w'", lines=1)
-    assert onnx.TensorProto.EXTERNAL == 1
