@@ -1,4 +1,4 @@
-/* dce: operations whose results nothing uses vanish, then constants that nothing uses.
+/* dce: operations whose results nothing uses vanish; so do, at the end of every pass, constants that nothing uses.
  *
  *   %1 = exp(%0)             ->      (nothing)
  *
@@ -34,15 +34,5 @@ static int dce_region(struct region *region)
 int pass_dce(struct function *f, struct pass_context *context)
 {
         (void)context;
-        struct module *m = f->module;
-        int erased = dce_region(&f->body);
-        m->constants_end = &m->constants;
-        for (struct constant *c = m->constants; c; c = c->next) {
-                if (!c->value.uses)
-                        continue;
-                *m->constants_end = c;
-                m->constants_end = &c->next;
-        }
-        *m->constants_end = NULL;
-        return erased;
+        return dce_region(&f->body);
 }

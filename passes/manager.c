@@ -191,6 +191,7 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass, struc
                 rewrites += n;
         }
         struct module *m = state->module;
+        module_settle_constants(m);     /* as reading a dump would leave them */
         m->passes_done = arena_printf(m->arena, "%s%s%s", m->passes_done, *m->passes_done ? "," : "", pass->name);
         return rewrites;
 }
@@ -242,6 +243,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))
                 return false;
+        if (state->module)
+                module_settle_constants(state->module);
         if (options->dump_dir && !dump(state, options->dump_dir, 0, "import", context->diag))
                 return false;
         const char *skipped = NULL;
