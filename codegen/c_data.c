@@ -1,8 +1,9 @@
 /* Constants: readable numbers when there are few, else rows of bytes.
  *
- * The rows are string literals: they stay below C99's limit for those, keep types and alignment, waste nothing, and
- * compile fast where numbers take minutes. They hold the little-endian order the data has; where the compiler says that
- * the machine is big-endian, the same union is filled from integers. */
+ * The rows are string literals: they stay below C99's limit for those, keep types and alignment,
+ * waste nothing, and compile fast where numbers take minutes. They hold the little-endian order the
+ * data has; where the compiler says that the machine is big-endian, the same union is filled from
+ * integers. */
 #include "codegen/c_writer.h"
 
 #include <math.h>
@@ -15,7 +16,10 @@ enum { SMALL_ELEMENTS = 64, ROW_BYTES = 4000, COMPARED_BYTES = 4096, BOTH_FORMS_
 
 static const char *bits_type(int bytes)
 {
-        return bytes == 1 ? "uint8_t" : bytes == 2 ? "uint16_t" : bytes == 4 ? "uint32_t" : "uint64_t";
+        static const char *const types[9] = {
+                [1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"
+        };
+        return types[bytes];
 }
 
 static union scalar element_at(const struct loop_buffer *b, int64_t i)
@@ -31,7 +35,8 @@ static size_t data_bytes(const struct loop_buffer *b)
 static bool is_zero(const struct loop_buffer *b)
 {
         static const unsigned char zero[8];
-        return b->extent == 0 || (b->splat && !memcmp(b->data, zero, (size_t)element_info[b->element].bytes));
+        return b->extent == 0 ||
+               (b->splat && !memcmp(b->data, zero, (size_t)element_info[b->element].bytes));
 }
 
 /* ---- forms ---- */
@@ -61,7 +66,8 @@ static bool same_data(const struct loop_buffer *a, const struct loop_buffer *b)
                !memcmp(a->data, b->data, data_bytes(a));
 }
 
-static struct c_name *find_equal(struct c_writer *w, struct map *groups, const struct loop_buffer *b)
+static struct c_name *find_equal(struct c_writer *w, struct map *groups,
+                                 const struct loop_buffer *b)
 {
         size_t bytes = data_bytes(b);
         struct { int64_t extent; uint64_t hash, element; } key = {
@@ -96,7 +102,7 @@ void c_constant_names(struct c_writer *w)
 /* ---- output: through a buffer of our own, for constants may be large ---- */
 
 struct stream { FILE *file; size_t used; char bytes[1 << 16]; };
-enum { STREAM_ROOM = 64 };              /* the most that is added between two calls of stream_room */
+enum { STREAM_ROOM = 64 }; /* the most that is added between two calls of stream_room */
 
 static void stream_flush(struct stream *s)
 {
@@ -124,17 +130,21 @@ static void stream_text(struct stream *s, const char *text)
 
 struct escape { char text[4]; unsigned char length; };
 
-/* a byte in a string literal: itself, or three octal digits, so that any byte may follow; ? may begin a trigraph */
+/* a byte in a string literal: itself, or three octal digits, so that any byte may follow; ? may
+ * begin a trigraph */
 static void fill_escapes(struct escape escapes[256])
 {
         for (unsigned c = 0; c < 256; c++) {
                 bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
-                struct escape octal = { { '\\', (char)('0' + c / 64), (char)('0' + c / 8 % 8), (char)('0' + c % 8) }, 4 };
+                struct escape octal = { { '\\', (char)('0' + c / 64), (char)('0' + c / 8 % 8),
+                                          (char)('0' + c % 8) },
+                                        4 };
                 escapes[c] = plain ? (struct escape){ { (char)c }, 1 } : octal;
         }
 }
 
-static void stream_row(struct stream *s, const struct escape escapes[256], const unsigned char *bytes, size_t count)
+static void stream_row(struct stream *s, const struct escape escapes[256],
+                       const unsigned char *bytes, size_t count)
 {
         stream_text(s, "\"");
         while (count) {
@@ -202,14 +212,16 @@ static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const c
 {
         const char *type = element_info[b->element].c_type;
         if (is_zero(b)) {
-                c_line(w, "static const %s %s[%lld] = { 0 };", type, name, (long long)(b->extent ? b->extent : 1));
+                c_line(w, "static const %s %s[%lld] = { 0 };", type, name,
+                       (long long)(b->extent ? b->extent : 1));
                 return;
         }
         c_put(w, "static const %s %s[%lld] = {", type, name, (long long)b->extent);
         for (int64_t i = 0; i < b->extent; i++) {
                 c_put(w, "%s" C_SOFT, i ? "," : "");
                 if (b->element == E_F16 || b->element == E_BF16) {
-                        const unsigned char *bits = (const unsigned char *)b->data + (b->splat ? 0 : 2 * i);
+                        const unsigned char *bits = (const unsigned char *)b->data +
+                                                    (b->splat ? 0 : 2 * i);
                         c_put(w, "0x%02x%02x", bits[1], bits[0]);
                 } else {
                         c_put(w, "%s", c_literal(w->arena, b->element, element_at(b, i)));
@@ -219,7 +231,8 @@ static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const c
         c_end(w);
 }
 
-static void stream_constant(struct c_writer *w, struct stream *s, const struct loop_buffer *b, const char *name, bool both)
+static void stream_constant(struct c_writer *w, struct stream *s, const struct loop_buffer *b,
+                            const char *name, bool both)
 {
         size_t size = (size_t)element_info[b->element].bytes, bytes;
         if (!size_mul((size_t)b->extent, size, &bytes))
@@ -244,8 +257,10 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
         if (rows)
                 text_add(&text, "; } bytes;\n");
         if (bits)
-                text_add(&text, "        %s bits[%lld];\n", bits_type((int)size), (long long)b->extent);
-        text_add(&text, "        %s values[%lld];\n} %s = ", element_info[b->element].c_type, (long long)b->extent, name);
+                text_add(&text, "        %s bits[%lld];\n", bits_type((int)size),
+                         (long long)b->extent);
+        text_add(&text, "        %s values[%lld];\n} %s = ", element_info[b->element].c_type,
+                 (long long)b->extent, name);
         stream_text(s, text.data);
         if (rows && bits)
                 stream_text(s, "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {");
@@ -280,15 +295,15 @@ static const char rows_preamble[] =
 static const char both_preamble[] =
         "#define BIG_ENDIAN_MACHINE\n";
 static const char little_preamble[] =
-        "#error \"the constants are in little-endian order: compile the model with --target=generic-be\"\n";
+        "#error \"constants are little-endian: compile the model with --target=generic-be\"\n";
 
 /* of constants whose rows depend on the byte order */
 static size_t ordered_bytes(struct c_writer *w)
 {
         size_t sum = 0;
         for (const struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_CONSTANT && element_info[b->element].bytes > 1 && c_name(w, b)->used &&
-                    form_of(w, b) == FORM_ROWS)
+                if (b->space == SPACE_CONSTANT && element_info[b->element].bytes > 1 &&
+                    c_name(w, b)->used && form_of(w, b) == FORM_ROWS)
                         sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
         return sum;
 }

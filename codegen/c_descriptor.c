@@ -10,7 +10,10 @@ static struct loop_buffer *port(const struct c_writer *w, int i)
 }
 
 static int rank_of(const struct loop_buffer *b) { return b->type ? b->type->rank : 1; }
-static int64_t dim_of(const struct loop_buffer *b, int i) { return b->type ? b->type->dims[i] : b->extent; }
+static int64_t dim_of(const struct loop_buffer *b, int i)
+{
+        return b->type ? b->type->dims[i] : b->extent;
+}
 static const char *port_name(const struct loop_buffer *b) { return b->port ? b->port : b->name; }
 
 /* ---- the comment ---- */
@@ -41,8 +44,8 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
                 const char *name = c_name(w, port(w, i))->text;
-                c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type, name,
-                       c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+                c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
+                       name, c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
         }
         c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
@@ -51,11 +54,19 @@ static void put_usage(struct c_writer *w)
         c_end(w);
 }
 
+static const char rules[] =
+        " *\n"
+        " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. None\n"
+        " * may overlap the workspace, and no result another tensor; one without elements may be NULL.\n"
+        " * The workspace holds nothing between calls; calls with different workspaces and results may\n"
+        " * run at the same time.\n";
+
 static void put_header_comment(struct c_writer *w)
 {
         text_add(w->out, "/*\n");
         put_usage(w);
-        text_add(w->out, " *\n * %-24s %-14s %-24s %s\n", "parameter", "type", "extents", "name in the model");
+        text_add(w->out, " *\n * %-24s %-14s %-24s %s\n", "parameter", "type", "extents",
+                 "name in the model");
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 char *type = arena_printf(w->arena, "%s%s", i < w->input_count ? "const " : "",
@@ -63,53 +74,52 @@ static void put_header_comment(struct c_writer *w)
                 c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
-        text_add(w->out,
-                 " *\n"
-                 " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. None may overlap the\n"
-                 " * workspace, and no result another tensor; one without elements may be NULL. The workspace holds nothing\n"
-                 " * between calls; calls with different workspaces and results may run at the same time.\n");
+        text_add(w->out, "%s", rules);
         if (has_element(w, E_BOOL, E_BOOL))
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
-                text_add(w->out, " * uint16_t holds the bits of a half-precision (f16) or bfloat16 number.\n");
+                text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
         text_add(w->out, " */\n");
 }
 
 /* ---- the header ---- */
 
+static void put_workspace_define(struct c_writer *w, const char *condition, const char *form)
+{
+        long long size = (long long)w->p->workspace_size, align = (long long)w->p->workspace_align;
+        char *definition = arena_printf(w->arena, form, align > 0 ? align : 1);
+        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition, c_macro(w, "WORKSPACE_DEFINE"),
+                 definition, size ? size : 1);
+}
+
 static void put_workspace(struct c_writer *w)
 {
-        long long size = (long long)w->p->workspace_size;
-        long long align = (long long)(w->p->workspace_align > 0 ? w->p->workspace_align : 1);
-        const char *define = c_macro(w, "WORKSPACE_DEFINE");
-        text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, and their alignment */\n",
-                 size ? "" : " (none: may be NULL)");
+        long long size = (long long)w->p->workspace_size, align = (long long)w->p->workspace_align;
+        text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
+                         " * a macro that declares a static one: %s(name); */\n",
+                 size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
         c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_SIZE"), size);
-        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_ALIGN"), align);
-        text_add(w->out, "\n/* declares a static workspace: %s(name); */\n", define);
-        text_add(w->out, "#if defined(__GNUC__) || defined(__TINYC__)\n");
-        text_add(w->out, "#define %s(name) static unsigned char name[%lld] __attribute__((aligned(%lld)))\n", define,
-                 size ? size : 1, align);
-        text_add(w->out, "#elif defined(_MSC_VER)\n");
-        text_add(w->out, "#define %s(name) static __declspec(align(%lld)) unsigned char name[%lld]\n", define, align,
-                 size ? size : 1);
-        text_add(w->out, "#elif defined(__cplusplus)\n");
-        text_add(w->out, "#define %s(name) alignas(%lld) static unsigned char name[%lld]\n", define, align,
-                 size ? size : 1);
-        text_add(w->out, "#else\n");
-        text_add(w->out, "#define %s(name) static _Alignas(%lld) unsigned char name[%lld]\n", define, align,
-                 size ? size : 1);
+        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_ALIGN"), align > 0 ? align : 1);
+        put_workspace_define(w, "#if defined(__GNUC__) || defined(__TINYC__)",
+                             "static unsigned char __attribute__((aligned(%lld))) name");
+        put_workspace_define(w, "#elif defined(_MSC_VER)",
+                             "static __declspec(align(%lld)) unsigned char name");
+        put_workspace_define(w, "#elif defined(__cplusplus)", "alignas(%lld) static unsigned char name");
+        put_workspace_define(w, "#else", "static _Alignas(%lld) unsigned char name");
         text_add(w->out, "#endif\n");
 }
 
 static void put_port_macros(struct c_writer *w)
 {
-        text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where there are none) */\n");
+        text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
+                         " * there are none) */\n");
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
-                c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)), (long long)b->extent);
-                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_RANK", name)), rank_of(b));
+                c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)),
+                       (long long)b->extent);
+                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_RANK", name)),
+                       rank_of(b));
                 c_put(w, "#define %s {", c_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
                 for (int d = 0; d < rank_of(b); d++)
                         c_put(w, "%s%lld", d ? ", " : "", (long long)dim_of(b, d));
@@ -121,13 +131,14 @@ static void put_port_macros(struct c_writer *w)
 static void put_errors(struct c_writer *w)
 {
         text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
-#define FAIL(name, value, doc) \
-        text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name), value, doc);
+#define FAIL(name, value, doc)                                                                     \
+        text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name), value,    \
+                 doc);
 #include "ir/fail_codes.def"
 }
 
 static const char descriptor_types[] =
-        "\n/* For callers that do not know the model: types, shapes, memory and a uniform way to run it. */\n"
+        "\n/* For callers that do not know the model: types, shapes, memory, a uniform way to run it. */\n"
         "#ifndef DNNCC_ABI_1\n"
         "#define DNNCC_ABI_1\n"
         "struct dnncc_tensor_1 {\n"
@@ -149,7 +160,8 @@ static const char descriptor_types[] =
         "        uint32_t region_count, input_count, output_count, extent_count;\n"
         "        const struct dnncc_region_1 *regions;\n"
         "        const struct dnncc_tensor_1 *inputs, *outputs;\n"
-        "        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);\n"
+        "        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,\n"
+        "                int64_t *extents);\n"
         "};\n"
         "#endif\n";
 
@@ -168,7 +180,8 @@ void c_header(struct c_writer *w, struct text *out)
         c_end(w);
         if (w->options->descriptor) {
                 text_add(out, "%s", descriptor_types);
-                text_add(out, "const struct dnncc_model_1 *%s_describe(void);\n", w->options->prefix);
+                text_add(out, "const struct dnncc_model_1 *%s_describe(void);\n",
+                         w->options->prefix);
         }
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }
@@ -176,13 +189,15 @@ void c_header(struct c_writer *w, struct text *out)
 /* ---- the descriptor ---- */
 
 /* the name of the array, or NULL when there are no tensors */
-static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count, const char *stem)
+static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count,
+                               const char *stem)
 {
         const char **shapes = arena_array(w->arena, (size_t)count + 1, sizeof *shapes);
         for (int i = 0; i < count; i++) {
                 if (!rank_of(buffers[i]))
                         continue;
-                shapes[i] = c_global(w, arena_printf(w->arena, "%s_shape", c_name(w, buffers[i])->text));
+                shapes[i] = c_global(
+                        w, arena_printf(w->arena, "%s_shape", c_name(w, buffers[i])->text));
                 c_put(w, "static const int64_t %s[%d] = {", shapes[i], rank_of(buffers[i]));
                 for (int d = 0; d < rank_of(buffers[i]); d++)
                         c_put(w, "%s %lld", d ? "," : "", (long long)dim_of(buffers[i], d));
@@ -196,8 +211,9 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
                 const struct loop_buffer *b = buffers[i];
                 const struct element_info *e = &element_info[b->element];
                 c_line(w, "        { \"%s\", %d, %d, %s, NULL, %llu },",
-                       text_literal(w->arena, port_name(b), strlen(port_name(b))), e->onnx, rank_of(b),
-                       shapes[i] ? shapes[i] : "NULL", (unsigned long long)b->extent * (unsigned long long)e->bytes);
+                       text_literal(w->arena, port_name(b), strlen(port_name(b))), e->onnx,
+                       rank_of(b), shapes[i] ? shapes[i] : "NULL",
+                       (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }
         c_line(w, "};");
         return name;
@@ -205,8 +221,8 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
 
 static void put_run_wrapper(struct c_writer *w, const char *name)
 {
-        c_line(w, "static int %s(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents)",
-               name);
+        c_line(w, "static int %s(void *const *regions, const void *const *inputs," C_SOFT
+                  "void *const *outputs," C_SOFT "int64_t *extents)", name);
         c_line(w, "{");
         w->indent = 1;
         c_line(w, "(void)extents;");
@@ -234,15 +250,16 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
-        c_line(w, "static const struct dnncc_region_1 %s[1] = { { \"workspace\", %s, %s, 0 } };", regions,
-               c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
+        c_line(w, "static const struct dnncc_region_1 %s[1] = { { \"workspace\", %s, %s, 0 } };",
+               regions, c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
         text_add(out, "\n");
         put_run_wrapper(w, run);
         const char *name = c_global(w, "described_model");
         text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
-        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", 1, %d, %d, 0,\n        %s, %s, %s, %s\n};\n",
-                 text_literal(w->arena, model, strlen(model)), w->input_count, w->output_count, regions, inputs, outputs,
-                 run);
-        text_add(out, "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n", w->options->prefix,
-                 name);
+        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", 1, %d, %d, 0,\n",
+                 text_literal(w->arena, model, strlen(model)), w->input_count, w->output_count);
+        text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
+        text_add(out,
+                 "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",
+                 w->options->prefix, name);
 }

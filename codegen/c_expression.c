@@ -5,7 +5,10 @@
 #include <string.h>
 
 static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
-static enum element_class class_of(const struct loop_expr *e) { return element_info[e->type.element].class; }
+static enum element_class class_of(const struct loop_expr *e)
+{
+        return element_info[e->type.element].class;
+}
 static bool is_small_float(enum element e) { return e == E_F16 || e == E_BF16; }
 static bool is_wide(enum element e) { return e == E_I64 || e == E_U64 || e == E_INDEX; }
 
@@ -32,8 +35,8 @@ static struct range range_of_type(enum element e)
         return r;
 }
 
-/* of a literal, of a widened narrow integer, or of the type; seen through conversions that keep the value, as
- * compilers do */
+/* of a literal, of a widened narrow integer, or of the type; seen through conversions that keep the
+ * value, as compilers do */
 static struct range range_of(const struct loop_expr *e)
 {
         struct range r = range_of_type(element_of(e));
@@ -69,7 +72,8 @@ bool c_decided(const struct loop_expr *e, bool *value)
                 return false;
         bool same = loop_expr_same(e->args[0], e->args[1]);
         bool below = always_less(a, b, false), above = always_less(b, a, false);
-        bool not_above = same || always_less(a, b, true), not_below = same || always_less(b, a, true);
+        bool not_above = same || always_less(a, b, true),
+             not_below = same || always_less(b, a, true);
         bool equal = not_above && not_below, apart = below || above;
         switch (e->op) {
         case LOOP_LT: *value = below; return below || not_below;
@@ -166,7 +170,8 @@ static void put_wide(struct c_writer *w, const struct loop_expr *e, int least, b
                 c_insert(w, start, arena_printf(w->arena, "(%s)", c_type(element_of(e))));
 }
 
-static struct c_shape put_call(struct c_writer *w, const char *name, const struct loop_expr *e, int count)
+static struct c_shape put_call(struct c_writer *w, const char *name, const struct loop_expr *e,
+                               int count)
 {
         w->calls++;
         c_put(w, "%s(", name);
@@ -207,8 +212,8 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* a & b & c */
         bool wide = is_wide(element_of(a)) && is_narrow(a) && (shift || is_narrow(b));
         union scalar negated = b->literal;
-        bool negative = e->op == LOOP_ADD && b->op == LOOP_LITERAL && element_of(b) == E_INDEX && b->literal.i < 0 &&
-                        b->literal.i != INT64_MIN;
+        bool negative = e->op == LOOP_ADD && b->op == LOOP_LITERAL && element_of(b) == E_INDEX &&
+                        b->literal.i < 0 && b->literal.i != INT64_MIN;
         put_wide(w, a, same_bitwise ? own : left, wide);
         c_put(w, " %s" C_SOFT, negative ? "-" : operator);
         if (negative) {
@@ -220,7 +225,8 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         return shape(own);
 }
 
-/* Of bools: & unless both sides call, which clang takes for a mistyped &&. Nothing here has effects. */
+/* Of bools: & unless both sides call, which clang takes for a mistyped &&. Nothing here has
+ * effects. */
 static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
 {
         int calls = w->calls;
@@ -230,7 +236,8 @@ static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
         calls = w->calls;
         c_operand(w, e->args[1], C_UNARY);
         bool logical = left_calls && w->calls != calls && e->op != LOOP_XOR;
-        const char *operator = e->op == LOOP_AND || e->op == LOOP_MIN || e->op == LOOP_MIN_ORDERED ? "&&" : e->op == LOOP_XOR ? "^" : "||";
+        bool is_and = e->op == LOOP_AND || e->op == LOOP_MIN || e->op == LOOP_MIN_ORDERED;
+        const char *operator = is_and ? "&&" : e->op == LOOP_XOR ? "^" : "||";
         c_insert(w, middle, arena_printf(w->arena, " %.*s" C_SOFT, logical ? 2 : 1, operator));
         return shape(logical ? C_LOGICAL : C_BITWISE);
 }
@@ -239,22 +246,27 @@ static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
 
 static bool is_safe_divisor(const struct loop_expr *e)
 {
-        return e->op == LOOP_LITERAL && e->literal.i != 0 && (e->literal.i != -1 || class_of(e) == CLASS_UINT);
+        return e->op == LOOP_LITERAL && e->literal.i != 0 &&
+               (e->literal.i != -1 || class_of(e) == CLASS_UINT);
 }
 
 static bool is_safe_shift(const struct loop_expr *e)
 {
-        return e->op == LOOP_LITERAL && e->literal.u < 8 * (uint64_t)element_info[element_of(e)].bytes;
+        return e->op == LOOP_LITERAL &&
+               e->literal.u < 8 * (uint64_t)element_info[element_of(e)].bytes;
 }
 
 static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr *e)
 {
         static const enum c_helper signed_helper[] = {
-                [LOOP_ADD] = HELPER_ADD, [LOOP_SUB] = HELPER_SUB, [LOOP_MUL] = HELPER_MUL, [LOOP_DIV] = HELPER_DIV,
-                [LOOP_REM] = HELPER_REM, [LOOP_SHL] = HELPER_SHL, [LOOP_SHR] = HELPER_SHR,
+                [LOOP_ADD] = HELPER_ADD, [LOOP_SUB] = HELPER_SUB, [LOOP_MUL] = HELPER_MUL,
+                [LOOP_DIV] = HELPER_DIV, [LOOP_REM] = HELPER_REM, [LOOP_SHL] = HELPER_SHL,
+                [LOOP_SHR] = HELPER_SHR,
         };
         static const enum c_helper unsigned_helper[] = {
-                [LOOP_DIV] = HELPER_DIV_UNSIGNED, [LOOP_REM] = HELPER_REM_UNSIGNED, [LOOP_SHL] = HELPER_SHL_UNSIGNED,
+                [LOOP_DIV] = HELPER_DIV_UNSIGNED,
+                [LOOP_REM] = HELPER_REM_UNSIGNED,
+                [LOOP_SHL] = HELPER_SHL_UNSIGNED,
                 [LOOP_SHR] = HELPER_SHR_UNSIGNED,
         };
         enum element t = element_of(e);
@@ -329,9 +341,11 @@ static struct c_shape put_select(struct c_writer *w, const struct loop_expr *e)
 /* the name of a library function that the operation itself asks for */
 static const char *library_name(struct c_writer *w, const char *name, enum element element)
 {
-        struct loop_function *f = w->p->library ? loop_library_find(w->p->library, name, element) : NULL;
+        struct loop_function *f = w->p->library ? loop_library_find(w->p->library, name, element)
+                                                : NULL;
         if (!f)
-                c_fail(w, EXIT_INTERNAL, "the library has no %s of %s", name, element_info[element].text);
+                c_fail(w, EXIT_INTERNAL, "the library has no %s of %s", name,
+                       element_info[element].text);
         w->computes_floats = true;
         return f ? c_use(w, f) : name;
 }
@@ -365,10 +379,16 @@ static struct c_shape put_cast(struct c_writer *w, const char *type, const struc
 static struct c_shape put_from_small(struct c_writer *w, enum element to, const struct loop_expr *a)
 {
         struct loop_expr as_f32 = { .op = LOOP_CAST, .type = LOOP_TYPE(E_F32), .arity = 1 };
-        struct loop_expr converted = { .op = LOOP_CAST, .type = LOOP_TYPE(to), .arity = 1, .args = { &as_f32 } };
+        struct loop_expr converted = {
+                .op = LOOP_CAST, .type = LOOP_TYPE(to), .arity = 1, .args = { &as_f32 }
+        };
         as_f32.args[0] = (struct loop_expr *)(uintptr_t)a;
         if (to == E_F32)
-                return put_call(w, library_name(w, element_of(a) == E_F16 ? "f16_to_f32" : "bf16_to_f32", E_U32), &as_f32, 1);
+                return put_call(w,
+                                library_name(w,
+                                             element_of(a) == E_F16 ? "f16_to_f32" : "bf16_to_f32",
+                                             E_U32),
+                                &as_f32, 1);
         return c_expression(w, &converted);
 }
 
@@ -379,11 +399,15 @@ static struct c_shape put_to_small(struct c_writer *w, enum element to, const st
         int bytes = from == E_BOOL ? 1 : element_info[from].bytes;
         bool wide = from != E_F32 && bytes > 2, cast = from != E_F32 && from != E_F64 && bytes < 8;
         bool odd = bytes == 8 && from != E_F64;
-        const char *name = arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32", element_info[to].text);
+        const char *name = arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32",
+                                        element_info[to].text);
         w->calls++;
         c_put(w, "(uint16_t)%s(", library_name(w, name, wide ? E_F64 : E_F32));
         if (odd)
-                c_put(w, "%s(", c_helper(w, class_of(a) == CLASS_UINT ? HELPER_ODD_F64 : HELPER_ODD_F64_SIGNED, E_F64, E_F64));
+                c_put(w, "%s(",
+                      c_helper(w,
+                               class_of(a) == CLASS_UINT ? HELPER_ODD_F64 : HELPER_ODD_F64_SIGNED,
+                               E_F64, E_F64));
         if (cast)
                 put_cast(w, wide ? "double" : "float", a);
         else
@@ -414,12 +438,14 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
         if (to == E_INDEX)
                 c_put(w, "(ptrdiff_t)");
         enum element integer = to == E_INDEX ? E_I64 : to;
-        enum c_helper h = element_info[integer].class == CLASS_UINT ? HELPER_SATURATE_UNSIGNED : HELPER_SATURATE;
+        enum c_helper h = element_info[integer].class == CLASS_UINT ? HELPER_SATURATE_UNSIGNED
+                                                                    : HELPER_SATURATE;
         put_call(w, c_helper(w, h, integer, from), e, 1);
         return shape(to == E_INDEX ? C_UNARY : C_PRIMARY);
 }
 
-/* Of integers and the bits of small floats it is a conversion; between floats and integers the bytes are copied. */
+/* Of integers and the bits of small floats it is a conversion; between floats and integers the
+ * bytes are copied. */
 static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
 {
         const struct loop_expr *a = e->args[0];
@@ -506,23 +532,33 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
         if (e->type.lanes != 1) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
+                       w->options->target->name);
                 return primary();
         }
         switch (e->op) {
-        case LOOP_ADD: case LOOP_SUB: case LOOP_MUL: case LOOP_DIV: case LOOP_REM: case LOOP_SHL: case LOOP_SHR:
-                return put_arithmetic(w, e);
+        case LOOP_ADD:
+        case LOOP_SUB:
+        case LOOP_MUL:
+        case LOOP_DIV:
+        case LOOP_REM:
+        case LOOP_SHL:
+        case LOOP_SHR: return put_arithmetic(w, e);
         case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
                 return put_comparison(w, e);
         case LOOP_AND: case LOOP_XOR: case LOOP_OR:
-                return element_of(e) == E_BOOL ? put_logical(w, e) : put_infix(w, e, loop_op_info[e->op].text);
+                return element_of(e) == E_BOOL ? put_logical(w, e)
+                                               : put_infix(w, e, loop_op_info[e->op].text);
         case LOOP_NEG: case LOOP_NOT:
                 return put_unary(w, e);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
                 return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
         case LOOP_SELECT: return put_select(w, e);
         case LOOP_FMA:
-                return put_call(w, library_name(w, element_of(e) == E_F32 ? "fma_f32" : "fma_f64", element_of(e)), e, 3);
+                return put_call(w,
+                                library_name(w, element_of(e) == E_F32 ? "fma_f32" : "fma_f64",
+                                             element_of(e)),
+                                e, 3);
         case LOOP_CAST: return put_conversion(w, e);
         case LOOP_BITCAST: return put_bitcast(w, e);
         case LOOP_LITERAL: return put_literal(w, e);
@@ -533,7 +569,8 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
         case LOOP_LOAD: return put_load(w, e);
         case LOOP_CALL: return put_call(w, c_use(w, e->function), e, e->arity);
         default:
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->options->target->name, loop_op_info[e->op].text);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->options->target->name,
+                       loop_op_info[e->op].text);
                 return primary();
         }
 }

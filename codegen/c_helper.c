@@ -25,7 +25,8 @@ static const struct helper_info helper_info[HELPER_COUNT] = {
 #include "codegen/c_helpers.def"
 };
 
-/* What integer types add to elements.def: unsigned type, limits, and 2^k just above the largest value. */
+/* What integer types add to elements.def: unsigned type, limits, and 2^k just above the largest
+ * value. */
 struct integer_info { const char *unsigned_type, *least, *largest, *above; };
 static const struct integer_info integer_info[ELEMENT_COUNT] = {
         [E_I8] = { "uint8_t", "INT8_MIN", "INT8_MAX", "128.0" },
@@ -54,7 +55,9 @@ static void expand(struct text *out, const char *pattern, enum element e, enum e
                 case 'U': text_add(out, "%s", integer_info[of].unsigned_type); break;
                 case 'L': text_add(out, "%s", integer_info[of].least); break;
                 case 'M': text_add(out, "%s", integer_info[of].largest); break;
-                case 'H': text_add(out, "%s%s", integer_info[e].above, from == E_F32 ? "f" : ""); break;
+                case 'H':
+                        text_add(out, "%s%s", integer_info[e].above, from == E_F32 ? "f" : "");
+                        break;
                 }
         }
 }
@@ -80,36 +83,50 @@ const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum e
 
 static bool is_compute(enum element e)
 {
-        return e == E_INDEX || (element_info[e].compute == e && element_info[e].class != CLASS_BOOL);
+        return e == E_INDEX ||
+               (element_info[e].compute == e && element_info[e].class != CLASS_BOOL);
 }
 
-/* Every helper there could be: names must not depend on which are used. */
+/* ---- all there are, in the order they are printed ---- */
+
+struct instance { enum c_helper helper; enum element element, from; };
+enum { INSTANCES = HELPER_COUNT * ELEMENT_COUNT * ELEMENT_COUNT };
+
+static struct instance instance_at(int i)
+{
+        return (struct instance){ (enum c_helper)(i / (ELEMENT_COUNT * ELEMENT_COUNT)),
+                                  (enum element)(i / ELEMENT_COUNT % ELEMENT_COUNT),
+                                  (enum element)(i % ELEMENT_COUNT) };
+}
+
+static bool is_possible(struct instance i)
+{
+        if (strstr(helper_info[i.helper].name, "@e"))
+                return (i.from == E_F32 || i.from == E_F64) && integer_info[i.element].above;
+        return i.from == E_F32 && is_compute(i.element);
+}
+
+/* Names must not depend on which helpers are used. */
 void c_helpers_reserve(struct c_writer *w)
 {
-        for (int h = 0; h < HELPER_COUNT; h++)
-                for (int e = 0; e < ELEMENT_COUNT; e++)
-                        for (int from = 0; from < ELEMENT_COUNT; from++) {
-                                bool converts = strstr(helper_info[h].name, "@e") != NULL;
-                                bool fits = converts ? (from == E_F32 || from == E_F64) && integer_info[e].above
-                                                     : from == E_F32 && is_compute((enum element)e);
-                                if (fits)
-                                        c_reserve(w, expand_name(w, (enum c_helper)h, (enum element)e, (enum element)from));
-                        }
+        for (int k = 0; k < INSTANCES; k++) {
+                struct instance i = instance_at(k);
+                if (is_possible(i))
+                        c_reserve(w, expand_name(w, i.helper, i.element, i.from));
+        }
 }
 
 void c_helpers_print(struct c_writer *w)
 {
         bool any = false;
-        for (int h = 0; h < HELPER_COUNT; h++)
-                for (int e = 0; e < ELEMENT_COUNT; e++)
-                        for (int from = 0; from < ELEMENT_COUNT; from++) {
-                                if (!w->helper_used[h][e][from])
-                                        continue;
-                                if (!any)
-                                        text_add(w->out, "\n/* C's operators and conversions, made total */\n");
-                                any = true;
-                                text_add(w->out, "static inline ");
-                                expand(w->out, helper_info[h].definition, (enum element)e, (enum element)from);
-                                text_add(w->out, "\n");
-                        }
+        for (int k = 0; k < INSTANCES; k++) {
+                struct instance i = instance_at(k);
+                if (!w->helper_used[i.helper][i.element][i.from])
+                        continue;
+                text_add(w->out, "%sstatic inline ",
+                         any ? "" : "\n/* C's operators and conversions, made total */\n");
+                expand(w->out, helper_info[i.helper].definition, i.element, i.from);
+                text_add(w->out, "\n");
+                any = true;
+        }
 }

@@ -7,14 +7,15 @@
 
 /* ---- variables that matter ----
  *
- * A variable matters when a statement with an effect reads it, or one that gives a value to a variable that matters.
- * Others are not printed: compilers would complain. */
+ * A variable matters when a statement with an effect reads it, or one that gives a value to a
+ * variable that matters. Others are not printed: compilers would complain. */
 
 struct statement_list { const struct loop_stmt **items; size_t count; struct arena *arena; };
 
 static void list_statements(struct statement_list *list, const struct loop_block *block, int depth)
 {
-        for (const struct loop_stmt *s = block && depth < BLOCK_DEPTH_MAX ? block->first : NULL; s; s = s->next) {
+        for (const struct loop_stmt *s = block && depth < BLOCK_DEPTH_MAX ? block->first : NULL; s;
+             s = s->next) {
                 ARENA_GROW(list->arena, list->items, list->count);
                 list->items[list->count++] = s;
                 list_statements(list, s->body, depth + 1);
@@ -24,7 +25,8 @@ static void list_statements(struct statement_list *list, const struct loop_block
 
 struct tile_entry { const struct loop_variable *tile; int64_t row, column; };
 
-static bool entry_matters(const struct c_writer *w, const struct loop_variable *tile, int64_t row, int64_t column)
+static bool entry_matters(const struct c_writer *w, const struct loop_variable *tile, int64_t row,
+                          int64_t column)
 {
         struct tile_entry key = { tile, row, column };
         return map_get(w->tile_entries, (const char *)&key, sizeof key) != NULL;
@@ -54,7 +56,8 @@ static bool matters(const struct c_writer *w, const struct loop_stmt *s)
         case STMT_PREFETCH: return false;
         case STMT_LET: case STMT_VAR: return s->variable->number != 0;
         case STMT_SET:
-                return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column) : s->variable->number != 0;
+                return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column)
+                                         : s->variable->number != 0;
         default: return true;
         }
 }
@@ -87,11 +90,13 @@ void c_mark_variables(struct c_writer *w, struct loop_function *f)
 
 /* ---- statements ---- */
 
-/* The end of a loop is evaluated once: written into the condition it must not change while the loop runs. */
+/* The end of a loop is evaluated once: written into the condition it must not change while the loop
+ * runs. */
 static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 {
         e = c_chosen(e);
-        if (depth > EXPR_DEPTH_MAX || e->op == LOOP_LOAD || e->op == LOOP_CALL || e->op == LOOP_TILE_ENTRY)
+        if (depth > EXPR_DEPTH_MAX || e->op == LOOP_LOAD || e->op == LOOP_CALL ||
+            e->op == LOOP_TILE_ENTRY)
                 return false;
         if (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR)
                 return false;
@@ -195,19 +200,21 @@ static void put_value(struct c_writer *w, const struct loop_expr *a)
         c_end(w);
 }
 
-/* ` = a;` where memory is written. Truth values are one byte there. An integer conversion goes to the type of the memory:
- * gcc looks through one that is followed by another, and warns. */
+/* ` = a;` where memory is written. Truth values are one byte there. An integer conversion goes to
+ * the type of the memory: gcc looks through one that is followed by another, and warns. */
 static void put_stored(struct c_writer *w, const struct loop_expr *a)
 {
         enum element e = (enum element)a->type.element;
         a = c_chosen(a);
-        bool convert = element_is_integer(e) && (a->op == LOOP_CAST || a->op == LOOP_BITCAST || a->op == LOOP_SELECT);
+        bool convert = element_is_integer(e) &&
+                       (a->op == LOOP_CAST || a->op == LOOP_BITCAST || a->op == LOOP_SELECT);
         if (!convert && e != E_BOOL) {
                 put_value(w, a);
                 return;
         }
         c_put(w, " = (%s)", c_memory_type(w, e));
-        bool integers = convert && a->op == LOOP_CAST && element_is_integer((enum element)a->args[0]->type.element);
+        bool integers = convert && a->op == LOOP_CAST &&
+                        element_is_integer((enum element)a->args[0]->type.element);
         c_operand(w, integers ? a->args[0] : a, C_UNARY);
         c_put(w, ";");
         c_end(w);
@@ -217,9 +224,12 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
         const char *type = c_type((enum element)v->type.element);
-        const char *zero = v->type.element == E_F32 ? "0.0f" : v->type.element == E_F64 ? "0.0" : "0";
+        const char *zero = v->type.element == E_F32   ? "0.0f"
+                           : v->type.element == E_F64 ? "0.0"
+                                                      : "0";
         if (v->type.lanes != 1)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
+                       w->options->target->name);
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
@@ -245,9 +255,10 @@ static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char
         bool wraps = element_info[e].class == CLASS_SINT && e != E_INDEX;
         if (!plain || wraps || a->args[0]->variable != s->variable || a->type.lanes != 1)
                 return false;
-        if (s->variable->rows ? a->args[0]->op != LOOP_TILE_ENTRY || a->args[0]->literal.i != s->row ||
-                                        a->args[0]->column != s->column
-                              : a->args[0]->op != LOOP_VARIABLE)
+        if (s->variable->rows
+                    ? a->args[0]->op != LOOP_TILE_ENTRY || a->args[0]->literal.i != s->row ||
+                              a->args[0]->column != s->column
+                    : a->args[0]->op != LOOP_VARIABLE)
                 return false;
         w->computes_floats |= element_is_float(e);
         c_put(w, "%s %s= ", target, loop_op_info[a->op].text);
@@ -272,7 +283,8 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
         struct loop_buffer *b = s->buffer;
         int64_t offset = 0;
         if (s->c || s->b->type.lanes != 1)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
+                       w->options->target->name);
         if (!w->in_run)
                 b = loop_buffer_root(b, &offset);
         c_put(w, "%s[", c_use(w, b));
@@ -308,14 +320,17 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
 static void put_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         if (b->space == SPACE_SHARED)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
+                       w->options->target->name);
         int64_t limit = target_stack_bytes(w->options->target);
         if (b->extent > limit / element_info[b->element].bytes)
-                c_fail(w, EXIT_INTERNAL, "a kernel wants %lld elements on the stack, more than %lld bytes",
+                c_fail(w, EXIT_INTERNAL,
+                       "a kernel wants %lld elements on the stack, more than %lld bytes",
                        (long long)b->extent, (long long)limit);
         const char *name = c_local(w, b->name);
         c_name_set(w, b, name);
-        c_line(w, "%s %s[%lld];", element_info[b->element].c_type, name, (long long)(b->extent ? b->extent : 1));
+        c_line(w, "%s %s[%lld];", element_info[b->element].c_type, name,
+               (long long)(b->extent ? b->extent : 1));
 }
 
 static void put_statement(struct c_writer *w, const struct loop_stmt *s)
@@ -340,7 +355,9 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_BARRIER: c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name); break;
+        case STMT_BARRIER:
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name);
+                break;
         case STMT_PREFETCH: break;
         }
 }
@@ -421,9 +438,10 @@ static const char *flops_text(struct arena *arena, double flops)
         }
         uint64_t whole = n / scale, thousandths = scale == 1 ? 0 : n % scale / (scale / 1000);
         if (scale == 1 || whole >= 100)
-                return arena_printf(arena, "%llu%sFLOP", (unsigned long long)whole, unit ? units[unit] : " ");
-        return arena_printf(arena, "%llu.%02llu%sFLOP", (unsigned long long)whole, (unsigned long long)thousandths / 10,
-                            units[unit]);
+                return arena_printf(arena, "%llu%sFLOP", (unsigned long long)whole,
+                                    unit ? units[unit] : " ");
+        return arena_printf(arena, "%llu.%02llu%sFLOP", (unsigned long long)whole,
+                            (unsigned long long)thousandths / 10, units[unit]);
 }
 
 static void put_kernel_comment(struct c_writer *w, const struct loop_function *f)
@@ -448,12 +466,14 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         c_put(w, "static %s %s(", can_fail ? "int" : "void", c_name(w, f)->text);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
-                c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "", b->access == ACCESS_IN ? "const " : "",
-                      c_memory_type(w, b->element), b->alias_class == 0 ? "restrict " : "", c_name(w, b)->text);
+                c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
+                      b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
+                      b->alias_class == 0 ? "restrict " : "", c_name(w, b)->text);
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",
-                      c_type((enum element)f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
+                      c_type((enum element)f->scalars[i]->type.element),
+                      c_name(w, f->scalars[i])->text);
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);
         put_body(w, f, can_fail ? "return 0;" : NULL);
@@ -474,17 +494,19 @@ static void put_library_function(struct c_writer *w, struct loop_function *f)
         c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
-        c_put(w, "static inline %s %s(", c_type((enum element)f->result.element), c_name(w, f)->text);
+        c_put(w, "static inline %s %s(", c_type((enum element)f->result.element),
+              c_name(w, f)->text);
         for (int i = 0; i < f->scalar_count; i++)
-                c_put(w, "%s%s %s", i ? "," C_SOFT : "", c_type((enum element)f->scalars[i]->type.element),
+                c_put(w, "%s%s %s", i ? "," C_SOFT : "",
+                      c_type((enum element)f->scalars[i]->type.element),
                       c_name(w, f->scalars[i])->text);
         c_put(w, f->scalar_count ? ")" : "void)");
         c_end(w);
         put_body(w, f, NULL);
 }
 
-/* A function calls only functions that stand before it, so that the library's order is a fine order here too. Which are
- * used is known when the last round finds no more. */
+/* A function calls only functions that stand before it, so that the library's order is a fine order
+ * here too. Which are used is known when the last round finds no more. */
 void c_library(struct c_writer *w, struct text *out)
 {
         struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
@@ -504,7 +526,8 @@ void c_library(struct c_writer *w, struct text *out)
                 struct c_name *name = c_name(w, f);
                 if (!name->definition.length)
                         continue;
-                text_add(out, "%s", any ? "\n" : "\n/* Mathematics, the same bits everywhere. */\n");
+                text_add(out, "%s",
+                         any ? "\n" : "\n/* Mathematics, the same bits everywhere. */\n");
                 any = true;
                 text_add_bytes(out, name->definition.data, name->definition.length);
                 text_free(&name->definition);

@@ -1,4 +1,5 @@
-/* Puts the generated files together: head, guards, types, helpers, mathematics, constants, kernels, run, descriptor. */
+/* Puts the generated files together: head, guards, types, helpers, mathematics, constants, kernels,
+ * run, descriptor. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@ static bool check_options(struct c_writer *w)
 {
         const char *header = w->options->header_name;
         if (!text_is_identifier(w->options->prefix))
-                c_fail(w, EXIT_USAGE, "prefix '%s' is no C identifier of at most 31 letters, digits and _",
+                c_fail(w, EXIT_USAGE,
+                       "prefix '%s' is no C identifier of at most 31 letters, digits and _",
                        text_safe(w->arena, w->options->prefix, strlen(w->options->prefix)));
         else if (header && (!*header || strpbrk(header, "\"\\\n\r?")))
                 c_fail(w, EXIT_USAGE, "header name '%s' cannot stand in an #include",
@@ -23,12 +25,14 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
 {
         bool is_port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
         if (!element_is_stored(b->element)) {
-                c_fail(w, EXIT_INTERNAL, "buffer %s of type %s has no storage", b->name, element_info[b->element].text);
+                c_fail(w, EXIT_INTERNAL, "buffer %s of type %s has no storage", b->name,
+                       element_info[b->element].text);
                 return false;
         }
         for (int i = 0; is_port && b->type && i < b->type->rank; i++)
                 if (!dim_is_static(b->type->dims[i])) {
-                        c_fail(w, EXIT_UNSUPPORTED, "%s '%s' has a dynamic extent", b->space == SPACE_INPUT ? "input" : "output",
+                        c_fail(w, EXIT_UNSUPPORTED, "%s '%s' has a dynamic extent",
+                               b->space == SPACE_INPUT ? "input" : "output",
                                b->port ? text_safe(w->arena, b->port, strlen(b->port)) : b->name);
                         return false;
                 }
@@ -57,17 +61,20 @@ static void put_head(struct c_writer *w, struct text *out, bool is_header)
 {
         const char *model = w->p->name ? w->p->name : "";
         struct text text = { 0 };
-        text_add(&text, "%s %s, compiled by dnncc %s", is_header ? "Interface of the model" : "The model",
+        text_add(&text, "%s %s, compiled by dnncc %s",
+                 is_header ? "Interface of the model" : "The model",
                  text_safe(w->arena, model, strlen(model)), w->options->version);
         if (w->options->command && *w->options->command)
-                text_add(&text, " with%s%s", *w->options->command == ' ' ? "" : " ", w->options->command);
+                text_add(&text, " with%s%s", *w->options->command == ' ' ? "" : " ",
+                         w->options->command);
         if (*w->p->source)
                 text_add(&text, "\nsource: SHA-256 %s", w->p->source);
         c_comment(out, 0, text.data);
         text_free(&text);
 }
 
-/* The same in both files: everything that shapes them, but not the data of constants, for which the source's digest stands. */
+/* The same in both files: everything that shapes them, but not the data of constants, for which the
+ * source's digest stands. */
 static const char *build_macro(struct c_writer *w, const struct text *const *texts, int count)
 {
         struct sha256 sha;
@@ -85,7 +92,8 @@ static const char *build_macro(struct c_writer *w, const struct text *const *tex
         return c_macro(w, arena_printf(w->arena, "BUILD_%s", hex));
 }
 
-static void put_header(struct c_writer *w, struct text *out, const struct text *interface, const char *build)
+static void put_header(struct c_writer *w, struct text *out, const struct text *interface,
+                       const char *build)
 {
         put_head(w, out, true);
         text_add(out, "#ifndef %s_ABI_1\n#define %s_ABI_1\n", c_macro(w, "H"), c_macro(w, "H"));
@@ -96,7 +104,8 @@ static void put_header(struct c_writer *w, struct text *out, const struct text *
 
 static const char float_guards[] =
         "\n"
-        "/* Every operation is rounded as written: nothing is contracted, reordered, or kept in wider registers. */\n"
+        "/* Every operation is rounded as written: nothing is contracted, reordered, or kept in wider\n"
+        " * registers. */\n"
         "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
         "#error \"-ffast-math changes results: compile this file without it\"\n"
         "#endif\n"
@@ -111,37 +120,41 @@ static const char float_guards[] =
         "#pragma fp_contract (off)\n"
         "#endif\n";
 
+static const char alias_guard[] =
+        "\n"
+        "/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
+        " * compilers that deduce from types what cannot overlap are told not to; `restrict` says what\n"
+        " * cannot. */\n"
+        "#if defined(__GNUC__)\n"
+        "#define MAY_ALIAS __attribute__((may_alias))\n"
+        "#else\n"
+        "#define MAY_ALIAS\n"
+        "#endif\n";
+static const char align_comment[] =
+        "\n/* offsetof(struct align_T, value): the alignment of T */\n";
+
 static void put_types(struct c_writer *w, struct text *out)
 {
-        bool any = false;
+        const char *lead = alias_guard;
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 if (!w->memory_used[e])
                         continue;
-                if (!any)
-                        text_add(out,
-                                 "\n/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
-                                 " * compilers that deduce from types what cannot overlap are told not to; `restrict` says what cannot. */\n"
-                                 "#if defined(__GNUC__)\n"
-                                 "#define MAY_ALIAS __attribute__((may_alias))\n"
-                                 "#else\n"
-                                 "#define MAY_ALIAS\n"
-                                 "#endif\n");
-                any = true;
-                text_add(out, "typedef %s MAY_ALIAS %s;\n", element_info[e].c_type, c_memory_name((enum element)e));
+                text_add(out, "%stypedef %s MAY_ALIAS %s;\n", lead, element_info[e].c_type,
+                         c_memory_name((enum element)e));
+                lead = "";
         }
-        any = false;
+        lead = align_comment;
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 if (!w->align_used[e])
                         continue;
-                if (!any)
-                        text_add(out, "\n/* offsetof(struct align_T, value): the alignment of T */\n");
-                any = true;
-                text_add(out, "struct align_%s { char byte; %s value; };\n", c_memory_name((enum element)e),
-                         element_info[e].c_type);
+                text_add(out, "%sstruct align_%s { char byte; %s value; };\n", lead,
+                         c_memory_name((enum element)e), element_info[e].c_type);
+                lead = "";
         }
 }
 
-static void put_top(struct c_writer *w, struct text *out, const struct text *interface, const char *build)
+static void put_top(struct c_writer *w, struct text *out, const struct text *interface,
+                    const char *build)
 {
         const char *header = w->options->header_name;
         put_head(w, out, false);
@@ -153,7 +166,9 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         if (w->copies_memory)
                 text_add(out, "#include <string.h>\n");
         if (header)
-                text_add(out, "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n", build, header);
+                text_add(out,
+                         "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
+                         build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
         put_types(w, out);
@@ -170,8 +185,8 @@ static void write_text(FILE *file, struct text *text)
 
 static void print_all(struct c_writer *w, FILE *c, FILE *h)
 {
-        struct text top = { 0 }, interface = { 0 }, header = { 0 }, library = { 0 }, kernels = { 0 }, run = { 0 },
-                    descriptor = { 0 };
+        struct text top = { 0 }, interface = { 0 }, header = { 0 }, library = { 0 },
+                    kernels = { 0 }, run = { 0 }, descriptor = { 0 };
         c_names_begin(w);
         c_run(w, &run);
         c_kernels(w, &kernels);
@@ -194,12 +209,14 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 put_header(w, &header, &interface, build);
                 write_text(h, &header);
         }
-        struct text *const all[] = { &top, &interface, &header, &library, &kernels, &run, &descriptor, &w->line };
+        struct text *const all[] = { &top,     &interface, &header,     &library,
+                                     &kernels, &run,       &descriptor, &w->line };
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
                 text_free(all[i]);
 }
 
-bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_options *options, struct diag *diag)
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_options *options,
+             struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct c_writer *w = ARENA_NEW(arena, struct c_writer);

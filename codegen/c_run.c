@@ -65,8 +65,8 @@ static void put_alignment_check(struct c_writer *w)
                 if (b->extent == 0 || element_info[b->element].bytes == 1)
                         continue;
                 w->align_used[b->element] = true;
-                c_put(w, "%s(uintptr_t)%s %% offsetof(struct align_%s, value) != 0", any ? " ||" C_SOFT : "if (",
-                      c_use(w, b), c_memory_name(b->element));
+                c_put(w, "%s(uintptr_t)%s %% offsetof(struct align_%s, value) != 0",
+                      any ? " ||" C_SOFT : "if (", c_use(w, b), c_memory_name(b->element));
                 any = true;
         }
         if (any)
@@ -99,7 +99,8 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
 {
         int64_t offset;
         struct loop_buffer *root = loop_buffer_root(b, &offset);
-        const char *constant = is_read_only(b) ? "const " : "", *type = c_memory_type(w, b->element);
+        const char *constant = is_read_only(b) ? "const " : "",
+                   *type = c_memory_type(w, b->element);
         bool cast = root->element != b->element;
         c_put(w, "%s%s *const %s = ", constant, type, c_name(w, b)->text);
         if (cast)

@@ -15,7 +15,8 @@ void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...)
         va_start(list, format);
         const char *text = arena_vprintf(w->arena, format, list);
         va_end(list);
-        diag_error(w->diag, code, "%s%s", code == EXIT_INTERNAL ? "bug in the C printer: " : "", text);
+        const char *lead = code == EXIT_INTERNAL ? "bug in the C printer: " : "";
+        diag_error(w->diag, code, "%s%s", lead, text);
 }
 
 /* ---- lines ---- */
@@ -26,7 +27,9 @@ static void put(struct c_writer *w, const char *format, va_list list)
         va_list again;
         va_copy(again, list);
         int length = vsnprintf(room, sizeof room, format, list);
-        const char *text = (size_t)length < sizeof room ? room : arena_vprintf(w->arena, format, again);
+        const char *text = room;
+        if ((size_t)length >= sizeof room)
+                text = arena_vprintf(w->arena, format, again);
         va_end(again);
         text_add_bytes(&w->line, text, (size_t)length);
 }
@@ -52,8 +55,8 @@ static void add_spaces(struct text *out, int count)
         text_add(out, "%*s", count, "");
 }
 
-/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can be; else where it fits;
- * else at the first C_SOFT there is, or nowhere. */
+/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can be;
+ * else where it fits; else at the first C_SOFT there is, or nowhere. */
 static char *soft_end(char *start, char *end, size_t room)
 {
         char *best = NULL;
@@ -77,7 +80,8 @@ void c_end(struct c_writer *w)
         char *start = w->line.data, *end = start + w->line.length;
         int margin = w->indent * C_INDENT;
         while (end - start + margin > C_WIDTH) {
-                char *soft = soft_end(start, end, (size_t)(margin < C_WIDTH ? C_WIDTH - margin : 0));
+                int room = margin < C_WIDTH ? C_WIDTH - margin : 0;
+                char *soft = soft_end(start, end, (size_t)room);
                 if (!soft)
                         break;
                 add_spaces(w->out, margin);
@@ -108,14 +112,20 @@ void c_line(struct c_writer *w, const char *format, ...)
         c_end(w);
 }
 
-/* Whatever the text holds, no comment ends early, no line is spliced, nothing but plain ASCII arises. Words are kept
- * whole where lines are broken. */
+/* Whatever the text holds, no comment ends early, no line is spliced, nothing but plain ASCII
+ * arises. Words are kept whole where lines are broken. */
+static bool is_plain(char c, char before, bool last)
+{
+        bool mark = (c == '/' && before == '*') || (c == '*' && before == '/');
+        bool trigraph = c == '?' && before == '?';
+        return c >= ' ' && c <= '~' && !mark && !trigraph && !(c == '\\' && last);
+}
+
 void c_comment(struct text *out, int indent, const char *text)
 {
         size_t room = (size_t)(C_WIDTH - indent - 3), column = 0;
         add_spaces(out, indent);
         text_add(out, "/* ");
-        char before = 0;
         while (*text) {
                 size_t word = strcspn(text, " \n");
                 if (column && column + 1 + word > room) {
@@ -125,13 +135,9 @@ void c_comment(struct text *out, int indent, const char *text)
                         text_add(out, " ");
                         column++;
                 }
-                before = 0;
+                char before = 0;
                 for (size_t i = 0; i < word; i++) {
-                        char c = text[i];
-                        bool last = i + 1 == word;
-                        if (c < ' ' || c > '~' || (c == '\\' && last) || (c == '/' && before == '*') || (c == '*' && before == '/') ||
-                            (c == '?' && before == '?'))
-                                c = '.';
+                        char c = is_plain(text[i], before, i + 1 == word) ? text[i] : '.';
                         text_add_bytes(out, &c, 1);
                         before = c;
                 }
@@ -148,40 +154,48 @@ void c_comment(struct text *out, int indent, const char *text)
 
 /* ---- names ---- */
 
-/* Functions and types that C's headers declare or that compilers know without a header: nothing at file scope may be
- * called so. The forms with f or l at the end (sinf, sinl) are found by their stem. */
+/* Functions and types that C's headers declare or that compilers know without a header: nothing at
+ * file scope may be called so. The forms with f or l at the end (sinf, sinl) are found by their
+ * stem. */
 static const char *const library_words[] = {
-        "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "asin", "asinh", "atan", "atan2", "atanh", "bcmp",
-        "bcopy", "bzero", "cabs", "cacos", "cacosh", "calloc", "carg", "casin", "casinh", "catan", "catanh", "cbrt",
-        "ccos", "ccosh", "ceil", "cexp", "cimag", "clog", "clog10", "conj", "copysign", "cos", "cosh", "cpow", "cproj",
-        "creal", "csin", "csinh", "csqrt", "ctan", "ctanh", "dcgettext", "dgettext", "drem", "erf", "erfc", "exit",
-        "execl", "execle", "execlp", "execv", "execve", "execvp", "exp", "exp10", "exp2", "explicit_bzero", "expm1",
-        "fabs", "fdim", "feclearexcept", "fegetenv", "fegetexceptflag", "fegetround", "feholdexcept", "feraiseexcept",
-        "fesetenv", "fesetexceptflag", "fesetround", "fetestexcept", "feupdateenv", "ffs", "ffsll", "finite", "floor",
-        "fma", "fmax", "fmin", "fmod", "fork", "fprintf", "fputc", "fputc_unlocked", "fputs", "fputs_unlocked", "free",
-        "frexp", "fscanf", "fwrite", "fwrite_unlocked", "gamma", "gettext", "hypot", "ilogb", "imaxabs", "index",
-        "isalnum", "isalpha", "isascii", "isblank", "iscntrl", "isdigit", "isgraph", "isinf", "islower", "isnan",
-        "isprint", "ispunct", "isspace", "isupper", "iswalnum", "iswalpha", "iswblank", "iswcntrl", "iswdigit",
-        "iswgraph", "iswlower", "iswprint", "iswpunct", "iswspace", "iswupper", "iswxdigit", "isxdigit", "j0", "j1",
-        "jn", "labs", "ldexp", "lgamma", "lgamma_r", "lgammaf_r", "lgammal_r", "llabs", "llrint", "llround", "log",
-        "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "memccpy", "memchr", "memcmp", "memcpy",
-        "memmem", "memfrob", "memmove", "mempcpy", "memrchr", "memset", "modf", "nan", "nearbyint", "nextafter",
-        "nexttoward", "posix_memalign", "pow", "pow10", "printf", "printf_unlocked", "putc", "putc_unlocked", "putchar",
-        "putchar_unlocked", "puts", "rawmemchr", "realloc", "remainder", "remquo", "rindex", "rint", "round",
-        "roundeven", "scalb", "scalbln", "scalbn", "scanf", "signbit", "significand", "sin", "sincos", "sinh",
-        "snprintf", "sprintf", "sqrt", "sscanf", "stpcpy", "stpncpy", "strcasecmp", "strcasecmp_l", "strcasestr",
-        "strcat", "strchr", "strchrnul", "strcmp", "strcoll", "strcoll_l", "strcpy", "strcspn", "strdup", "strerror",
-        "strerror_l", "strerror_r", "strfmon", "strfry", "strftime", "strlcat", "strlcpy", "strlen", "strncasecmp",
-        "strncasecmp_l", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr", "strsep",
-        "strsignal", "strspn", "strstr", "strtok", "strtok_r", "strverscmp", "strxfrm", "strxfrm_l", "basename", "tan",
-        "tanh", "tgamma", "timingsafe_bcmp", "timingsafe_memcmp", "toascii", "tolower", "toupper", "towlower",
-        "towupper", "trunc", "vfprintf", "vfscanf", "vprintf", "vscanf", "vsnprintf", "vsprintf", "vsscanf", "y0", "y1",
-        "yn",
+        "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "asin", "asinh", "atan",
+        "atan2", "atanh", "bcmp", "bcopy", "bzero", "cabs", "cacos", "cacosh", "calloc", "carg",
+        "casin", "casinh", "catan", "catanh", "cbrt", "ccos", "ccosh", "ceil", "cexp", "cimag",
+        "clog", "clog10", "conj", "copysign", "cos", "cosh", "cpow", "cproj", "creal", "csin",
+        "csinh", "csqrt", "ctan", "ctanh", "dcgettext", "dgettext", "drem", "erf", "erfc", "exit",
+        "execl", "execle", "execlp", "execv", "execve", "execvp", "exp", "exp10", "exp2",
+        "explicit_bzero", "expm1", "fabs", "fdim", "feclearexcept", "fegetenv", "fegetexceptflag",
+        "fegetround", "feholdexcept", "feraiseexcept", "fesetenv", "fesetexceptflag", "fesetround",
+        "fetestexcept", "feupdateenv", "ffs", "ffsll", "finite", "floor", "fma", "fmax", "fmin",
+        "fmod", "fork", "fprintf", "fputc", "fputc_unlocked", "fputs", "fputs_unlocked", "free",
+        "frexp", "fscanf", "fwrite", "fwrite_unlocked", "gamma", "gettext", "hypot", "ilogb",
+        "imaxabs", "index", "isalnum", "isalpha", "isascii", "isblank", "iscntrl", "isdigit",
+        "isgraph", "isinf", "islower", "isnan", "isprint", "ispunct", "isspace", "isupper",
+        "iswalnum", "iswalpha", "iswblank", "iswcntrl", "iswdigit", "iswgraph", "iswlower",
+        "iswprint", "iswpunct", "iswspace", "iswupper", "iswxdigit", "isxdigit", "j0", "j1", "jn",
+        "labs", "ldexp", "lgamma", "lgamma_r", "lgammaf_r", "lgammal_r", "llabs", "llrint",
+        "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "memccpy",
+        "memchr", "memcmp", "memcpy", "memmem", "memfrob", "memmove", "mempcpy", "memrchr",
+        "memset", "modf", "nan", "nearbyint", "nextafter", "nexttoward", "posix_memalign", "pow",
+        "pow10", "printf", "printf_unlocked", "putc", "putc_unlocked", "putchar",
+        "putchar_unlocked", "puts", "rawmemchr", "realloc", "remainder", "remquo", "rindex", "rint",
+        "round", "roundeven", "scalb", "scalbln", "scalbn", "scanf", "signbit", "significand",
+        "sin", "sincos", "sinh", "snprintf", "sprintf", "sqrt", "sscanf", "stpcpy", "stpncpy",
+        "strcasecmp", "strcasecmp_l", "strcasestr", "strcat", "strchr", "strchrnul", "strcmp",
+        "strcoll", "strcoll_l", "strcpy", "strcspn", "strdup", "strerror", "strerror_l",
+        "strerror_r", "strfmon", "strfry", "strftime", "strlcat", "strlcpy", "strlen",
+        "strncasecmp", "strncasecmp_l", "strncat", "strncmp", "strncpy", "strndup", "strnlen",
+        "strpbrk", "strrchr", "strsep", "strsignal", "strspn", "strstr", "strtok", "strtok_r",
+        "strverscmp", "strxfrm", "strxfrm_l", "basename", "tan", "tanh", "tgamma",
+        "timingsafe_bcmp", "timingsafe_memcmp", "toascii", "tolower", "toupper", "towlower",
+        "towupper", "trunc", "vfprintf", "vfscanf", "vprintf", "vscanf", "vsnprintf", "vsprintf",
+        "vsscanf", "y0", "y1", "yn"
 };
 
 static const char *const library_types[] = {
-        "size_t", "ptrdiff_t", "wchar_t", "max_align_t", "nullptr_t", "locale_t", "size_max", "ptrdiff_min",
-        "ptrdiff_max", "sig_atomic_min", "sig_atomic_max", "wchar_min", "wchar_max", "wint_min", "wint_max",
+        "size_t", "ptrdiff_t", "wchar_t", "max_align_t", "nullptr_t", "locale_t", "size_max",
+        "ptrdiff_min", "ptrdiff_max", "sig_atomic_min", "sig_atomic_max", "wchar_min", "wchar_max",
+        "wint_min", "wint_max"
 };
 
 static bool in_library_words(const char *name, size_t length)
@@ -217,7 +231,8 @@ static bool is_library_word(const char *name)
                 if (ends_with(folded, limits[i]))
                         return true;
         for (int i = 0; i < 7; i++)
-                if (ends_with(folded, formats[i]) && in_library_words(folded, n - strlen(formats[i])))
+                if (ends_with(folded, formats[i]) &&
+                    in_library_words(folded, n - strlen(formats[i])))
                         return true;
         return in_library_words(folded, n);
 }
@@ -273,7 +288,8 @@ const char *c_use(struct c_writer *w, const void *object)
         return name->text;
 }
 
-const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long long row, int column)
+const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long long row,
+                         int column)
 {
         struct c_name *name = c_name(w, v);
         if (row < 0 || row >= v->rows || column < 0 || column >= v->columns || !name->entries) {
@@ -290,11 +306,11 @@ void c_declare(struct c_writer *w, struct loop_variable *v)
                 c_name_set(w, v, c_local(w, v->name));
                 return;
         }
-        const char **entries = arena_array(w->arena, (size_t)v->rows * (size_t)v->columns, sizeof *entries);
-        for (int i = 0; i < v->rows * v->columns; i++) {
-                const char *stem = arena_printf(w->arena, "%s_%d_%d", v->name, i / v->columns, i % v->columns);
-                entries[i] = c_local(w, stem);
-        }
+        int count = v->rows * v->columns;
+        const char **entries = arena_array(w->arena, (size_t)count, sizeof *entries);
+        for (int i = 0; i < count; i++)
+                entries[i] = c_local(w, arena_printf(w->arena, "%s_%d_%d", v->name, i / v->columns,
+                                                     i % v->columns));
         c_name_set(w, v, v->name)->entries = entries;
 }
 
@@ -325,9 +341,11 @@ static void name_library(struct c_writer *w)
                 map_set(seen, f->name, length, other ? (void *)w : f);
         }
         for (struct loop_function *f = first; f; f = f->next) {
-                const char *type = element_info[f->scalar_count ? f->scalars[0]->type.element : f->result.element].text;
-                bool alone = map_get(seen, f->name, strlen(f->name)) == f;
-                c_name_set(w, f, c_global(w, alone ? f->name : arena_printf(w->arena, "%s_%s", f->name, type)));
+                int e = f->scalar_count ? f->scalars[0]->type.element : f->result.element;
+                const char *name = f->name;
+                if (map_get(seen, name, strlen(name)) != f)
+                        name = arena_printf(w->arena, "%s_%s", name, element_info[e].text);
+                c_name_set(w, f, c_global(w, name));
         }
 }
 
@@ -339,15 +357,16 @@ static void name_ports(struct c_writer *w)
         for (int i = 0; i < 3; i++)
                 names_reserve(w->globals, run_words[i]);
         for (int i = 0; i < w->input_count + w->output_count; i++) {
-                struct loop_buffer *b = i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+                int k = i - w->input_count;
+                struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];
                 const char *name = identifier(w->globals, b->name, "tensor");
                 c_name_set(w, b, name);
-                for (int k = 0; k < 3; k++)
-                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[k])));
+                for (int e = 0; e < 3; e++)
+                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
         }
 }
 
-/* Inputs and outputs are named first: they are what the user sees. Kernels come before constants. */
+/* Inputs and outputs come first: they are what the user sees. Then kernels, then constants. */
 void c_names_begin(struct c_writer *w)
 {
         static const char *const macros[] = {

@@ -1,7 +1,8 @@
 /* What the files of the C printer share; nobody else includes this.
  *
- * Functions are printed into texts first: that tells which helpers, library functions, constants and workspace buffers
- * are used. Then the file is put together from the top, and constants are streamed. */
+ * Functions are printed into texts first: that tells which helpers, library functions, constants
+ * and workspace buffers are used. Then the file is put together from the top, and constants are
+ * streamed. */
 #ifndef CODEGEN_C_WRITER_H
 #define CODEGEN_C_WRITER_H
 
@@ -31,16 +32,16 @@ struct c_writer {
         bool failed;
 
         struct text *out;               /* receives finished lines */
-        struct text line;               /* the one being written; may be broken where a C_SOFT stands for a space */
+        struct text line;               /* being written; may be broken at each C_SOFT */
         int indent;
         int depth;                      /* of the expression being printed */
         int calls;                      /* printed so far */
         bool has_parts;                 /* some expressions have a name of their own: see c_split */
 
-        struct names *globals;          /* identifiers of file scope, parameters of run, words to stay away from */
+        struct names *globals;          /* at file scope, parameters of run, words to avoid */
         struct names *locals;           /* of the function being printed */
         struct map *file_scope;         /* what a local name must not hide */
-        struct map *names;              /* address of a buffer, variable or function -> struct c_name */
+        struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those that matter */
         bool in_run;                    /* printing main */
 
@@ -53,73 +54,87 @@ struct c_writer {
 };
 
 /* One error, "bug in the C printer" unless said otherwise; then nothing that is printed matters. */
-void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 /* ---- lines and names (c_writer.c) ---- */
 
 #define C_SOFT "\001"
 void c_put(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void c_insert(struct c_writer *w, size_t position, const char *text);     /* into the line */
-void c_end(struct c_writer *w);                           /* of the line: indents, breaks, moves it to w->out */
+void c_end(struct c_writer *w);           /* of the line: indents, breaks, moves it to w->out */
 void c_line(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void c_comment(struct text *out, int indent, const char *text);  /* a comment of as many lines as it takes; any text */
+/* a comment of as many lines as it takes; any text */
+void c_comment(struct text *out, int indent, const char *text);
 
 void c_names_begin(struct c_writer *w);                   /* names of everything at file scope */
-void c_names_function(struct c_writer *w, struct loop_function *f);       /* parameters; variables come as declared */
-const char *c_macro(struct c_writer *w, const char *name);       /* PREFIX_NAME */
-const char *c_global(struct c_writer *w, const char *stem);      /* a new identifier of file scope */
+/* of the parameters; variables have theirs as they are declared */
+void c_names_function(struct c_writer *w, struct loop_function *f);
+const char *c_macro(struct c_writer *w, const char *name);        /* PREFIX_NAME */
+const char *c_global(struct c_writer *w, const char *stem);       /* a new one of file scope */
 const char *c_local(struct c_writer *w, const char *stem);
 void c_reserve(struct c_writer *w, const char *word);
 struct c_name *c_name_set(struct c_writer *w, const void *object, const char *text);
 struct c_name *c_name(struct c_writer *w, const void *object);
 const char *c_use(struct c_writer *w, const void *object);       /* its text; now it is used */
-void c_declare(struct c_writer *w, struct loop_variable *v);     /* a local name for it, or for its entries */
-const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long long row, int column);
+/* a local name for it, or for each of its entries */
+void c_declare(struct c_writer *w, struct loop_variable *v);
+const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long long row,
+                         int column);
 
 /* ---- types, helpers, expressions (c_expression.c, c_helper.c) ---- */
 
 const char *c_type(enum element e);                       /* of a variable: bool is int */
 const char *c_memory_name(enum element e);
-const char *c_memory_type(struct c_writer *w, enum element e);   /* of memory that is used for several types */
+/* of memory that is used for several types */
+const char *c_memory_type(struct c_writer *w, enum element e);
 const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum element from);
 void c_helpers_reserve(struct c_writer *w);
 void c_helpers_print(struct c_writer *w);                 /* those used */
-const char *c_literal(struct arena *arena, enum element e, union scalar value);  /* finite floats only */
+/* floats must be finite */
+const char *c_literal(struct arena *arena, enum element e, union scalar value);
 
 /* Operators by how tightly they bind, as in loop_ops.def; a printed expression has one of these. */
 enum c_precedence {
-        C_ANY = 0, C_TERNARY = 1, C_LOGICAL = 2, C_BITWISE = 3, C_COMPARISON = 6, C_NOT = 8, C_SUM = 9, C_PRODUCT = 10, C_UNARY = 11,
-        C_PRIMARY = 12
+        C_ANY = 0, C_TERNARY = 1, C_LOGICAL = 2, C_BITWISE = 3, C_COMPARISON = 6,
+        C_NOT = 8, C_SUM = 9, C_PRODUCT = 10, C_UNARY = 11, C_PRIMARY = 12
 };
 struct c_shape {
         int precedence;
-        bool narrow;                    /* C's type may be narrower than ours: made of literals only */
+        bool narrow;                    /* of literals: C's type may be narrower than ours */
 };
-struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e);      /* appended to the line */
-void c_operand(struct c_writer *w, const struct loop_expr *e, int least);        /* in parentheses if it binds less */
-/* Compilers bound how deep brackets nest: gives the parts of a deep expression names, in lines before the statement. */
+/* appended to the line */
+struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e);
+/* in parentheses if it binds less */
+void c_operand(struct c_writer *w, const struct loop_expr *e, int least);
+/* Compilers bound how deep brackets nest: gives the parts of a deep expression names, in lines
+ * before the statement. */
 void c_split(struct c_writer *w, const struct loop_expr *e);
 bool c_is_deep(const struct loop_expr *e);                /* c_split would do something */
 /* The value of a comparison that the types of its operands decide: compilers warn about it. */
 bool c_decided(const struct loop_expr *e, bool *value);
-const struct loop_expr *c_chosen(const struct loop_expr *e);      /* the arm of a select that is decided, or e */
+/* the arm of a select that is decided, or e */
+const struct loop_expr *c_chosen(const struct loop_expr *e);
 
 /* ---- functions (c_kernel.c) ---- */
 
-void c_mark_variables(struct c_writer *w, struct loop_function *f);      /* number = 1 of each that matters */
+/* number = 1 of each that matters, 0 of others */
+void c_mark_variables(struct c_writer *w, struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
-void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls, each with its comment */
+void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls */
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
 const char *c_error_name(struct c_writer *w, int code);
 bool c_can_fail(const struct loop_function *f);
 
 /* ---- the rest ---- */
 
-void c_run(struct c_writer *w, struct text *out);         /* c_run.c: first of all, it tells what else is used */
+/* c_run.c: printed first, it tells what else is used */
+void c_run(struct c_writer *w, struct text *out);
 void c_run_prototype(struct c_writer *w);                 /* into the line, no semicolon */
 void c_constant_names(struct c_writer *w);                /* c_data.c: one name for equal ones */
 void c_constants(struct c_writer *w, FILE *out);          /* those used */
-void c_header(struct c_writer *w, struct text *out);      /* c_descriptor.c: what stands between the guards */
+/* c_descriptor.c: what stands between the guards of the header; the descriptor */
+void c_header(struct c_writer *w, struct text *out);
 void c_descriptor(struct c_writer *w, struct text *out);
 
 #endif

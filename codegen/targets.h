@@ -1,4 +1,5 @@
-/* The table of targets. The struct is ir/target.h; a target is one file in codegen/targets/ and one line in targets.def. */
+/* The table of targets. The struct is ir/target.h; a target is one file in codegen/targets/ and one
+ * line in targets.def. */
 #ifndef CODEGEN_TARGETS_H
 #define CODEGEN_TARGETS_H
 

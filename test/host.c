@@ -1,13 +1,14 @@
 /* Runs any generated model through its descriptor: link it with model.c.
  *
- *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes of each input), runs twice
- *                           on different garbage, wants the same bits both times, writes OUT_DIR/0.bin, ...
- *   host --describe         one line of JSON for the model, each region, input and output
- *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
+ *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes
+ * of each input), runs twice on different garbage, wants the same bits both times, writes
+ * OUT_DIR/0.bin, ... host --describe         one line of JSON for the model, each region, input and
+ * output host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR
+ * is given
  *
- * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has exactly the bytes that
- * are asked for, so that AddressSanitizer and valgrind see the first byte too far.
- * Exit: 0, 1 usage, 2 files, 3 the model returned an error, 4 two runs differ. */
+ * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has
+ * exactly the bytes that are asked for, so that AddressSanitizer and valgrind see the first byte
+ * too far. Exit: 0, 1 usage, 2 files, 3 the model returned an error, 4 two runs differ. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdint.h>
@@ -40,7 +41,8 @@ struct dnncc_model_1 {
         uint32_t region_count, input_count, output_count, extent_count;
         const struct dnncc_region_1 *regions;
         const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,
+                   int64_t *extents);
 };
 #endif
 const struct dnncc_model_1 *DESCRIBE(void);
@@ -57,8 +59,10 @@ static void fail(int code, const char *what, const char *which)
 static void *block(uint64_t bytes, uint64_t align)
 {
         void *memory = NULL;
-        if (bytes > SIZE_MAX || (bytes && posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : (size_t)align,
-                                                         (size_t)bytes)))
+        if (bytes > SIZE_MAX ||
+            (bytes &&
+             posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : (size_t)align,
+                            (size_t)bytes)))
                 fail(EXIT_FILES, "out of memory", "");
         return memory;
 }
@@ -106,7 +110,8 @@ static void read_inputs(const struct dnncc_model_1 *model, void **inputs, const 
                 FILE *file = open_numbered(folder, i, "rb");
                 size_t bytes = (size_t)model->inputs[i].bytes;
                 if ((bytes && fread(inputs[i], 1, bytes, file) != bytes) || getc(file) != EOF)
-                        fail(EXIT_FILES, "the file has another size than input ", model->inputs[i].name);
+                        fail(EXIT_FILES, "the file has another size than input ",
+                             model->inputs[i].name);
                 fclose(file);
         }
 }
@@ -158,8 +163,10 @@ static void run_on_files(const struct dnncc_model_1 *model, const char *in, cons
                 free_blocks(regions, model->region_count);
         }
         for (uint32_t i = 0; i < model->output_count; i++)
-                if (model->outputs[i].bytes && memcmp(results[0][i], results[1][i], (size_t)model->outputs[i].bytes))
-                        fail(EXIT_DIFFERENT, "a second run gives other bits in output ", model->outputs[i].name);
+                if (model->outputs[i].bytes &&
+                    memcmp(results[0][i], results[1][i], (size_t)model->outputs[i].bytes))
+                        fail(EXIT_DIFFERENT, "a second run gives other bits in output ",
+                             model->outputs[i].name);
         write_outputs(model, results[0], out);
         free_blocks(inputs, model->input_count);
         free_blocks(results[0], model->output_count);
@@ -174,7 +181,8 @@ static int compare(const void *a, const void *b)
 
 static void time_runs(const struct dnncc_model_1 *model, int count, const char *in)
 {
-        void **inputs = blocks(model->inputs, model->input_count), **outputs = blocks(model->outputs, model->output_count);
+        void **inputs = blocks(model->inputs, model->input_count),
+             **outputs = blocks(model->outputs, model->output_count);
         void **regions = new_regions(model, 1);
         double *times = block((uint64_t)count * sizeof *times, 8);
         for (uint32_t i = 0; i < model->input_count; i++)
@@ -188,7 +196,8 @@ static void time_runs(const struct dnncc_model_1 *model, int count, const char *
                 clock_gettime(CLOCK_MONOTONIC, &before);
                 run(model, regions, inputs, outputs);
                 clock_gettime(CLOCK_MONOTONIC, &after);
-                times[i] = 1e6 * (double)(after.tv_sec - before.tv_sec) + 1e-3 * (double)(after.tv_nsec - before.tv_nsec);
+                times[i] = 1e6 * (double)(after.tv_sec - before.tv_sec) +
+                           1e-3 * (double)(after.tv_nsec - before.tv_nsec);
         }
         qsort(times, (size_t)count, sizeof *times, compare);
         printf("%.3f\n", times[count / 2]);
@@ -227,12 +236,13 @@ static void describe(const struct dnncc_model_1 *model)
 {
         printf("{\"model\": ");
         print_string(model->name);
-        printf(", \"abi\": %" PRIu32 ", \"struct_size\": %" PRIu32 "}\n", model->abi, model->struct_size);
+        printf(", \"abi\": %" PRIu32 ", \"struct_size\": %" PRIu32 "}\n", model->abi,
+               model->struct_size);
         for (uint32_t i = 0; i < model->region_count; i++) {
                 printf("{\"region\": ");
                 print_string(model->regions[i].name);
-                printf(", \"size\": %" PRIu64 ", \"align\": %" PRIu64 ", \"kind\": %" PRId32 "}\n", model->regions[i].size,
-                       model->regions[i].align, model->regions[i].kind);
+                printf(", \"size\": %" PRIu64 ", \"align\": %" PRIu64 ", \"kind\": %" PRId32 "}\n",
+                       model->regions[i].size, model->regions[i].align, model->regions[i].kind);
         }
         for (uint32_t i = 0; i < model->input_count; i++)
                 print_tensor("input", &model->inputs[i]);

@@ -1,5 +1,5 @@
-/* The C printer: programs are read from text, printed, compiled without a warning by gcc and clang, loaded, run, and
- * compared with the interpreter, bit for bit (any NaN equals any NaN). */
+/* The C printer: programs are read from text, printed, compiled without a warning by gcc and clang,
+ * loaded, run, and compared with the interpreter, bit for bit (any NaN equals any NaN). */
 #include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,8 +17,9 @@
 #include "codegen/targets.h"
 #include "ir/interp.h"
 
-#define STRICT "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
-               "-Wstrict-prototypes -Wmissing-prototypes -Wunused -Werror"
+#define STRICT                                                                                              \
+        "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
+        "-Wstrict-prototypes -Wmissing-prototypes -Wunused -Werror"
 
 static char folder[64];
 static struct arena *arena;
@@ -74,8 +75,12 @@ static struct loop_program *parse(const char *text)
 static struct c_options options_for(const char *prefix)
 {
         return (struct c_options){
-                .prefix = prefix, .header_name = arena_printf(arena, "%s.h", prefix), .version = "0.1",
-                .command = "-O2", .descriptor = true, .target = target_find("generic"),
+                .prefix = prefix,
+                .header_name = arena_printf(arena, "%s.h", prefix),
+                .version = "0.1",
+                .command = "-O2",
+                .descriptor = true,
+                .target = target_find("generic"),
         };
 }
 
@@ -125,14 +130,16 @@ struct dnncc_model_1 {
         uint32_t region_count, input_count, output_count, extent_count;
         const struct dnncc_region_1 *regions;
         const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,
+                   int64_t *extents);
 };
 
 static const struct dnncc_model_1 *load(const char *prefix, const char *compiler)
 {
         static int serial;
         char *object = arena_printf(arena, "%s/%s_%d.so", folder, prefix, ++serial);
-        if (!shell("cd %s && %s %s -fPIC -shared -I. -o %s %s.c", folder, compiler, STRICT, object, prefix))
+        if (!shell("cd %s && %s %s -fPIC -shared -I. -o %s %s.c", folder, compiler, STRICT, object,
+                   prefix))
                 return NULL;
         void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
         assert_non_null(handle);
@@ -163,7 +170,8 @@ static bool same_element(enum element e, const void *a, const void *b, size_t i)
         size_t size = (size_t)element_info[e].bytes;
         if (!memcmp((const char *)a + i * size, (const char *)b + i * size, size))
                 return true;
-        return element_is_float(e) && isnan(element_load(e, a, i).f) && isnan(element_load(e, b, i).f);
+        return element_is_float(e) && isnan(element_load(e, a, i).f) &&
+               isnan(element_load(e, b, i).f);
 }
 
 static int run_compiled(const struct dnncc_model_1 *model, const struct ports *ports)
@@ -176,7 +184,8 @@ static int run_compiled(const struct dnncc_model_1 *model, const struct ports *p
 }
 
 /* Both give the same code and, when it is 0, the same outputs. */
-static void compare(const struct loop_program *p, const char *prefix, const struct ports *given, const char *compiler)
+static void compare(const struct loop_program *p, const char *prefix, const struct ports *given,
+                    const char *compiler)
 {
         struct ports want = *given, got = *given;
         const struct loop_buffer *outputs[PORTS_MAX];
@@ -195,11 +204,16 @@ static void compare(const struct loop_program *p, const char *prefix, const stru
         assert_int_equal(run_compiled(model, &got), code);
         for (int k = 0; k < want.output_count; k++) {
                 for (int64_t i = 0; code == 0 && i < outputs[k]->extent; i++)
-                        if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k], (size_t)i)) {
-                                union scalar w = element_load(outputs[k]->element, want.outputs[k], (size_t)i);
-                                union scalar g = element_load(outputs[k]->element, got.outputs[k], (size_t)i);
-                                fail_msg("%s: %s[%lld] is %llx (%g), the interpreter says %llx (%g)", compiler,
-                                         outputs[k]->name, (long long)i, g.u, g.f, w.u, w.f);
+                        if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k],
+                                          (size_t)i)) {
+                                union scalar w = element_load(outputs[k]->element, want.outputs[k],
+                                                              (size_t)i);
+                                union scalar g = element_load(outputs[k]->element, got.outputs[k],
+                                                              (size_t)i);
+                                fail_msg(
+                                        "%s: %s[%lld] is %llx (%g), the interpreter says %llx (%g)",
+                                        compiler, outputs[k]->name, (long long)i, g.u, g.f, w.u,
+                                        w.f);
                         }
                 free(want.outputs[k]);
                 free(got.outputs[k]);
@@ -211,10 +225,25 @@ static void compare(const struct loop_program *p, const char *prefix, const stru
 enum { EDGES = 16, PAIRS = EDGES * EDGES };
 
 static const double float_edges[EDGES] = {
-        0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e10, -1e10, 3e38, 1e-45, 127.5, -128.5, INFINITY, -INFINITY, NAN,
+        0.0,   -0.0, 1.0,   -1.0,  0.5,    -2.5,     3.0,       1e10,
+        -1e10, 3e38, 1e-45, 127.5, -128.5, INFINITY, -INFINITY, NAN,
 };
 static const uint64_t integer_edges[EDGES] = {
-        0, 1, 2, 3, 5, 31, 63, 64, 127, 0x80, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX, UINT64_C(1) << 63,
+        0,
+        1,
+        2,
+        3,
+        5,
+        31,
+        63,
+        64,
+        127,
+        0x80,
+        0x7fffffff,
+        0x80000000,
+        0xffffffff,
+        UINT64_MAX,
+        UINT64_C(1) << 63,
         UINT64_MAX - 6,
 };
 
@@ -259,10 +288,11 @@ static void add_kernel(struct source *s, const char *in, const char *out, const 
 {
         int n = s->count++;
         text_add(&s->buffers, "buffer @o%d : %s[%d] output \"o%d\"\n", n, out, PAIRS, n);
-        text_add(&s->kernels,
-                 "kernel @k%d(%%x: in %s[%d], %%y: in %s[%d], %%o: out %s[%d]) {\n  for %%i = 0 to %d {\n"
-                 "    store %%o[%%i] = %s\n  }\n}\n",
-                 n, in, PAIRS, in, PAIRS, out, PAIRS, PAIRS, expression);
+        text_add(
+                &s->kernels,
+                "kernel @k%d(%%x: in %s[%d], %%y: in %s[%d], %%o: out %s[%d]) {\n  for %%i = 0 to %d {\n"
+                "    store %%o[%%i] = %s\n  }\n}\n",
+                n, in, PAIRS, in, PAIRS, out, PAIRS, PAIRS, expression);
         text_add(&s->main, "  call @k%d(@x, @y, @o%d)\n", n, n);
 }
 
@@ -270,7 +300,8 @@ static struct loop_program *finish(struct source *s, const char *in)
 {
         struct text text = { 0 };
         text_add(&text, "loop 1\nprogram \"t\" source \"\"\nworkspace 0 align 1 live 0\n");
-        text_add(&text, "buffer @x : %s[%d] input \"x\"\nbuffer @y : %s[%d] input \"y\"\n", in, PAIRS, in, PAIRS);
+        text_add(&text, "buffer @x : %s[%d] input \"x\"\nbuffer @y : %s[%d] input \"y\"\n", in,
+                 PAIRS, in, PAIRS);
         text_add(&text, "%s%smain {\n%s}\n", s->buffers.data, s->kernels.data, s->main.data);
         struct loop_program *p = parse(text.data);
         text_free(&text);
@@ -283,8 +314,10 @@ static struct loop_program *finish(struct source *s, const char *in)
 static void check_source(struct source *s, const char *in, const char *prefix)
 {
         static const char *const compilers[] = {
-                "gcc -std=c99 -O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error", "gcc -std=gnu11 -O3",
-                "clang -std=c99 -O0 -fsanitize=undefined -fsanitize-trap=all", "clang -std=c99 -O2",
+                "gcc -std=c99 -O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error",
+                "gcc -std=gnu11 -O3",
+                "clang -std=c99 -O0 -fsanitize=undefined -fsanitize-trap=all",
+                "clang -std=c99 -O2",
         };
         struct loop_program *p = finish(s, in);
         enum element e;
@@ -298,7 +331,8 @@ static void check_source(struct source *s, const char *in, const char *prefix)
                         compare(p, prefix, &ports, compilers[i]);
 }
 
-static const char *operation(enum loop_opcode op, const char *x, const char *y, const char *condition)
+static const char *operation(enum loop_opcode op, const char *x, const char *y,
+                             const char *condition)
 {
         const struct loop_op_info *info = &loop_op_info[op];
         if (info->form == FORM_INFIX)
@@ -320,8 +354,11 @@ static void every_operation(void **state)
                 for (int op = 0; op < LOOP_RAMP; op++)
                         if (is_legal((enum loop_opcode)op, e))
                                 add_kernel(&s, element_texts[t],
-                                           loop_op_info[op].result == RESULT_BOOL ? "bool" : element_texts[t],
-                                           operation((enum loop_opcode)op, "%x[%i]", "%y[%i]", "%x[%i] < %y[%i]"));
+                                           loop_op_info[op].result == RESULT_BOOL
+                                                   ? "bool"
+                                                   : element_texts[t],
+                                           operation((enum loop_opcode)op, "%x[%i]", "%y[%i]",
+                                                     "%x[%i] < %y[%i]"));
                 check_source(&s, element_texts[t], "model");
         }
 }
@@ -331,20 +368,56 @@ static void literals_and_nesting(void **state)
 {
         (void)state;
         static const char *const integer[] = {
-                "%x[%i] / 0", "%x[%i] / 1", "%x[%i] / 7", "%x[%i] % 0", "%x[%i] % 7", "%x[%i] << 0", "%x[%i] << 5",
-                "%x[%i] << 40", "%x[%i] << 64", "%x[%i] >> 5", "%x[%i] >> 31", "%x[%i] >> 63", "%x[%i] >> 64",
-                "5 << %x[%i]", "5 >> %x[%i]", "7 / %y[%i]", "7 % %y[%i]", "%x[%i] - (%y[%i] - 3)", "%x[%i] * (%y[%i] + 3)",
-                "%x[%i] + %y[%i] << 3 & 12 | %x[%i] ^ 5", "~(%x[%i] & 6) + -%y[%i]", "-(-%x[%i])", "~(~%x[%i])",
-                "min(%x[%i], 5) + max(%y[%i], 3)", "select(%x[%i] < 3, 1, 2)",
+                "%x[%i] / 0",
+                "%x[%i] / 1",
+                "%x[%i] / 7",
+                "%x[%i] % 0",
+                "%x[%i] % 7",
+                "%x[%i] << 0",
+                "%x[%i] << 5",
+                "%x[%i] << 40",
+                "%x[%i] << 64",
+                "%x[%i] >> 5",
+                "%x[%i] >> 31",
+                "%x[%i] >> 63",
+                "%x[%i] >> 64",
+                "5 << %x[%i]",
+                "5 >> %x[%i]",
+                "7 / %y[%i]",
+                "7 % %y[%i]",
+                "%x[%i] - (%y[%i] - 3)",
+                "%x[%i] * (%y[%i] + 3)",
+                "%x[%i] + %y[%i] << 3 & 12 | %x[%i] ^ 5",
+                "~(%x[%i] & 6) + -%y[%i]",
+                "-(-%x[%i])",
+                "~(~%x[%i])",
+                "min(%x[%i], 5) + max(%y[%i], 3)",
+                "select(%x[%i] < 3, 1, 2)",
                 "select(%x[%i] < 3 & %y[%i] > 5 | %x[%i] == 7, %y[%i] + 1, select(%y[%i] < 1, 2, 3))",
-                "select(min(%x[%i], 7) < 3 & max(%y[%i], 7) > 5, 1, 0)", "select(~(%x[%i] < 3) ^ %y[%i] < 9, 1, 0)",
-                "select(%x[%i] < 0, 1, 2)", "select(%x[%i] >= 0, 1, 2)", "select(0 > %x[%i], 1, 2)",
-                "select(%x[%i] == %x[%i], %x[%i], 2)", "(5 << 40) + %x[%i]", "3 * 2 - 7", "(-5 - 4) * %x[%i]", "~5", "-5",
+                "select(min(%x[%i], 7) < 3 & max(%y[%i], 7) > 5, 1, 0)",
+                "select(~(%x[%i] < 3) ^ %y[%i] < 9, 1, 0)",
+                "select(%x[%i] < 0, 1, 2)",
+                "select(%x[%i] >= 0, 1, 2)",
+                "select(0 > %x[%i], 1, 2)",
+                "select(%x[%i] == %x[%i], %x[%i], 2)",
+                "(5 << 40) + %x[%i]",
+                "3 * 2 - 7",
+                "(-5 - 4) * %x[%i]",
+                "~5",
+                "-5",
         };
         static const char *const floating[] = {
-                "%x[%i] - (%y[%i] - 3.5)", "-(-%x[%i])", "- %x[%i] * -2.5", "%x[%i] / (%y[%i] * 2.0)", "min(%x[%i], -1.0)",
-                "max(%x[%i], 0.0)", "select(%x[%i] < %y[%i], inf, -inf)", "select(%x[%i] != %x[%i], nan, 1e-45)",
-                "%x[%i] + (%y[%i] + 1.5) * %x[%i]", "%x[%i] * %y[%i] + 0.1", "select(%x[%i] < 1.0, -1.5, select(%y[%i] < 0.0, 0.1, 3e10))",
+                "%x[%i] - (%y[%i] - 3.5)",
+                "-(-%x[%i])",
+                "- %x[%i] * -2.5",
+                "%x[%i] / (%y[%i] * 2.0)",
+                "min(%x[%i], -1.0)",
+                "max(%x[%i], 0.0)",
+                "select(%x[%i] < %y[%i], inf, -inf)",
+                "select(%x[%i] != %x[%i], nan, 1e-45)",
+                "%x[%i] + (%y[%i] + 1.5) * %x[%i]",
+                "%x[%i] * %y[%i] + 0.1",
+                "select(%x[%i] < 1.0, -1.5, select(%y[%i] < 0.0, 0.1, 3e10))",
         };
         for (int t = 2; t < 6; t++) {
                 struct source s = { .count = 0 };
@@ -375,18 +448,23 @@ static void every_conversion(void **state)
                 enum element a, b;
                 assert_true(element_from_text(stored_texts[from], strlen(stored_texts[from]), &a));
                 for (int to = 0; to < STORED; to++) {
-                        assert_true(element_from_text(stored_texts[to], strlen(stored_texts[to]), &b));
+                        assert_true(
+                                element_from_text(stored_texts[to], strlen(stored_texts[to]), &b));
                         if (to != from && (loop_is_compute(a) || loop_is_compute(b)))
                                 add_kernel(&s, stored_texts[from], stored_texts[to],
                                            arena_printf(arena, "%s(%%x[%%i])", stored_texts[to]));
-                        if (to != from && element_info[a].bytes == element_info[b].bytes && a != E_BOOL && b != E_BOOL)
-                                add_kernel(&s, stored_texts[from], stored_texts[to],
-                                           arena_printf(arena, "bits_%s(%%x[%%i])", stored_texts[to]));
+                        if (to != from && element_info[a].bytes == element_info[b].bytes &&
+                            a != E_BOOL && b != E_BOOL)
+                                add_kernel(
+                                        &s, stored_texts[from], stored_texts[to],
+                                        arena_printf(arena, "bits_%s(%%x[%%i])", stored_texts[to]));
                 }
                 add_kernel(&s, stored_texts[from], "i64", "i64(index(%x[%i]))");
-                add_kernel(&s, stored_texts[from], stored_texts[from], "select(%i < 9, %x[%i], %y[%i])");
-                add_kernel(&s, stored_texts[from], "bool",
-                           "i32(%x[%i]) < 300 & i32(%x[%i]) >= -128 & i32(%x[%i]) == 70000 | u32(%x[%i]) > 255");
+                add_kernel(&s, stored_texts[from], stored_texts[from],
+                           "select(%i < 9, %x[%i], %y[%i])");
+                add_kernel(
+                        &s, stored_texts[from], "bool",
+                        "i32(%x[%i]) < 300 & i32(%x[%i]) >= -128 & i32(%x[%i]) == 70000 | u32(%x[%i]) > 255");
                 check_source(&s, stored_texts[from], "model");
         }
 }
@@ -396,7 +474,8 @@ static void small_floats(void **state)
 {
         (void)state;
         enum { COUNT = 1 << 16 };
-        struct loop_program *p = parse(arena_printf(arena,
+        struct loop_program *p = parse(arena_printf(
+                arena,
                 "loop 1\nprogram \"small\" source \"\"\nworkspace 0 align 1 live 0\n"
                 "buffer @h : f16[%d] input \"h\"\nbuffer @d : f64[%d] input \"d\"\nbuffer @n : i64[%d] input \"n\"\n"
                 "buffer @o1 : f32[%d] output \"o1\"\nbuffer @o2 : f16[%d] output \"o2\"\nbuffer @o3 : bf16[%d] output \"o3\"\n"
@@ -406,8 +485,8 @@ static void small_floats(void **state)
                 "    store %%o1[%%i] = f32(%%h[%%i])\n    store %%o2[%%i] = f16(%%d[%%i])\n    store %%o3[%%i] = bf16(%%d[%%i])\n"
                 "    store %%o4[%%i] = bf16(%%n[%%i])\n    store %%o5[%%i] = f16(f32(%%d[%%i]))\n  }\n}\n"
                 "main {\n  call @k(@h, @d, @n, @o1, @o2, @o3, @o4, @o5)\n}\n",
-                COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT,
-                COUNT, COUNT));
+                COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT,
+                COUNT, COUNT, COUNT, COUNT, COUNT));
         uint16_t *h = exact(COUNT * sizeof *h);
         double *d = exact(COUNT * sizeof *d);
         int64_t *n = exact(COUNT * sizeof *n);
@@ -416,12 +495,14 @@ static void small_floats(void **state)
                 random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
                 h[i] = (uint16_t)i;
                 double nearby = element_load(E_F16, h, (size_t)i).f;
-                int kind = i % 4;               /* halfway points of f16, a little beside them, any scale */
+                int kind = i % 4; /* halfway points of f16, a little beside them, any scale */
                 uint16_t next = (uint16_t)(i + 1);
                 if ((i & 0x7fff) < 0x7bff)
                         nearby = (nearby + element_load(E_F16, &next, 0).f) / 2;
-                d[i] = kind == 0 ? nearby : kind == 1 ? nearby * (1 + 0x1p-40) : kind == 2 ? nearby * (1 - 0x1p-30)
-                                : ldexp((double)(random >> 11), (int)(random % 300) - 200);
+                d[i] = kind == 0   ? nearby
+                       : kind == 1 ? nearby * (1 + 0x1p-40)
+                       : kind == 2 ? nearby * (1 - 0x1p-30)
+                                   : ldexp((double)(random >> 11), (int)(random % 300) - 200);
                 n[i] = (int64_t)(random & ~(UINT64_C(0x7fffff) << 32)) >> (i % 60);
         }
         struct ports ports = { .inputs = { h, d, n }, .input_count = 3 };
@@ -441,12 +522,16 @@ static void every_library_function(void **state)
                 for (struct loop_function *f = loop_library_first(library); f; f = f->next) {
                         bool one_type = f->scalar_count > 0 && s.count < PORTS_MAX - 1;
                         for (int i = 0; i < f->scalar_count; i++)
-                                one_type &= !strcmp(element_info[f->scalars[i]->type.element].text, element_texts[t]) &&
+                                one_type &= !strcmp(element_info[f->scalars[i]->type.element].text,
+                                                    element_texts[t]) &&
                                             f->scalars[i]->type.lanes == 1;
-                        static const char *const args[] = { "%x[%i]", "%x[%i], %y[%i]", "%x[%i], %y[%i], %x[%i] + %y[%i]" };
+                        static const char *const args[] = { "%x[%i]", "%x[%i], %y[%i]",
+                                                            "%x[%i], %y[%i], %x[%i] + %y[%i]" };
                         if (one_type && f->result.lanes == 1)
-                                add_kernel(&s, element_texts[t], element_info[f->result.element].text,
-                                           arena_printf(arena, "%s(%s)", f->name, args[f->scalar_count - 1]));
+                                add_kernel(&s, element_texts[t],
+                                           element_info[f->result.element].text,
+                                           arena_printf(arena, "%s(%s)", f->name,
+                                                        args[f->scalar_count - 1]));
                 }
                 if (s.count)
                         check_source(&s, element_texts[t], "model");
@@ -488,8 +573,10 @@ static void handsome_text(void **state)
         assert_non_null(strstr(c, "static void scale(const f32 *x, f32 *y)\n"));
         assert_non_null(strstr(c, "5 x 5"));
         assert_non_null(strstr(c, "; 1.25 MFLOP */\n"));
-        assert_non_null(strstr(c, "        f32 *const t = (f32 *)(void *)memory;\n        f32 *const v = t + 784;\n"
-                                  "        conv(input, conv_w.values, t);\n        scale(v, out);\n        return 0;\n"));
+        assert_non_null(strstr(
+                c,
+                "        f32 *const t = (f32 *)(void *)memory;\n        f32 *const v = t + 784;\n"
+                "        conv(input, conv_w.values, t);\n        scale(v, out);\n        return 0;\n"));
         assert_non_null(strstr(slurp("model.h"), "#define MODEL_INPUT_SHAPE {1, 1, 28, 28}\n"));
 }
 
@@ -527,7 +614,9 @@ static void statements(void **state)
 {
         (void)state;
         struct loop_program *p = parse(statements_text);
-        static const int64_t cases[][4] = { { 1, 3, 1, 4 }, { 8, 0, 0, 0 }, { 9, 0, 1, 2 }, { -1, 4, 1, 0 } };
+        static const int64_t cases[][4] = {
+                { 1, 3, 1, 4 }, { 8, 0, 0, 0 }, { 9, 0, 1, 2 }, { -1, 4, 1, 0 }
+        };
         float x[16];
         for (int i = 0; i < 16; i++)
                 x[i] = (float)i - 5.5f;
@@ -536,7 +625,8 @@ static void statements(void **state)
                 int64_t n[4];
                 memcpy(n, cases[i], sizeof n);
                 struct ports ports = { .inputs = { n, x, NULL }, .input_count = 3 };
-                compare(p, "model", &ports, i % 2 ? "gcc -std=c99 -O2" : "gcc -std=gnu11 -O3 -flto");
+                compare(p, "model", &ports,
+                        i % 2 ? "gcc -std=c99 -O2" : "gcc -std=gnu11 -O3 -flto");
                 if (have("clang"))
                         compare(p, "model", &ports, "clang -std=c99 -O3");
         }
@@ -571,8 +661,9 @@ static void deep_expressions(void **state)
 static void add_constant(struct source *s, const char *type, int count, const char *data)
 {
         int n = s->count++;
-        text_add(&s->buffers, "buffer @c%d : %s[%d] constant = %s\nbuffer @o%d : %s[%d] output \"o%d\"\n", n, type, count,
-                 data, n, type, count, n);
+        text_add(&s->buffers,
+                 "buffer @c%d : %s[%d] constant = %s\nbuffer @o%d : %s[%d] output \"o%d\"\n", n,
+                 type, count, data, n, type, count, n);
         text_add(&s->kernels,
                  "kernel @copy%d(%%x: in %s[%d], %%y: out %s[%d]) {\n  for %%i = 0 to %d {\n"
                  "    store %%y[%%i] = %%x[%%i]\n  }\n}\n",
@@ -586,8 +677,11 @@ static const char *hex_data(const char *type, int count)
         assert_true(element_from_text(type, strlen(type), &e));
         struct text hex = { 0 };
         text_add(&hex, "hex \"");
-        for (int i = 0; i < count * element_info[e].bytes; i++)         /* every pair of byte values, NaN payloads */
-                text_add(&hex, "%02x", e == E_BOOL ? i % 2 : (i * 37 + i / 256 * 11 + (i % 7 == 0 ? 0xff : 0)) & 255);
+        for (int i = 0; i < count * element_info[e].bytes;
+             i++) /* every pair of byte values, NaN payloads */
+                text_add(&hex, "%02x",
+                         e == E_BOOL ? i % 2
+                                     : (i * 37 + i / 256 * 11 + (i % 7 == 0 ? 0xff : 0)) & 255);
         text_add(&hex, "\"");
         char *copy = arena_string(arena, hex.data);
         text_free(&hex);
@@ -601,11 +695,13 @@ static void constants(void **state)
         struct source s = { .count = 0 };
         for (int t = 0; t < STORED; t++)
                 for (int c = 0; c < 4; c++)
-                        add_constant(&s, stored_texts[t], counts[c], hex_data(stored_texts[t], counts[c]));
+                        add_constant(&s, stored_texts[t], counts[c],
+                                     hex_data(stored_texts[t], counts[c]));
         add_constant(&s, "f32", 3000, hex_data("f32", 3000));
         add_constant(&s, "f32", 2000, hex_data("f32", 2000));           /* whole rows */
         add_constant(&s, "f32", 6, "[-0.0, 0.1, 1e-45, 3.4028235e38, -16777216.0, 1e-5]");
-        add_constant(&s, "f64", 6, "[-0.0, 0.1, 5e-324, 1.7976931348623157e308, -16777216.0, 1e22]");
+        add_constant(&s, "f64", 6,
+                     "[-0.0, 0.1, 5e-324, 1.7976931348623157e308, -16777216.0, 1e22]");
         add_constant(&s, "i64", 3, "[-9223372036854775808, 9223372036854775807, -1]");
         add_constant(&s, "u64", 2, "[18446744073709551615, 0]");
         add_constant(&s, "f32", 1000, "splat 0.25");
@@ -613,8 +709,9 @@ static void constants(void **state)
         add_constant(&s, "i16", 10, "splat -3");
         add_constant(&s, "f32", 5, "[inf, -inf, nan, 1.0, -0.0]");
         struct text text = { 0 };
-        text_add(&text, "loop 1\nprogram \"c\" source \"\"\nworkspace 0 align 1 live 0\n%s%smain {\n%s}\n", s.buffers.data,
-                 s.kernels.data, s.main.data);
+        text_add(&text,
+                 "loop 1\nprogram \"c\" source \"\"\nworkspace 0 align 1 live 0\n%s%smain {\n%s}\n",
+                 s.buffers.data, s.kernels.data, s.main.data);
         struct loop_program *p = parse(text.data);
         print(p, "model");
         struct ports ports = { .input_count = 0 };
@@ -623,12 +720,15 @@ static void constants(void **state)
         struct c_options big = options_for("model");
         big.target = target_find("generic-be");
         const char *compilers[] = {
-                "gcc -std=c99 -O2", "clang -std=c99 -O1", "gcc -std=c99 -O1 -DBIG_ENDIAN_MACHINE", "gcc -std=c99 -O1",
+                "gcc -std=c99 -O2",
+                "clang -std=c99 -O1",
+                "gcc -std=c99 -O1 -DBIG_ENDIAN_MACHINE",
+                "gcc -std=c99 -O1",
         };
         for (int i = 0; i < 4; i++) {
                 if (i == 1 && !have("clang"))
                         continue;
-                if (i == 3)                     /* numbers, whatever the size: they mean the same here */
+                if (i == 3) /* numbers, whatever the size: they mean the same here */
                         assert_true(print_with(p, &big));
                 const struct dnncc_model_1 *model = load("model", compilers[i]);
                 assert_non_null(model);
@@ -643,8 +743,11 @@ static void constants(void **state)
                         size_t size = (size_t)element_info[c->element].bytes;
                         for (int64_t n = 0; n < c->extent; n++)         /* bits: NaN payloads too */
                                 if (memcmp((char *)ports.outputs[k] + (size_t)n * size,
-                                           (const char *)c->data + (c->splat ? 0 : (size_t)n * size), size))
-                                        fail_msg("%s: %s[%lld] differs", compilers[i], c->name, (long long)n);
+                                           (const char *)c->data +
+                                                   (c->splat ? 0 : (size_t)n * size),
+                                           size))
+                                        fail_msg("%s: %s[%lld] differs", compilers[i], c->name,
+                                                 (long long)n);
                         free(ports.outputs[k++]);
                 }
         }
@@ -674,7 +777,8 @@ static void equal_constants_are_one(void **state)
 
 /* ---- memory ---- */
 
-/* The same workspace bytes are f32, then i32, then f64: no optimizer may exchange the stores and loads. */
+/* The same workspace bytes are f32, then i32, then f64: no optimizer may exchange the stores and
+ * loads. */
 static void reused_workspace(void **state)
 {
         (void)state;
@@ -711,8 +815,9 @@ static void no_contraction(void **state)
 {
         (void)state;
         static const char *const compilers[] = {
-                "gcc -std=gnu11 -O2 -march=haswell", "gcc -std=gnu11 -O3 -march=haswell -flto",
-                "gcc -std=c99 -O2 -march=haswell", "clang -std=c99 -O2 -march=haswell", "clang -std=gnu11 -O3 -march=haswell",
+                "gcc -std=gnu11 -O2 -march=haswell",   "gcc -std=gnu11 -O3 -march=haswell -flto",
+                "gcc -std=c99 -O2 -march=haswell",     "clang -std=c99 -O2 -march=haswell",
+                "clang -std=gnu11 -O3 -march=haswell",
         };
         struct loop_program *p = parse(
                 "loop 1\nprogram \"fma\" source \"\"\nworkspace 0 align 1 live 0\n"
@@ -727,11 +832,13 @@ static void no_contraction(void **state)
         for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
                 if (!strncmp(compilers[i], "gcc", 3) || have("clang"))
                         compare(p, "model", &ports, compilers[i]);
-        assert_true(shell("cd %s && gcc -std=gnu11 -O2 -march=haswell -I. -S -o model.s model.c", folder));
+        assert_true(shell("cd %s && gcc -std=gnu11 -O2 -march=haswell -I. -S -o model.s model.c",
+                          folder));
         const char *assembly = slurp("model.s");
         assert_null(strstr(assembly, "fmadd"));
         assert_null(strstr(assembly, "call"));
-        assert_false(shell("cd %s && gcc -O2 -ffast-math -I. -c -o /dev/null model.c 2>/dev/null", folder));
+        assert_false(shell("cd %s && gcc -O2 -ffast-math -I. -c -o /dev/null model.c 2>/dev/null",
+                           folder));
 }
 
 static const char small_model[] =
@@ -760,7 +867,9 @@ static void bad_pointers(void **state)
                 void *const regions[] = { pointers[0] };
                 const void *const inputs[] = { pointers[1], pointers[2] };
                 void *const outputs[] = { pointers[3] };
-                assert_int_equal(model->run(regions, inputs, outputs, NULL), i == 0 ? 0 : i <= 4 ? -1 : -2);
+                assert_int_equal(model->run(regions, inputs, outputs, NULL), i == 0   ? 0
+                                                                             : i <= 4 ? -1
+                                                                                      : -2);
         }
         assert_int_equal(model->regions[0].size, 64);
         assert_int_equal(model->regions[0].align, 64);
@@ -806,15 +915,22 @@ static void two_models_in_one_program(void **state)
         print(parse(small_model), "two");
         write_file("caller.c", caller_text);
         write_file("caller.cc", caller_text);
-        assert_true(shell("cd %s && gcc -std=c99 %s -o caller caller.c one.c two.c && ./caller", folder, STRICT));
+        assert_true(shell("cd %s && gcc -std=c99 %s -o caller caller.c one.c two.c && ./caller",
+                          folder, STRICT));
         if (have("g++"))
-                assert_true(shell("cd %s && gcc -c one.c two.c && for s in c++98 c++20; do g++ -std=$s -Wall -Wextra -Wpedantic -Wno-long-long "
-                                  "-Werror -o caller2 caller.cc one.o two.o && ./caller2 || exit 1; done", folder));
+                assert_true(shell(
+                        "cd %s && gcc -c one.c two.c && for s in c++98 c++20; do g++ -std=$s -Wall -Wextra -Wpedantic -Wno-long-long "
+                        "-Werror -o caller2 caller.cc one.o two.o && ./caller2 || exit 1; done",
+                        folder));
         if (have("clang++"))
-                assert_true(shell("cd %s && clang++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -o caller3 caller.cc one.o two.o && "
-                                  "./caller3", folder));
-        assert_true(shell("cd %s && test \"$(nm -g --defined-only one.o | awk '{print $3}' | sort | tr '\\n' ' ')\" = "
-                          "'one_describe one_run '", folder));
+                assert_true(shell(
+                        "cd %s && clang++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -o caller3 caller.cc one.o two.o && "
+                        "./caller3",
+                        folder));
+        assert_true(shell(
+                "cd %s && test \"$(nm -g --defined-only one.o | awk '{print $3}' | sort | tr '\\n' ' ')\" = "
+                "'one_describe one_run '",
+                folder));
 }
 
 static void one_file(void **state)
@@ -824,7 +940,8 @@ static void one_file(void **state)
         options.header_name = NULL;
         options.descriptor = false;
         assert_true(print_with(parse(small_model), &options));
-        assert_true(shell("cd %s && gcc -std=c99 %s -c whole.c && test ! -s whole.h", folder, STRICT));
+        assert_true(
+                shell("cd %s && gcc -std=c99 %s -c whole.c && test ! -s whole.h", folder, STRICT));
         assert_null(strstr(slurp("whole.c"), "describe"));
 }
 
@@ -895,9 +1012,10 @@ static void refusals(void **state)
                 assert_int_equal(refused.errors, 1);
                 assert_int_equal(refused.code, cases[i].code);
         }
-        p = parse("loop 1\nprogram \"v\" source \"\"\nworkspace 0 align 1 live 0\nbuffer @x : f32[8] input \"x\"\n"
-                  "buffer @y : f32[8] output \"y\"\nkernel @k(%x: in f32[8], %y: out f32[8]) {\n"
-                  "  let %v : f32x8 = %x[ramp<8>(0, 1)]\n  store %y[0] = sum_lanes(%v)\n}\nmain {\n  call @k(@x, @y)\n}\n");
+        p = parse(
+                "loop 1\nprogram \"v\" source \"\"\nworkspace 0 align 1 live 0\nbuffer @x : f32[8] input \"x\"\n"
+                "buffer @y : f32[8] output \"y\"\nkernel @k(%x: in f32[8], %y: out f32[8]) {\n"
+                "  let %v : f32x8 = %x[ramp<8>(0, 1)]\n  store %y[0] = sum_lanes(%v)\n}\nmain {\n  call @k(@x, @y)\n}\n");
         struct diag refused = { .subject = "refused", .stream = nowhere };
         options = options_for("model");
         assert_false(c_print(nowhere, nowhere, p, &options, &refused));
