@@ -115,7 +115,7 @@ $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(LDFLAGS) -lcmocka $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/driver test/golden test/models test/operators test/hostile test/conformance
+PYTHON_TESTS := test/driver test/golden test/passes test/models test/operators test/hostile test/conformance
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python:
 	$(PYTEST) $(wildcard $(PYTHON_TESTS))
