@@ -281,6 +281,18 @@ struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, stru
         return onnx_select(im, onnx_with(im, OP_gt, hits, 0), sum, onnx_integer(im, E_I64, preset));
 }
 
+const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name)
+{
+        for (size_t i = 0; i < n->proto->n_attribute; i++) {
+                const Onnx__AttributeProto *a = n->proto->attribute[i];
+                if (a->name.len == strlen(name) && !memcmp(a->name.data, name, a->name.len)) {
+                        n->attribute_used[i] = 1;
+                        return a;
+                }
+        }
+        return NULL;
+}
+
 bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *value)
 {
         if (!onnx_has(n, name))

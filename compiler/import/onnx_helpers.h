@@ -71,6 +71,8 @@ struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int ran
 /* <rank x i64>: entry axes[i] is values[i], the others are preset; run-time axes and values */
 struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values, int rank, int64_t preset);
 
+/* the attribute itself, which counts as used from then on, or NULL; its type is not checked */
+const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name);
 /* an attribute that must be there */
 bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *value);
 /* an int attribute in [least, most] */

@@ -1,4 +1,4 @@
-/* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range, the window functions. */
+/* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range. */
 #include <math.h>
 
 #include "base/size.h"
@@ -121,29 +121,4 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
         struct value *v = onnx_binary(im, OP_add, onnx_cast(im, start, computed),
                                       onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed)));
         return onnx_output(n, 0, onnx_cast(im, v, e));
-}
-
-/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2 cos 2x */
-bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
-{
-        static const double coefficients[3][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 1 - 25.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
-        static const double turn = 6.283185307179586477;
-        const double *a = coefficients[onnx_variant(n)];
-        int64_t number, periodic, size;
-        enum element e;
-        bool known;
-
-        if (!onnx_int(im, n, "output_datatype", 1, &number) || !onnx_element_number(im, n, "output_datatype", number, &e) ||
-            !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) || !onnx_operand_int(im, n, 0, 0, &size, &known))
-                return false;
-        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
-        if (!to)
-                return false;
-        int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
-        struct value *i = onnx_iota(im, E_F64, to->dims[0]);
-        struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
-        struct value *w = onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
-        if (a[2] != 0)
-                w = onnx_binary(im, OP_add, w, onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
-        return onnx_output(n, 0, onnx_cast(im, w, e));
 }

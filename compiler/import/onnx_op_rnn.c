@@ -39,16 +39,8 @@ static struct value *mul(struct onnx_import *im, struct value *x, struct value *
 /* a list of strings: as indices into activation_info */
 static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *kinds, int *count)
 {
-        static const char name[] = "activations";
-        const Onnx__AttributeProto *a = NULL;
+        const Onnx__AttributeProto *a = onnx_attribute(n, "activations");
 
-        for (size_t i = 0; i < n->proto->n_attribute; i++) {
-                const Onnx__AttributeProto *at = n->proto->attribute[i];
-                if (at->name.len == sizeof name - 1 && !memcmp(at->name.data, name, at->name.len)) {
-                        a = at;
-                        n->attribute_used[i] = 1;
-                }
-        }
         if (!a)
                 return true;
         if (a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS || a->n_strings != (size_t)*count)

@@ -1,0 +1,255 @@
+/* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have and that are needed later are its
+ * batch, labels that both have and nobody needs are contracted. Diagonals and sums of one operand come first. */
+#include <string.h>
+
+#include "compiler/import/onnx_helpers.h"
+
+enum { LETTERS = 52, LABELS = LETTERS + RANK_MAX };       /* a-z, A-Z, then the dimensions of "...", the last one first */
+
+struct term { int rank, ellipsis; int labels[RANK_MAX]; };        /* ellipsis: where "..." stands, or -1 */
+struct einsum { dim_t extents[LABELS]; int ellipsis_rank; bool needed[LABELS]; };
+
+static int letter(int c)
+{
+        return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
+}
+
+/* one term, up to a comma, an arrow or the end; spaces do not count */
+static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const char **at, const char *end, struct term *t)
+{
+        const char *p = *at;
+
+        *t = (struct term){ .ellipsis = -1 };
+        for (; p < end && *p != ',' && *p != '-'; p++) {
+                if (*p == ' ')
+                        continue;
+                if (*p == '.' && end - p >= 3 && !memcmp(p, "...", 3) && t->ellipsis < 0) {
+                        t->ellipsis = t->rank;
+                        p += 2;
+                        continue;
+                }
+                if (letter(*p) < 0 || t->rank == RANK_MAX)
+                        return onnx_invalid(im, n, "equation: byte %d of a term has no meaning there", (int)(p - *at));
+                t->labels[t->rank++] = letter(*p);
+        }
+        *at = p;
+        return true;
+}
+
+/* "..." as labels: the last dimension it stands for has the first of its labels, so that shorter ones align at the right */
+static bool ellipsis_expand(struct onnx_import *im, const struct onnx_node *n, struct term *t, int dims)
+{
+        if (t->ellipsis < 0)
+                return true;
+        if (dims < 0 || t->rank + dims > RANK_MAX)
+                return onnx_invalid(im, n, "equation: a term has more labels than its operand has dimensions");
+        memmove(t->labels + t->ellipsis + dims, t->labels + t->ellipsis, (size_t)(t->rank - t->ellipsis) * sizeof *t->labels);
+        for (int d = 0; d < dims; d++)
+                t->labels[t->ellipsis + d] = LETTERS + dims - 1 - d;
+        t->rank += dims;
+        return true;
+}
+
+static bool has_label(const struct term *t, int label)
+{
+        for (int d = 0; d < t->rank; d++)
+                if (t->labels[d] == label)
+                        return true;
+        return false;
+}
+
+/* ---- the equation ---- */
+
+static bool output_implied(struct onnx_import *im, const struct onnx_node *n, const struct term *terms, int count, int ellipsis_rank,
+                           struct term *out)
+{
+        int uses[LABELS] = { 0 };
+
+        *out = (struct term){ .ellipsis = -1 };
+        for (int i = 0; i < count; i++)
+                for (int d = 0; d < terms[i].rank; d++)
+                        uses[terms[i].labels[d]]++;
+        for (int d = ellipsis_rank - 1; d >= 0; d--)
+                out->labels[out->rank++] = LETTERS + d;
+        static const char order[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        for (int i = 0; order[i]; i++) {
+                if (uses[letter(order[i])] != 1)
+                        continue;
+                if (out->rank == RANK_MAX)
+                        return onnx_unsupported(im, n, "a result of more than %d dimensions", RANK_MAX);
+                out->labels[out->rank++] = letter(order[i]);
+        }
+        return true;
+}
+
+static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct einsum *e, struct term *terms, struct term *out)
+{
+        const Onnx__AttributeProto *a = onnx_attribute(n, "equation");
+
+        if (!a || a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
+                return onnx_invalid(im, n, "attribute equation is missing");
+        const char *at = a->s.len ? (const char *)a->s.data : "", *end = at + a->s.len;
+        for (int i = 0; i < n->input_count; i++) {
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "operand %d is missing", i);
+                if (!term_parse(im, n, &at, end, &terms[i]))
+                        return false;
+                bool last = i == n->input_count - 1, comma = at < end && *at == ',';
+                if (comma == last)
+                        return onnx_invalid(im, n, "equation: %s terms than %d operands", last ? "more" : "fewer", n->input_count);
+                at += comma;
+                int dims = onnx_rank(n->inputs[i]) - terms[i].rank;
+                if ((terms[i].ellipsis < 0 && dims) || !ellipsis_expand(im, n, &terms[i], dims))
+                        return onnx_invalid(im, n, "equation: %d labels for operand %d of rank %d", terms[i].rank, i, onnx_rank(n->inputs[i]));
+                if (terms[i].ellipsis >= 0 && dims > e->ellipsis_rank)
+                        e->ellipsis_rank = dims;
+        }
+        if (at == end)
+                return output_implied(im, n, terms, n->input_count, e->ellipsis_rank, out);
+        if (end - at < 2 || at[1] != '>')
+                return onnx_invalid(im, n, "equation: an arrow is not complete");
+        at += 2;
+        if (!term_parse(im, n, &at, end, out))
+                return false;
+        if (at != end)
+                return onnx_invalid(im, n, "equation: the result has more than one term");
+        return ellipsis_expand(im, n, out, e->ellipsis_rank);
+}
+
+/* extents of all labels; the result's labels differ and occur in some term */
+static bool labels_check(struct onnx_import *im, const struct onnx_node *n, struct einsum *e, const struct term *terms, const struct term *out)
+{
+        for (int i = 0; i < LABELS; i++)
+                e->extents[i] = -1;
+        for (int i = 0; i < n->input_count; i++) {
+                for (int d = 0; d < terms[i].rank; d++) {
+                        dim_t *extent = &e->extents[terms[i].labels[d]], have = onnx_dim(n->inputs[i], d);
+                        if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
+                                return onnx_invalid(im, n, "one label stands for extents %lld and %lld", (long long)*extent, (long long)have);
+                        *extent = *extent < 0 || *extent == 1 ? have : *extent;
+                }
+        }
+        for (int d = 0; d < out->rank; d++) {
+                if (e->extents[out->labels[d]] < 0 || e->needed[out->labels[d]])
+                        return onnx_invalid(im, n, "equation: a label of the result %s", e->needed[out->labels[d]] ? "stands there twice"
+                                                                                                                   : "occurs in no term");
+                e->needed[out->labels[d]] = true;
+        }
+        return true;
+}
+
+/* ---- one operand, a pair ---- */
+
+static struct value *sum_over(struct onnx_import *im, struct value *x, struct term *t, int d)
+{
+        x = onnx_reduce(im, REDUCE_sum, x, (const int64_t[]){ d }, 1, E_COMPUTE);
+        memmove(t->labels + d, t->labels + d + 1, (size_t)(t->rank - d - 1) * sizeof *t->labels);
+        t->rank--;
+        return x;
+}
+
+/* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become diagonals, labels of no further use are summed */
+static struct value *operand_prepare(struct onnx_import *im, const struct einsum *e, struct value *x, struct term *t, const struct term *later,
+                                     int later_count)
+{
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < t->rank; d++)
+                dims[d] = e->extents[t->labels[d]];
+        x = build_broadcast_numpy(&im->b, x, t->rank, dims);
+        for (int d = 0; d < t->rank && x; d++) {
+                for (int k = t->rank - 1; k > d && x; k--) {
+                        if (t->labels[k] != t->labels[d])
+                                continue;
+                        const struct type *index = type_with_element(im->m, x->type, E_I64);
+                        struct value *same = onnx_binary(im, OP_eq, build_iota(&im->b, index, d), build_iota(&im->b, index, k));
+                        x = sum_over(im, onnx_select(im, same, x, build_like(&im->b, x, 0)), t, k);
+                }
+        }
+        for (int d = t->rank - 1; d >= 0 && x; d--) {
+                bool used = e->needed[t->labels[d]];
+                for (int i = 0; i < later_count && !used; i++)
+                        used = has_label(&later[i], t->labels[d]);
+                if (!used)
+                        x = sum_over(im, x, t, d);
+        }
+        return x;
+}
+
+static struct value *pair(struct onnx_import *im, const struct onnx_node *n, const struct einsum *e, struct value *a, struct term *ta,
+                          struct value *b, const struct term *tb, const struct term *later, int later_count)
+{
+        int64_t batch_a[RANK_MAX], batch_b[RANK_MAX], contract_a[RANK_MAX], contract_b[RANK_MAX];
+        int batches = 0, contracted = 0;
+        struct term out = { .ellipsis = -1 };
+        dim_t dims[RANK_MAX];
+
+        for (int pass = 0; pass < 2; pass++) {  /* batch labels come first in the result, then the free ones of a */
+                for (int d = 0; d < ta->rank; d++) {
+                        int label = ta->labels[d], at = 0;
+                        bool used = e->needed[label], shared = has_label(tb, label);
+                        for (int i = 0; i < later_count && !used; i++)
+                                used = has_label(&later[i], label);
+                        while (shared && tb->labels[at] != label)
+                                at++;
+                        if (pass == 0 && shared) {
+                                (used ? batch_a : contract_a)[used ? batches : contracted] = d;
+                                (used ? batch_b : contract_b)[used ? batches++ : contracted++] = at;
+                        }
+                        if ((pass == 0 && shared && used) || (pass == 1 && !shared))
+                                out.labels[out.rank++] = label;
+                }
+        }
+        for (int d = 0; d < tb->rank; d++) {
+                if (has_label(ta, tb->labels[d]))
+                        continue;
+                if (out.rank == RANK_MAX) {
+                        onnx_unsupported(im, n, "a product of more than %d dimensions", RANK_MAX);
+                        return NULL;
+                }
+                out.labels[out.rank++] = tb->labels[d];
+        }
+        for (int d = 0; d < out.rank; d++)
+                dims[d] = e->extents[out.labels[d]];
+        if (!onnx_type(im, n, onnx_element(a), out.rank, dims))
+                return NULL;
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+        attr_set_ints(im->m, attrs, OP_dot, "batch_a", batch_a, batches);
+        attr_set_ints(im->m, attrs, OP_dot, "batch_b", batch_b, batches);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", contract_a, contracted);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", contract_b, contracted);
+        *ta = out;
+        return value_build(&im->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
+}
+
+bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
+{
+        struct einsum e = { .ellipsis_rank = 0 };
+        struct term *terms = arena_array(im->arena, (size_t)n->input_count, sizeof *terms), out;
+        int64_t perm[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int count = n->input_count;
+
+        if (!onnx_same_element(im, n, n->inputs, count) || !equation_parse(im, n, &e, terms, &out) || !labels_check(im, n, &e, terms, &out))
+                return false;
+        for (int d = 0; d < out.rank; d++)
+                dims[d] = e.extents[out.labels[d]];
+        if (!onnx_type(im, n, onnx_element(n->inputs[0]), out.rank, dims))
+                return false;
+        struct value *y = operand_prepare(im, &e, n->inputs[0], &terms[0], terms + 1, count - 1);
+        for (int i = 1; i < count && y; i++) {
+                /* the first operand's labels count as needed by it */
+                struct term *others = arena_array(im->arena, (size_t)(count - i), sizeof *others);
+                memcpy(others, terms + i + 1, (size_t)(count - i - 1) * sizeof *others);
+                others[count - i - 1] = terms[0];
+                struct value *x = operand_prepare(im, &e, n->inputs[i], &terms[i], others, count - i);
+                y = x ? pair(im, n, &e, y, &terms[0], x, &terms[i], terms + i + 1, count - i - 1) : NULL;
+        }
+        if (!y)
+                return false;
+        for (int d = 0; d < out.rank; d++)
+                for (int k = 0; k < terms[0].rank; k++)
+                        if (terms[0].labels[k] == out.labels[d])
+                                perm[d] = k;
+        return onnx_output(n, 0, build_transpose(&im->b, y, perm));
+}

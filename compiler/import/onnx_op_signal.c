@@ -1,0 +1,202 @@
+/* Signal processing: DFT, STFT, window functions. A transform is one product with the matrix of its roots of unity, which tensor
+ * operations compute from indices reduced modulo the period, so angles stay small and exact. */
+#include "compiler/import/onnx_helpers.h"
+
+static const double turn = 6.283185307179586477;          /* 2 pi */
+
+struct transform {
+        int64_t period;
+        int64_t in, in_parts;           /* extents of the operand: along the axis, and 1 or 2 for real or complex */
+        int64_t out, out_parts;
+        bool inverse, folded;           /* folded: the operand holds half of a symmetric spectrum */
+};
+
+/* <in x in_parts x out x out_parts x f64>: cos(turn * (i k / period + (part out - part in) / 4)), the other way round for the inverse:
+ * part 1 is the imaginary one, a quarter turn away */
+static struct value *roots(struct onnx_import *im, const struct onnx_node *n, const struct transform *t)
+{
+        const dim_t dims[4] = { t->in, t->in_parts, t->out, t->out_parts };
+        const struct type *index = onnx_type(im, n, E_I64, 4, dims);
+
+        if (!index)
+                return NULL;
+        struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
+        struct value *quarter = onnx_binary(im, OP_sub, build_iota(&im->b, index, 3), build_iota(&im->b, index, 1));
+        struct value *at = onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)t->period), 4);
+        at = onnx_binary(im, t->inverse ? OP_sub : OP_add, at, onnx_with(im, OP_mul, quarter, (double)t->period));
+        struct value *root = onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)t->period)));
+        if (t->folded) {        /* every element but the first, and the middle one, stands for two */
+                struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0),
+                                                onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period));
+                root = onnx_select(im, one, root, onnx_with(im, OP_mul, root, 2));
+        }
+        return t->inverse ? onnx_with(im, OP_div, root, (double)t->period) : root;
+}
+
+/* x along axis, cut or filled with 0 to `extent` */
+static struct value *fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent)
+{
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < onnx_rank(x); d++)
+                dims[d] = d == axis ? extent : onnx_dim(x, d);
+        if (extent == onnx_dim(x, axis))
+                return x;
+        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0), constant_ints(im->m, low, onnx_rank(x)) };
+        return value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
+}
+
+/* x, whose last dimension is the parts, transformed along axis */
+static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis, const struct transform *t)
+{
+        int last = onnx_rank(x) - 1;
+        const int64_t over_x[2] = { axis, last }, over_roots[2] = { 0, 1 };
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+        int64_t perm[RANK_MAX];
+
+        x = fitted(im, x, axis, t->in);
+        struct value *matrix = x ? onnx_cast(im, roots(im, n, t), onnx_element(x)) : NULL;
+        if (!matrix)
+                return NULL;
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", over_x, 2);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", over_roots, 2);
+        x = value_build(&im->b, OP_dot, (struct value *[]){ x, matrix }, 2, attrs, NULL);
+        /* the transformed dimension is the last but one; it goes where it was */
+        for (int d = 0; d <= last; d++)
+                perm[d] = d == last ? last : d < axis ? d : d == axis ? last - 1 : d - 1;
+        return x ? build_transpose(&im->b, x, perm) : NULL;
+}
+
+/* extents for axis; length: of the transform, -1 when not stated. False, without a message, when there are none. */
+static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse,
+                           bool onesided, struct transform *t)
+{
+        int64_t extent = x->dims[axis], parts = x->dims[x->rank - 1];
+
+        *t = (struct transform){ .inverse = inverse, .folded = inverse && onesided, .in_parts = parts };
+        t->period = length >= 0 ? length : t->folded ? 2 * (extent - 1) : extent;
+        t->in = t->folded ? t->period / 2 + 1 : t->period;
+        t->out = onesided && !inverse ? t->period / 2 + 1 : t->period;
+        t->out_parts = t->folded ? 1 : 2;
+        return (parts == 1 || parts == 2) && t->period >= 1 && t->period <= NUMBER_MAX;
+}
+
+bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = onnx_wide(im, n->inputs[0]), *y = NULL, *chosen = NULL;
+        int64_t inverse, onesided, length, stated;
+        bool known, axis_known = true;
+        int axis = 0, rank = onnx_rank(n->inputs[0]);
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_int_range(im, n, "inverse", 0, 0, 1, &inverse) ||
+            !onnx_int_range(im, n, "onesided", 0, 0, 1, &onesided) || !onnx_operand_int(im, n, 1, -1, &length, &known) || !x)
+                return false;
+        if (!known)
+                return onnx_unsupported(im, n, "dft_length is a run-time value, want a constant");
+        if (n->opset < 20 ? !onnx_int(im, n, "axis", 1, &stated) : !onnx_operand_int(im, n, 2, -2, &stated, &axis_known))
+                return false;
+        if (axis_known && !onnx_axis(im, n, stated, rank, &axis))
+                return false;
+        if (axis == rank - 1)
+                return onnx_invalid(im, n, "axis %lld is the complex one", (long long)stated);
+        const struct type *to = axis_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), rank);
+        if (!axis_known) {
+                chosen = onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 2), E_I64), rank);
+                if (!to || !chosen)
+                        return false;
+        }
+        /* a run-time axis chooses among those that give the declared shape */
+        for (int d = axis_known ? axis : 0; d < (axis_known ? axis + 1 : rank - 1); d++) {
+                struct transform t;
+                dim_t dims[RANK_MAX];
+                if (!transform_read(x->type, d, length, inverse, onesided, &t)) {
+                        if (axis_known)
+                                return onnx_invalid(im, n, "a transform of length %lld of %s", (long long)t.period,
+                                                    type_text(im->arena, im->m, x->type));
+                        continue;
+                }
+                for (int k = 0; k < rank; k++)
+                        dims[k] = k == d ? t.out : k == rank - 1 ? t.out_parts : onnx_dim(x, k);
+                const struct type *type = onnx_type(im, n, onnx_element(x), rank, dims);
+                if (!type)
+                        return false;
+                if (to && !type_same_dims(type, to))
+                        continue;
+                struct value *here = transformed(im, n, x, d, &t);
+                y = y ? onnx_select(im, onnx_with(im, OP_eq, chosen, d), here, y) : here;
+                if (!y)
+                        return false;
+        }
+        if (!y)
+                return onnx_invalid(im, n, "no axis gives the declared %s", type_text(im->arena, im->m, to));
+        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
+}
+
+/* Operands signal [batch, length, parts], frame_step, window, frame_length */
+bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = onnx_wide(im, n->inputs[0]), *window = onnx_input(n, 2);
+        int64_t onesided, step, length;
+        bool known, length_known;
+        struct transform t;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
+            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) || !onnx_operand_int(im, n, 1, 1, &step, &known) ||
+            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !x)
+                return false;
+        if (window && (onnx_rank(window) != 1 || onnx_element(window) != onnx_element(n->inputs[0])))
+                return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, window->type));
+        if (window && length_known && length >= 0 && length != onnx_dim(window, 0))
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length, (long long)onnx_dim(window, 0));
+        length = window ? onnx_dim(window, 0) : length;
+        if (!window && !length_known)
+                return onnx_unsupported(im, n, "frame_length is a run-time value, want a constant or a window");
+        if (length < 1 || length > onnx_dim(x, 1) || (known && (step < 1 || step > NUMBER_MAX)))
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length, (long long)step,
+                                    (long long)onnx_dim(x, 1));
+        const struct type *to = known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
+        if (!known && !to)
+                return false;
+        int64_t frames = known ? (onnx_dim(x, 1) - length) / step + 1 : to->dims[1];
+        const dim_t dims[4] = { onnx_dim(x, 0), frames, length, onnx_dim(x, 2) };
+        const struct type *cut = onnx_type(im, n, onnx_element(x), 4, dims), *table = onnx_type(im, n, E_I64, 2, dims + 1);
+        if (!cut || !table)
+                return false;
+        struct value *stride = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
+        struct value *index = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride), build_iota(&im->b, table, 1));
+        x = index ? build_gather(&im->b, x, index, 1) : NULL;
+        if (window)
+                x = onnx_binary(im, OP_mul, x, onnx_spread(im, onnx_wide(im, window), cut, (const int64_t[]){ 2 }));
+        if (!x)
+                return false;
+        if (!transform_read(x->type, 2, -1, false, onesided, &t))
+                return onnx_invalid(im, n, "the signal is %s", type_text(im->arena, im->m, n->inputs[0]->type));
+        if (!onnx_type(im, n, onnx_element(x), 4, (const dim_t[]){ dims[0], frames, t.out, 2 }))
+                return false;
+        return onnx_output(n, 0, onnx_cast(im, transformed(im, n, x, 2, &t), onnx_element(n->inputs[0])));
+}
+
+/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2 cos 2x */
+bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
+{
+        static const double coefficients[3][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 1 - 25.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
+        const double *a = coefficients[onnx_variant(n)];
+        int64_t number, periodic, size;
+        enum element e;
+        bool known;
+
+        if (!onnx_int(im, n, "output_datatype", 1, &number) || !onnx_element_number(im, n, "output_datatype", number, &e) ||
+            !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) || !onnx_operand_int(im, n, 0, 0, &size, &known))
+                return false;
+        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
+        if (!to)
+                return false;
+        int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
+        struct value *i = onnx_iota(im, E_F64, to->dims[0]);
+        struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
+        struct value *w = onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
+        if (a[2] != 0)
+                w = onnx_binary(im, OP_add, w, onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
+        return onnx_output(n, 0, onnx_cast(im, w, e));
+}
