@@ -36,7 +36,7 @@ const char *emit_name(struct emit *e, const char *stem)
         while (taken) {
                 first->last = first->last ? first->last + 1 : 2;
                 text = arena_printf(e->arena, digit ? "%s_%d" : "%s%d", stem, first->last);
-                taken = find_name(e, text, &bucket);
+                taken = text_is_identifier(text) ? find_name(e, text, &bucket) : first;     /* i386 */
         }
         struct name *n = ARENA_NEW(e->arena, struct name);
         n->text = text;
@@ -73,6 +73,15 @@ void emit_error(struct emit *e, enum exit_code code, const char *what)
         e->failed = true;
 }
 
+static void emit_too_large(struct emit *e)
+{
+        if (!e->too_large)
+                emit_error(e, EXIT_UNSUPPORTED, "this fusion computes too much in one kernel");
+        else if (!e->failed)
+                *e->too_large = true;
+        e->failed = true;
+}
+
 struct arena *emit_arena(struct emit *e) { return e->arena; }
 bool emit_unchecked(const struct emit *e) { return e->options->unchecked; }
 
@@ -88,7 +97,7 @@ static struct scope *open_scope(struct emit *e, enum scope_kind kind, struct loo
         s->block = block;
         s->stmt = stmt;
         if (s->depth > EMIT_SCOPE_MAX)
-                emit_error(e, EXIT_UNSUPPORTED, "the loops of this fusion nest too deeply");
+                emit_too_large(e);
         return e->scope = s;
 }
 
@@ -375,7 +384,7 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
         if (!local->inside)
                 return load(e, local, index);
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)
-                emit_error(e, EXIT_UNSUPPORTED, "this fusion computes too much in one kernel");
+                emit_too_large(e);
         if (e->failed)
                 return emit_number(e, v->type->element, 0);
         e->depth++;

@@ -68,6 +68,7 @@ struct emit {
         const struct loop_library *library;
         const struct lower_options *options;
         struct diag *diag;
+        bool *too_large;                /* set instead of reporting that; NULL: reported */
         bool failed;                    /* an error was reported; what follows is thrown away */
         const char *described;          /* for messages */
         struct local **locals;          /* hash table by value */
@@ -178,6 +179,7 @@ struct kernel_request {
         const struct op *op;
         struct value *const *results;
         int result_count;
+        bool *too_large;                /* set instead of reporting that it is; may be NULL */
 };
 /* of a fusion: its region and what that yields */
 void kernel_request_fusion(struct arena *arena, struct kernel_request *request,

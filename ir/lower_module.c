@@ -364,9 +364,13 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
                 outputs[i] = buffer_of(l, &op->results[i]);
         }
         request.results = results;
-        if (op->code == OP_fusion)
-                kernel_request_fusion(l->marks, &request, op);
-        return call_kernel(l, block, &request, outputs);
+        if (op->code != OP_fusion)
+                return call_kernel(l, block, &request, outputs);
+        bool too_large = false;         /* then its operations run one by one */
+        kernel_request_fusion(l->marks, &request, op);
+        request.too_large = &too_large;
+        return call_kernel(l, block, &request, outputs) ||
+               (too_large && lower_region(l, block, op->regions[0], outputs));
 }
 
 /* The operations of a region; what it yields ends in targets. */

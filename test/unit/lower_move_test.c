@@ -336,6 +336,23 @@ static void test_concat(void **state)
                         }
 }
 
+/* Hundreds of loops: every one has a name that C can have (i386 is not one). */
+static void test_concat_many(void **state)
+{
+        (void)state;
+        enum { COUNT_MANY = 400 };
+        struct fixture *x = fixture_new();
+        struct array a = array_random(x, TYPE(x, E_I32, 2, 1), -9, 9);
+        struct value *v = input(x, a), *parts[COUNT_MANY];
+        struct array want = array_new(x, TYPE(x, E_I32, 2, COUNT_MANY));
+        for (int k = 0; k < COUNT_MANY; k++) {
+                parts[k] = v;
+                copy_element(want, k, a, 0);
+                copy_element(want, COUNT_MANY + k, a, 1);
+        }
+        check(x, build_concat(&x->b, parts, COUNT_MANY, 1), want);
+}
+
 /* A concat that is not stored as it is: each element chooses its operand. */
 static void test_concat_inside(void **state)
 {
@@ -523,6 +540,7 @@ int main(void)
                 cmocka_unit_test(test_slice),           cmocka_unit_test(test_slice_fails),
                 cmocka_unit_test(test_pad),             cmocka_unit_test(test_pad_fails),
                 cmocka_unit_test(test_concat),          cmocka_unit_test(test_concat_inside),
+                cmocka_unit_test(test_concat_many),
                 cmocka_unit_test(test_gather),          cmocka_unit_test(test_gather_elements),
                 cmocka_unit_test(test_gather_nd),       cmocka_unit_test(test_gather_fails),
                 cmocka_unit_test(test_iota),

@@ -346,39 +346,32 @@ static void test_random_functions(void **state)
         }
 }
 
-/* ---- hostile fusions, and the folder's way in ---- */
+/* ---- limits, and the folder's way in ---- */
 
+/* Fusions that would write out too much in one kernel are taken apart. */
 static void test_limits(void **state)
 {
         (void)state;
+        static const int lengths[] = { 3000, 40, 40 };
         for (int form = 0; form < 3; form++) {
                 struct fixture *x = fixture_new();
-                x->diag.stream = tmpfile();
                 struct value *v = input(x, array_random(x, TYPE(x, E_F32, 4, 4), -3, 3));
-                for (int i = 0; i < (form ? 40 : 3000); i++) {
+                for (int i = 0; i < lengths[form]; i++) {
+                        struct value *w;
                         if (form == 0) {        /* a long chain */
                                 v = build_unary(&x->b, OP_neg, v);
-                        } else if (form == 1) { /* twice as many elements with each step */
-                                struct value *s = build_slice(&x->b, v, INTS(3, 3), INTS(-1, -1),
-                                                              (dim_t[]){ 4, 4 });
-                                v = build_binary(&x->b, OP_add, s,
-                                                 build_transpose(&x->b, v, INTS(1, 0)));
-                        } else {                /* loops in loops */
-                                struct value *s = build_reduce(&x->b, REDUCE_sum, v, INTS(1), 1);
-                                v = build_binary(&x->b, OP_add, v,
-                                                 build_broadcast(&x->b, s, v->type, INTS(1)));
+                                continue;
                         }
+                        if (form == 1) {        /* twice as many elements with each step */
+                                w = build_transpose(&x->b, v, INTS(1, 0));
+                                v = build_slice(&x->b, v, INTS(3, 3), INTS(-1, -1), v->type->dims);
+                        } else {                /* loops in loops */
+                                w = build_reduce(&x->b, REDUCE_sum, v, INTS(1), 1);
+                                w = build_broadcast(&x->b, w, v->type, INTS(1));
+                        }
+                        v = build_binary(&x->b, OP_add, v, w);
                 }
-                yield_all(x, &v, 1);
-                fuse_all(x);
-                struct lower_options options = { .views = true };
-                struct loop_program *p = lower_module(x->m, x->f, library(), &options, &x->diag);
-                if (p)
-                        assert_true(loop_verify(p, &x->diag));
-                else
-                        assert_int_equal(x->diag.errors, 1);
-                fclose(x->diag.stream);
-                fixture_free(x);
+                check_forms_agree(x, &v, 1);
         }
 }
 
