@@ -28,6 +28,7 @@ static struct name *find_name(struct emit *e, const char *text, struct name ***b
         return NULL;
 }
 
+/* stem, or a number behind it: but i386 and j0 are C's */
 const char *emit_name(struct emit *e, const char *stem)
 {
         struct name **bucket, *first = find_name(e, stem, &bucket), *taken = first;
@@ -36,7 +37,7 @@ const char *emit_name(struct emit *e, const char *stem)
         while (taken) {
                 first->last = first->last ? first->last + 1 : 2;
                 text = arena_printf(e->arena, digit ? "%s_%d" : "%s%d", stem, first->last);
-                taken = text_is_identifier(text) ? find_name(e, text, &bucket) : first;     /* i386 */
+                taken = text_is_identifier(text) ? find_name(e, text, &bucket) : first;
         }
         struct name *n = ARENA_NEW(e->arena, struct name);
         n->text = text;

@@ -1,4 +1,4 @@
-/* The lowering of whole functions: how many loops, kernels and calls there are, where values lie. */
+/* The lowering of functions: how many loops, kernels and calls there are; where values lie. */
 #include "test/unit/lower_harness.h"
 
 /* ---- what is written ---- */
