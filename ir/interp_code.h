@@ -22,7 +22,7 @@ enum instruction_code {
         INSTRUCTION_COUNT
 };
 
-enum { GATHER = 1 };
+enum { GATHER = 1, STRIP_LANES = 32 };
 
 struct instruction {
         uint16_t code, lanes;
@@ -68,6 +68,7 @@ struct interp {
 struct interp_options {
         bool as_double;
         bool plain;                     /* code as it stands: nothing hoisted, shared or fused, for comparison in tests */
+        int strip;                      /* iterations per strip; 0: STRIP_LANES */
         uint64_t max_bytes;
 };
 struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options, struct diag *diag);

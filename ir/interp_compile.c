@@ -6,8 +6,6 @@
 
 enum { BLOCKS_MAX = 1000 };
 
-static void compile_stmt(struct compiler *c, const struct loop_stmt *s);
-
 /* ---- variables and memory ---- */
 
 static int tile_slots(struct compiler *c, const struct loop_variable *v)
@@ -28,19 +26,17 @@ static void compile_let(struct compiler *c, const struct loop_stmt *s)
                 for (int t = 0; t < form.count; t++)
                         changes |= form.terms[t].value.changes;
                 if (!changes) {         /* each use is summed up where it stands */
-                        c->forms = compiler_grow(c->forms, c->form_count, &c->form_room, sizeof *c->forms);
-                        c->forms[c->form_count] = form;
-                        bind_variable(c, v, (struct cell){ .slot = -1 }, c->form_count++);
+                        bind_variable(c, v, (struct cell){ .slot = -1 }, new_form(c, &form))->definition = s->a;
                         return;
                 }
         }
         struct cell value = compile_expr(c, s->a, c->options->plain ? new_slots(c, lanes) : -1);
         if (value.changes) {
-                int copy = new_slots(c, lanes);
-                emit_move(c, copy, value, lanes);
-                value = value_here(c, copy);
+                int copy = new_slots(c, value.lanes);
+                emit_move(c, copy, value, value.lanes);
+                value = value_here(c, copy, value.lanes);
         }
-        bind_variable(c, v, value, -1);
+        bind_variable(c, v, value, -1)->definition = s->a;
 }
 
 static void compile_var(struct compiler *c, const struct loop_stmt *s)
@@ -69,24 +65,16 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
 static void compile_store(struct compiler *c, const struct loop_stmt *s)
 {
         enum loop_space space = s->buffer->space;
-        int lanes = s->b->type.lanes, code = load_code(c, s->buffer->element) + STORE_CODE;
-        struct instruction i = { 0 };
+        struct instruction i;
         if (space == SPACE_INPUT || space == SPACE_CONSTANT) {
                 compiler_fail(c, EXIT_INTERNAL, "a store to a constant or an input");
                 return;
         }
         struct cell value = compile_expr(c, s->b, -1);
-        if (lanes == 1 && !s->c)
-                compile_address(c, s->buffer, s->a, &i);
-        else {
-                code += VECTOR_STORE_CODE - STORE_CODE + (s->c || s->a->type.lanes > 1 ? 0 : RUN_CODE);
-                i.b = compile_expr(c, s->a, -1).slot;
-                i.c = s->c ? compile_expr(c, s->c, -1).slot : -1;
-                i.d = descriptor_of(c, s->buffer);
-                i.e = s->a->type.lanes > 1 ? GATHER : 0;
-                i.lanes = (uint16_t)lanes;
-        }
-        i.code = (uint16_t)code;
+        int vector = compile_address(c, s->buffer, s->a, s->b->type.lanes, s->c, &i);
+        if (i.lanes > value.lanes)
+                value = splat(c, value, i.lanes, -1);
+        i.code = (uint16_t)(load_code(c, s->buffer->element) + STORE_CODE + vector);
         i.a = value.slot;
         emit(c, i);
 }
@@ -120,29 +108,31 @@ static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
 
 /* ---- control ---- */
 
-static void compile_loop(struct compiler *c, const struct loop_stmt *s,
-                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context), void *context)
-{
-        struct chunk chunk;
-        int counter = new_slots(c, 1), copy;
-        struct cell step = constant_int(c, s->step), start = compile_expr(c, s->a, -1), end = compile_expr(c, s->b, -1);
-        if (end.changes) {
-                copy = new_slots(c, 1);
-                emit_move(c, copy, end, 1);
-                end = value_here(c, copy);
-        }
-        chunk_open(c, &chunk, true);
-        bind_variable(c, s->variable, value_here(c, counter), -1);
-        body(c, s, context);
-        loop_close(c, &chunk, (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
-                   (struct instruction){ .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot,
-                                         .c = end.slot });
-}
-
 static void loop_body(struct compiler *c, const struct loop_stmt *s, void *context)
 {
         (void)context;
         compile_block(c, s->body);
+}
+
+static void compile_loop(struct compiler *c, const struct loop_stmt *s,
+                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context), void *context)
+{
+        struct chunk chunk;
+        int counter = new_slots(c, 2), copy;
+        struct cell step = constant_int(c, s->step), start = compile_expr(c, s->a, -1), end = compile_expr(c, s->b, -1);
+        if (end.changes) {
+                copy = new_slots(c, 1);
+                emit_move(c, copy, end, 1);
+                end = value_here(c, copy, 1);
+        }
+        if (body == loop_body && compile_strips(c, s, counter, start, end))
+                start.slot = counter;
+        chunk_open(c, &chunk, true);
+        bind_variable(c, s->variable, value_here(c, counter, 1), -1);
+        body(c, s, context);
+        loop_close(c, &chunk, (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
+                   (struct instruction){ .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot,
+                                         .c = end.slot });
 }
 
 static void compile_while(struct compiler *c, const struct loop_stmt *s)
@@ -286,14 +276,14 @@ static void compile_kernel(struct compiler *c, int number)
         for (int i = 0; i < k.function->buffer_count; i++)
                 k.function->buffers[i]->number = i;
         for (int i = 0; i < k.function->scalar_count; i++)
-                bind_variable(c, k.function->scalars[i], value_here(c, k.scalars + i), -1);
+                bind_variable(c, k.function->scalars[i], value_here(c, k.scalars + i, 1), -1);
         compile_block(c, k.function->body);
         emit(c, (struct instruction){ .code = I_RETURN, .a = k.back });
 }
 
 /* ---- statements ---- */
 
-static void compile_stmt(struct compiler *c, const struct loop_stmt *s)
+void compile_stmt(struct compiler *c, const struct loop_stmt *s)
 {
         switch (s->kind) {
         case STMT_FOR:

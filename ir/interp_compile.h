@@ -12,7 +12,7 @@
 
 /* where a value is */
 struct cell {
-        int slot, level;
+        int slot, level, lanes;
         bool changes;                   /* the slot of a `var` or tile: read it now, or copy */
 };
 
@@ -31,7 +31,12 @@ struct chunk {
 };
 
 struct node { struct instruction i; int next; };
-struct bound { const struct loop_variable *variable; struct cell value; int form; };     /* form: -1, or number */
+struct bound {                          /* a variable */
+        const struct loop_variable *variable;
+        struct cell value;
+        int form;                       /* of a let of a subscript; -1: it has a value */
+        const struct loop_expr *definition;       /* of a let */
+};
 struct shared { struct instruction key; int slot, level, chunk, next; };
 struct kernel { const struct loop_function *function; int label, back, descriptor, scalars; };
 struct constant_slot { int slot; uint64_t bits; };
@@ -65,8 +70,10 @@ struct compiler {
 
         int depth;                      /* of the recursion over expressions, blocks and inlined functions */
         int calls;                      /* library functions being inlined */
-        struct cell mask;              /* inside a side of a select by mask: lanes that count; slot -1 elsewhere */
-        int mask_lanes;
+        struct cell mask;               /* inside a side of a select by mask: lanes that count; slot -1 elsewhere */
+        int strip;                      /* lanes of the strip being compiled, or 0 */
+        struct cell strip_counter;      /* its first lane's loop counter */
+        int64_t strip_step;
         struct cell returned;          /* by the library function just inlined */
         int return_into;
 };
@@ -85,11 +92,12 @@ void emit_move(struct compiler *c, int to, struct cell from, int lanes);
 struct cell constant_bits(struct compiler *c, uint64_t bits);
 struct cell constant_int(struct compiler *c, int64_t value);
 
-/* The value of an operation without effects: i.b, i.c, i.d are the slots of x, y, z where given. into: the slot
- * that must hold it, or -1 for wherever it is or may be computed. */
+/* The value of an operation without effects: i.b, i.c, i.d are the slots of x, y, z where given. lanes 0: those of the
+ * operands, and scalars among them go to every lane. into: the slot that must hold it, or -1 for wherever it is or may
+ * be computed. */
 struct cell compute(struct compiler *c, struct instruction i, int lanes, int into, const struct cell *x,
                      const struct cell *y, const struct cell *z);
-struct cell value_here(const struct compiler *c, int slot);     /* just computed in the innermost block */
+struct cell value_here(const struct compiler *c, int slot, int lanes);     /* just computed in the innermost block */
 
 void chunk_open(struct compiler *c, struct chunk *chunk, bool loop);
 void chunk_close(struct compiler *c, struct chunk *chunk);        /* its code joins the parent's */
@@ -103,29 +111,40 @@ bool compiler_finish(struct compiler *c, const struct list *code);       /* into
 
 enum slot_kind kind_of(const struct compiler *c, enum element e);
 struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into);
+struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e);    /* f64 for f32 when as_double */
+struct cell splat(struct compiler *c, struct cell v, int lanes, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);       /* of loop_ops.def */
 enum { STORE_CODE = 1, VECTOR_LOAD_CODE = 2, VECTOR_STORE_CODE = 3, RUN_CODE = 2 };     /* from the scalar load; RUN_CODE from those of a vector */
 int load_code(const struct compiler *c, enum element e);
 bool expr_is_leaf(const struct loop_expr *e);
-void bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form);
+struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form);
 const struct bound *bound_of(struct compiler *c, const struct loop_variable *v);
 
 /* ---- interp_index.c ---- */
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer);
-/* the instruction fields that address element `index` of buffer: b + c * e in d */
-void compile_address(struct compiler *c, const struct loop_buffer *buffer, const struct loop_expr *index,
-                     struct instruction *i);
+/* The fields of an instruction that loads or stores `lanes` elements (under a mask, or slot -1), and what to add to its
+ * scalar code: 0 and VECTOR_LOAD_CODE and perhaps RUN_CODE. In a strip a scalar subscript may differ from lane to lane. */
+int compile_address(struct compiler *c, const struct loop_buffer *buffer, const struct loop_expr *index, int lanes,
+                    const struct loop_expr *mask, struct instruction *i);
+int new_form(struct compiler *c, const struct form *form);           /* its number */
 bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form);   /* false: too many terms, in a nest */
 struct cell form_value(struct compiler *c, const struct form *form, int into);
 
 /* ---- interp_compile.c ---- */
 
 void compile_block(struct compiler *c, const struct loop_block *block);
+void compile_stmt(struct compiler *c, const struct loop_stmt *s);
 
 /* ---- interp_nest.c ---- */
 
 bool compile_nest(struct compiler *c, const struct loop_stmt *s);        /* false: not one, or nothing done */
+
+/* ---- interp_strip.c ---- */
+
+/* Before a loop over counter, from start to end: as many strips of it as fit, if it is a loop for strips. The counter
+ * then holds where to go on: true. False: nothing done. */
+bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start, struct cell end);
 
 #endif

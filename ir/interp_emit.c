@@ -185,12 +185,12 @@ struct cell constant_bits(struct compiler *c, uint64_t bits)
         const struct instruction key = { .code = I_NONE, .b = (int32_t)(uint32_t)bits, .c = (int32_t)(uint32_t)(bits >> 32) };
         const struct shared *known = share_find(c, &key);
         if (known)
-                return (struct cell){ .slot = known->slot };
+                return (struct cell){ .slot = known->slot, .lanes = 1 };
         int slot = new_slots(c, 1);
         c->constants = compiler_grow(c->constants, c->constant_count, &c->constant_room, sizeof *c->constants);
         c->constants[c->constant_count++] = (struct constant_slot){ slot, bits };
         share_add(c, &key, slot, 0, 0);
-        return (struct cell){ .slot = slot };
+        return (struct cell){ .slot = slot, .lanes = 1 };
 }
 
 struct cell constant_int(struct compiler *c, int64_t value)
@@ -198,9 +198,9 @@ struct cell constant_int(struct compiler *c, int64_t value)
         return constant_bits(c, (uint64_t)value);
 }
 
-struct cell value_here(const struct compiler *c, int slot)
+struct cell value_here(const struct compiler *c, int slot, int lanes)
 {
-        return (struct cell){ .slot = slot, .level = c->chunk->level };
+        return (struct cell){ .slot = slot, .level = c->chunk->level, .lanes = lanes };
 }
 
 /* the open loop whose body is one level deeper, or NULL where that level is the innermost */
@@ -217,12 +217,20 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
                      const struct cell *y, const struct cell *z)
 {
         const struct cell *operands[] = { x, y, z };
+        struct cell splats[3];
         int32_t *fields[] = { &i.b, &i.c, &i.d };
-        bool here = c->options->plain;
+        bool here = c->options->plain, mixed = !lanes;
         int level = 1;
+        for (int k = 0; k < 3; k++)
+                if (operands[k] && mixed && operands[k]->lanes > lanes)
+                        lanes = operands[k]->lanes;
         for (int k = 0; k < 3; k++) {
                 if (!operands[k])
                         continue;
+                if (mixed && operands[k]->lanes < lanes) {
+                        splats[k] = compute(c, (struct instruction){ .code = V_SPLAT }, lanes, -1, operands[k], NULL, NULL);
+                        operands[k] = &splats[k];
+                }
                 *fields[k] = operands[k]->slot;
                 here |= operands[k]->changes;
                 level = operands[k]->level > level ? operands[k]->level : level;
@@ -235,11 +243,11 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
         if (here || (!loop && into >= 0)) {
                 i.a = into >= 0 ? into : new_slots(c, lanes);
                 emit(c, i);
-                return value_here(c, i.a);
+                return value_here(c, i.a, lanes);
         }
         i.a = 0;
         const struct shared *known = share_find(c, &i);
-        struct cell v = { .slot = known ? known->slot : new_slots(c, lanes), .level = level };
+        struct cell v = { .slot = known ? known->slot : new_slots(c, lanes), .level = level, .lanes = lanes };
         if (!known) {
                 share_add(c, &i, v.slot, level, loop ? loop->parent->number : c->chunk->number);
                 i.a = v.slot;
@@ -248,7 +256,7 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
         if (into < 0)
                 return v;
         emit_move(c, into, v, lanes);
-        return value_here(c, into);
+        return value_here(c, into, lanes);
 }
 
 /* ---- at the end ---- */

@@ -75,14 +75,15 @@ bool expr_is_leaf(const struct loop_expr *e)
 
 /* ---- variables ---- */
 
-void bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form)
+struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form)
 {
         int n = v->number;
         if (n < 0 || n >= c->bound_count || c->bounds[n].variable != v) {
                 c->bounds = compiler_grow(c->bounds, c->bound_count, &c->bound_room, sizeof *c->bounds);
                 n = v->number = c->bound_count++;
         }
-        c->bounds[n] = (struct bound){ v, value, form };
+        c->bounds[n] = (struct bound){ v, value, form, NULL };
+        return &c->bounds[n];
 }
 
 const struct bound *bound_of(struct compiler *c, const struct loop_variable *v)
@@ -100,14 +101,15 @@ static struct cell variable_value(struct compiler *c, const struct loop_expr *e,
         if (b->form >= 0)
                 return form_value(c, &c->forms[b->form], into);
         struct cell v = b->value;
+        v.lanes = v.changes ? e->type.lanes : v.lanes;
         if (e->op == LOOP_TILE_ENTRY)
                 v.slot += (int)(e->literal.i * e->variable->columns + e->column) * e->type.lanes;
         if (v.changes)
                 v.level = c->chunk->level;
         if (into < 0)
                 return v;
-        emit_move(c, into, v, e->type.lanes);
-        return value_here(c, into);
+        emit_move(c, into, v, v.lanes);
+        return value_here(c, into, v.lanes);
 }
 
 /* ---- leaves ---- */
@@ -137,7 +139,7 @@ static uint64_t literal_bits(const struct compiler *c, const struct loop_expr *e
         return slot.u;
 }
 
-static struct cell splat(struct compiler *c, struct cell v, int lanes, int into)
+struct cell splat(struct compiler *c, struct cell v, int lanes, int into)
 {
         return compute(c, (struct instruction){ .code = V_SPLAT }, lanes, into, &v, NULL, NULL);
 }
@@ -150,46 +152,17 @@ static struct cell literal(struct compiler *c, const struct loop_expr *e, int in
         if (into < 0)
                 return v;
         emit_move(c, into, v, 1);
-        return value_here(c, into);
-}
-
-/* The mask of a load of that many lanes: its own, and that of the select around it. Slot -1: none. */
-static struct cell load_mask(struct compiler *c, const struct loop_expr *own, int lanes)
-{
-        struct cell mask = c->mask, mine;
-        if (mask.slot >= 0 && c->mask_lanes != lanes) {          /* does any lane ask for it? */
-                struct cell copy = value_here(c, new_slots(c, c->mask_lanes)), any = value_here(c, new_slots(c, 1));
-                emit_move(c, copy.slot, mask, c->mask_lanes);
-                emit(c, (struct instruction){ .code = H_MAX_U64, .lanes = (uint16_t)c->mask_lanes, .a = any.slot,
-                                              .b = copy.slot });
-                mask = lanes > 1 ? splat(c, any, lanes, -1) : any;
-        }
-        if (!own)
-                return mask;
-        mine = compile_expr(c, own, -1);
-        if (mask.slot < 0)
-                return mine;
-        return compute(c, (struct instruction){ .code = I_AND_I64 }, lanes, -1, &mine, &mask, NULL);
+        return value_here(c, into, 1);
 }
 
 static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 {
-        int lanes = e->type.lanes, code = load_code(c, element_of(e));
-        struct instruction i = { 0 };
-        struct cell mask = load_mask(c, e->args[1], lanes);
-        if (lanes == 1 && mask.slot < 0) {
-                compile_address(c, e->buffer, e->args[0], &i);
-                i.code = (uint16_t)code;
-        } else {
-                struct cell index = compile_expr(c, e->args[0], -1);
-                bool run = mask.slot < 0 && e->args[0]->type.lanes == 1;
-                i = (struct instruction){ .code = (uint16_t)(code + VECTOR_LOAD_CODE + (run ? RUN_CODE : 0)), .lanes = (uint16_t)lanes, .b = index.slot,
-                                          .c = mask.slot, .d = descriptor_of(c, e->buffer),
-                                          .e = e->args[0]->type.lanes > 1 ? GATHER : 0 };
-        }
+        struct instruction i;
+        int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i), lanes = i.lanes ? i.lanes : 1;
+        i.code = (uint16_t)(load_code(c, element_of(e)) + vector);
         i.a = into >= 0 ? into : new_slots(c, lanes);
         emit(c, i);
-        return value_here(c, i.a);
+        return value_here(c, i.a, lanes);
 }
 
 /* ---- conversions ---- */
@@ -263,8 +236,7 @@ static struct cell convert(struct compiler *c, const struct loop_expr *e, int in
                 bitcast_path(from, to, as_double, &path);
         struct cell v = compile_expr(c, e->args[0], path.count ? -1 : into);
         for (int k = 0; k < path.count; k++)
-                v = compute(c, (struct instruction){ .code = path.codes[k] }, e->type.lanes, k == path.count - 1 ? into : -1, &v,
-                            NULL, NULL);
+                v = compute(c, (struct instruction){ .code = path.codes[k] }, 0, k == path.count - 1 ? into : -1, &v, NULL, NULL);
         return v;
 }
 
@@ -283,21 +255,21 @@ static int eager_cost(const struct loop_expr *e)
 
 static struct cell choose_by_mask(struct compiler *c, const struct loop_expr *e, int into)
 {
+        int lanes = c->strip ? c->strip : e->type.lanes;
         struct cell outer = c->mask, mask = compile_expr(c, e->args[0], -1), sides[2];
-        int lanes = e->type.lanes, outer_lanes = c->mask_lanes;
+        if (mask.lanes < lanes)
+                mask = splat(c, mask, lanes, -1);
         for (int k = 0; k < 2; k++) {
                 struct cell lanes_on = mask;
                 if (k)
-                        lanes_on = compute(c, (struct instruction){ .code = I_NOT_BOOL }, lanes, -1, &mask, NULL, NULL);
-                if (outer.slot >= 0 && outer_lanes == lanes)
-                        lanes_on = compute(c, (struct instruction){ .code = I_AND_I64 }, lanes, -1, &lanes_on, &outer, NULL);
+                        lanes_on = compute(c, (struct instruction){ .code = I_NOT_BOOL }, 0, -1, &mask, NULL, NULL);
+                if (outer.slot >= 0 && outer.lanes == lanes)
+                        lanes_on = compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1, &lanes_on, &outer, NULL);
                 c->mask = lanes_on;
-                c->mask_lanes = lanes;
                 sides[k] = compile_expr(c, e->args[1 + k], -1);
         }
         c->mask = outer;
-        c->mask_lanes = outer_lanes;
-        return compute(c, (struct instruction){ .code = I_SELECT }, lanes, into, &mask, &sides[0], &sides[1]);
+        return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &mask, &sides[0], &sides[1]);
 }
 
 static void compile_side(struct compiler *c, const struct loop_expr *e, int into)
@@ -312,12 +284,13 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
 {
         const struct loop_expr *condition = e->args[0];
         int lanes = e->type.lanes;
-        if (condition->type.lanes > 1)
+        bool eager = !c->options->plain && lanes == 1 && eager_cost(e->args[1]) + eager_cost(e->args[2]) <= EAGER_MAX;
+        if (condition->type.lanes > 1 || (c->strip && !eager))
                 return choose_by_mask(c, e, into);
-        if (!c->options->plain && lanes == 1 && eager_cost(e->args[1]) + eager_cost(e->args[2]) <= EAGER_MAX) {
+        if (eager) {
                 struct cell when = compile_expr(c, condition, -1), x = compile_expr(c, e->args[1], -1),
                              y = compile_expr(c, e->args[2], -1);
-                return compute(c, (struct instruction){ .code = I_SELECT }, 1, into, &when, &x, &y);
+                return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &when, &x, &y);
         }
         int to = into >= 0 ? into : new_slots(c, lanes), otherwise = new_label(c), end = new_label(c);
         compile_jump(c, condition, false, otherwise);
@@ -326,7 +299,7 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
         emit_label(c, otherwise);
         compile_side(c, e->args[2], to);
         emit_label(c, end);
-        return value_here(c, to);
+        return value_here(c, to, lanes);
 }
 
 /* a & b: the second half is jumped over when the first decides; what it computed is forgotten after it */
@@ -371,7 +344,7 @@ static struct cell halves(struct compiler *c, const struct loop_expr *e, int cod
         int lanes = e->args[0]->type.lanes, scratch = new_slots(c, lanes), to = into >= 0 ? into : new_slots(c, 1);
         emit_move(c, scratch, compile_expr(c, e->args[0], -1), lanes);
         emit(c, (struct instruction){ .code = (uint16_t)code, .lanes = (uint16_t)lanes, .a = to, .b = scratch });
-        return value_here(c, to);
+        return value_here(c, to, 1);
 }
 
 static struct cell ramp(struct compiler *c, const struct loop_expr *e, int into)
@@ -381,17 +354,18 @@ static struct cell ramp(struct compiler *c, const struct loop_expr *e, int into)
         int wrap = kind == KIND_I32 ? I_WRAP_I32 : kind == KIND_U32 ? I_WRAP_U32 : 0;
         uint16_t code = kind == KIND_F32 ? V_RAMP_F32 : kind == KIND_F64 ? V_RAMP_F64 : V_RAMP;
         struct cell v = compute(c, (struct instruction){ .code = code }, e->type.lanes, wrap ? -1 : into, &a, &step, NULL);
-        return wrap ? compute(c, (struct instruction){ .code = (uint16_t)wrap }, e->type.lanes, into, &v, NULL, NULL) : v;
+        return wrap ? compute(c, (struct instruction){ .code = (uint16_t)wrap }, 0, into, &v, NULL, NULL) : v;
 }
 
 static struct cell lane(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct cell v = compile_expr(c, e->args[0], -1);
         v.slot += (int)e->args[1]->literal.i;
+        v.lanes = 1;
         if (into < 0)
                 return v;
         emit_move(c, into, v, 1);
-        return value_here(c, into);
+        return value_here(c, into, 1);
 }
 
 /* x * y + z in one instruction, each operation rounded */
@@ -405,8 +379,7 @@ static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot
         const struct loop_expr *m = e->args[product];
         struct cell x = compile_expr(c, m->args[0], -1), y = compile_expr(c, m->args[1], -1);
         struct cell z = compile_expr(c, e->args[1 - product], -1);
-        *sum = compute(c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 }, e->type.lanes, into,
-                       &x, &y, &z);
+        *sum = compute(c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 }, 0, into, &x, &y, &z);
         return true;
 }
 
@@ -417,7 +390,7 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
         struct cell v[3], sum;
         if (!code) {
                 compiler_fail(c, EXIT_UNSUPPORTED, "an operation on a type it is not for");
-                return value_here(c, new_slots(c, e->type.lanes));
+                return value_here(c, new_slots(c, e->type.lanes), e->type.lanes);
         }
         if (e->op >= LOOP_SUM_LANES)
                 return halves(c, e, code, into);
@@ -425,23 +398,27 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
                 return sum;
         for (int i = 0; i < e->arity; i++)
                 v[i] = compile_expr(c, e->args[i], -1);
-        return compute(c, (struct instruction){ .code = (uint16_t)code }, e->type.lanes, into, &v[0], e->arity > 1 ? &v[1] : NULL,
+        return compute(c, (struct instruction){ .code = (uint16_t)code }, 0, into, &v[0], e->arity > 1 ? &v[1] : NULL,
                        e->arity > 2 ? &v[2] : NULL);
 }
 
 /* ---- library functions: written out in place ---- */
 
-static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
+struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e)
 {
         struct loop_function *f = e->function;
-        enum element first = f->scalar_count ? (enum element)f->scalars[0]->type.element : E_F64;
+        bool f32 = f->scalar_count && f->scalars[0]->type.element == E_F32;
+        return c->options->as_double && f32 ? loop_library_find(c->p->library, f->name, E_F64) : f;
+}
+
+static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
+{
+        struct loop_function *f = called_function(c, e);
         struct cell arguments[3], outer = c->returned;
         int outer_into = c->return_into;
-        if (c->options->as_double && first == E_F32)
-                f = loop_library_find(c->p->library, f->name, E_F64);
         if (!f || !f->body || f->scalar_count > 3 || f->scalar_count != e->arity || c->calls >= CALLS_MAX) {
                 compiler_fail(c, EXIT_UNSUPPORTED, "a library function without a body for these types");
-                return value_here(c, new_slots(c, e->type.lanes));
+                return value_here(c, new_slots(c, e->type.lanes), e->type.lanes);
         }
         for (int i = 0; i < e->arity; i++)
                 arguments[i] = compile_expr(c, e->args[i], -1);
@@ -457,7 +434,7 @@ static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
         c->return_into = outer_into;
         if (v.slot < 0)
                 compiler_fail(c, EXIT_INTERNAL, "a library function returns nothing");
-        return v.slot < 0 ? value_here(c, new_slots(c, e->type.lanes)) : v;
+        return v.slot < 0 ? value_here(c, new_slots(c, 1), 1) : v;
 }
 
 static struct cell expression(struct compiler *c, const struct loop_expr *e, int into)
@@ -488,7 +465,7 @@ struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into
         if (c->depth >= DEPTH_MAX)
                 compiler_fail(c, EXIT_UNSUPPORTED, "expressions are nested too deeply");
         if (c->failed)
-                return value_here(c, 0);
+                return value_here(c, 0, e->type.lanes);
         c->depth++;
         struct cell v = expression(c, e, into);
         c->depth--;

@@ -177,9 +177,7 @@ static bool place_lets(struct compiler *c, const struct loop_stmt *loop)
                 struct form form;
                 if (!form_of(c, s->a, &form))
                         return false;
-                c->forms = compiler_grow(c->forms, c->form_count, &c->form_room, sizeof *c->forms);
-                c->forms[c->form_count] = form;
-                bind_variable(c, s->variable, (struct cell){ .slot = -1 }, c->form_count++);
+                bind_variable(c, s->variable, (struct cell){ .slot = -1 }, new_form(c, &form));
         }
         return true;
 }
@@ -196,7 +194,7 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s)
                 nest.loops[l].step = p.loops[l]->step;
         }
         for (int l = 0; l < p.depth; l++) {             /* counters that no slot holds: nothing may be computed from them */
-                struct cell counter = { .slot = new_slots(c, 1), .level = c->chunk->level + 1 };
+                struct cell counter = { .slot = new_slots(c, 1), .level = c->chunk->level + 1, .lanes = 1 };
                 bind_variable(c, p.loops[l]->variable, counter, -1);
                 if (!place_lets(c, p.loops[l]))
                         return false;

@@ -194,6 +194,14 @@ static type run_##name(type s, const struct nest *nest, struct nest_range *range
         r[i->a] = r[i->b];                                                                                            \
         NEXT
 
+static bool overlap(const struct descriptor *x, const struct descriptor *y)
+{
+        uintptr_t a = (uintptr_t)x->data, b = (uintptr_t)y->data;
+        if (a == b)
+                return x->bytes != y->bytes;
+        return a < b ? b - a < (uintptr_t)x->extent * (uintptr_t)x->bytes : a - b < (uintptr_t)y->extent * (uintptr_t)y->bytes;
+}
+
 /* ---- the loop ---- */
 
 #define TYPE_d double
@@ -402,6 +410,17 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 }                                                                                                     \
                 NEXT;                                                                                                 \
         }
+#define FOLD(op, kind, field, expression)                                                                             \
+        CASE(FOLD_##op##_##kind) {                                                                                    \
+                const union slot *x_ = r + i->b;                                                                      \
+                TYPE_##field s = r[i->a].field;                                                                       \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
+                        const TYPE_##field x = x_[l].field;                                                           \
+                        s = expression;                                                                               \
+                }                                                                                                     \
+                r[i->a].field = s;                                                                                    \
+                NEXT;                                                                                                 \
+        }
 #define NEST(name, kind, type, field, loads, ...)                                                                     \
         CASE(N_##name) {                                                                                              \
                 const struct nest *nest = &interp->nests[i->a];                                                       \
@@ -519,6 +538,18 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 JUMP_IF(after < r[i->c].i);
                 NEXT;
         }
+        CASE(I_STRIP_BEGIN) {
+                int64_t last;
+                if (__builtin_sub_overflow(r[i->c].i, r[i->d].i, &last))
+                        last = INT64_MIN;
+                r[i->a] = r[i->b];
+                r[i->a + 1].i = last;
+                JUMP_IF(r[i->a].i >= last);
+                NEXT;
+        }
+        CASE(I_JUMP_OVERLAP)
+                JUMP_IF(overlap(&descriptors[i->b], &descriptors[i->c]));
+                NEXT;
         CASE(I_REPEAT)
                 SPEND(i->d);
                 next = code + i->e;

@@ -55,16 +55,41 @@ static inline struct loop_program *harness_parse(struct harness *h, const char *
 
 enum { HARNESS_STEPS = 100000000 };
 
-static inline int harness_run(struct harness *h, const struct loop_program *p, bool plain, bool as_double,
-                              const void *const *inputs, void *const *outputs)
+static inline int harness_run_with(struct harness *h, const struct loop_program *p, struct interp_options options,
+                                   const void *const *inputs, void *const *outputs)
 {
-        struct interp_options options = { .plain = plain, .as_double = as_double };
         struct interp *interp = interp_new_with(p, &options, &h->diag);
         if (!interp)
                 fail_msg("%s", harness_said(h));
         int code = interp_run(interp, inputs, outputs, HARNESS_STEPS, NULL);
         interp_free(interp);
         return code;
+}
+
+static inline int harness_run(struct harness *h, const struct loop_program *p, bool plain, bool as_double,
+                              const void *const *inputs, void *const *outputs)
+{
+        return harness_run_with(h, p, (struct interp_options){ .plain = plain, .as_double = as_double }, inputs, outputs);
+}
+
+/* as optimised and as plain code, which must end alike */
+static inline int run_text(const char *text, const void *const *inputs, void *const *outputs)
+{
+        struct harness h;
+        harness_open(&h);
+        struct loop_program *p = harness_parse(&h, text);
+        int code = harness_run(&h, p, false, false, inputs, outputs);
+        assert_int_equal(code, harness_run(&h, p, true, false, inputs, outputs));
+        harness_close(&h);
+        return code;
+}
+
+static inline float noise(int i) { return (float)((i * 7919) % 1009) / 251.0f - 2.0f; }
+
+static inline void fill(float *x, int count, int seed)
+{
+        for (int i = 0; i < count; i++)
+                x[i] = noise(i + seed) * (i % 5 ? 1.0f : 1.0e-20f);
 }
 
 #endif

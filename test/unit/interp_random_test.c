@@ -189,6 +189,55 @@ static void random_sum(struct generator *g, struct loop_block *block)
         g->variable_count = outer;
 }
 
+/* for ... { let ...; store ...; set sum = ... }: what runs in strips, or just not */
+static void random_strip(struct generator *g, struct loop_block *block)
+{
+        struct arena *arena = g->h.arena;
+        struct loop_buffer *const outputs[] = { g->y, g->z, g->m };
+        int outer = g->variable_count, step = 1 + pick(g, 2), trips = pick(g, 8), first = pick(g, 3);
+        struct loop_variable *accumulators[] = { some_variable(g, E_F32, VARIABLE_VAR), some_variable(g, E_I32, VARIABLE_VAR) };
+        struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
+        loop->a = pick(g, 2) ? loop_index(arena, first) : binary(g, LOOP_ADD, counter(g), loop_index(arena, first));
+        loop->b = loop_index(arena, first + trips);
+        loop->step = step;
+        loop->variable = loop_variable_new(arena, new_name(g), LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_expr *i = loop_use(arena, loop->variable);
+        if (first + trips <= 4)         /* only then may others take it for a counter */
+                g->variables[g->variable_count++] = loop->variable;
+        for (int n = 1 + pick(g, 4); n > 0; n--) {
+                int what = pick(g, 6), coefficient = pick(g, 4) ? 1 + pick(g, 3) : -1 - pick(g, 2);
+                struct loop_expr *at = binary(g, LOOP_ADD, binary(g, LOOP_MUL, i, loop_index(arena, coefficient)),
+                                              loop_index(arena, pick(g, 10) + (coefficient < 0 ? 20 : 0)));
+                struct loop_buffer *out = outputs[n % 3];
+                if (!pick(g, 6))                /* a step that memory says */
+                        at = binary(g, LOOP_ADD, at, binary(g, LOOP_AND, loop_cast(arena, E_INDEX, loop_cast(arena, E_I32,
+                                    loop_load(arena, g->b, i))), loop_index(arena, 3)));
+                if (what == 0 && accumulators[n & 1]) {
+                        enum element e = n & 1 ? E_I32 : E_F32;
+                        struct loop_expr *term = random_expr(g, e, 3), *use = loop_use(arena, accumulators[n & 1]);
+                        struct loop_stmt *s = loop_append(arena, loop->body, STMT_SET);
+                        s->variable = accumulators[n & 1];
+                        s->a = !pick(g, 4) ? binary(g, LOOP_MAX, use, term) : pick(g, 2) ? binary(g, LOOP_ADD, use, term) :
+                               binary(g, LOOP_ADD, term, use);
+                } else if (what < 3) {
+                        enum element e = some_type(g);
+                        struct loop_expr *value = e == E_F32 && pick(g, 2) ? loop_load(arena, g->x, at) : random_expr(g, e, 3);
+                        struct loop_stmt *s = loop_append(arena, loop->body, STMT_LET);
+                        s->a = value;
+                        s->variable = declare(g, e, VARIABLE_LET);
+                } else {
+                        struct loop_expr *value = out == g->y ? random_float(g, 3) : loop_cast(arena, out->element, random_int(g, 3));
+                        if (out == g->y && pick(g, 2))
+                                value = binary(g, LOOP_ADD, value, loop_load(arena, g->y, pick(g, 4) ? at : subscript(g)));
+                        struct loop_stmt *s = loop_append(arena, loop->body, STMT_STORE);
+                        s->buffer = out;
+                        s->a = pick(g, 6) ? at : subscript(g);
+                        s->b = value;
+                }
+        }
+        g->variable_count = outer;
+}
+
 static void random_store(struct generator *g, struct loop_block *block)
 {
         struct arena *arena = g->h.arena;
@@ -259,7 +308,8 @@ static void random_stmt(struct generator *g, struct loop_block *block, int depth
                 s->variable = v;
                 s->a = random_expr(g, e, 3);
                 break;
-        case 9: case 10: random_sum(g, block); break;
+        case 9: random_sum(g, block); break;
+        case 10: random_strip(g, block); break;
         default: random_store(g, block); break;
         }
 }
@@ -285,7 +335,7 @@ static struct loop_program *random_program(struct generator *g)
         call->function = kernel;
         call->buffers = arena_array(arena, 6, sizeof *call->buffers);
         for (int i = 0; i < 6; i++) {
-                *parameters[i] = loop_parameter_add(arena, kernel, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? ACCESS_IN : ACCESS_OUT);
+                *parameters[i] = loop_parameter_add(arena, kernel, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? ACCESS_IN : ACCESS_INOUT);
                 call->buffers[i] = loop_buffer_add(p, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? SPACE_INPUT : SPACE_OUTPUT);
                 call->buffers[i]->port = rows[i].name;
         }
@@ -335,20 +385,25 @@ static void check_program(const struct harness *shared, uint64_t seed)
                 b[i] = (uint8_t)pick(&g, 256);
         }
         const void *inputs[] = { x, u, b };
+        static const struct interp_options forms[] = { { .plain = true }, { .strip = 2 }, { .strip = 3 }, { .strip = 0 } };
+        enum { FORMS = sizeof forms / sizeof *forms };
         for (int as_double = 0; as_double < 2; as_double++) {
-                union result r[2][3];
-                int codes[2];
+                union result r[FORMS][3];
+                int codes[FORMS];
                 memset(r, 0, sizeof r);
-                for (int plain = 0; plain < 2; plain++) {
-                        void *outputs[] = { &r[plain][0], &r[plain][1], &r[plain][2] };
-                        codes[plain] = harness_run(&g.h, p, plain, as_double, inputs, outputs);
-                }
-                bool same = codes[0] == INTERP_OK && codes[1] == INTERP_OK && same_floats(&r[0][0], &r[1][0], as_double) &&
-                            !memcmp(r[0][1].i, r[1][1].i, sizeof r[0][1].i) && !memcmp(r[0][2].b, r[1][2].b, sizeof r[0][2].b);
-                if (!same) {
+                for (int k = 0; k < FORMS; k++) {
+                        void *outputs[] = { &r[k][0], &r[k][1], &r[k][2] };
+                        struct interp_options options = forms[k];
+                        options.as_double = as_double;
+                        codes[k] = harness_run_with(&g.h, p, options, inputs, outputs);
+                        if (codes[k] == INTERP_OK && same_floats(&r[0][0], &r[k][0], as_double) &&
+                            !memcmp(r[0][1].i, r[k][1].i, sizeof r[0][1].i) && !memcmp(r[0][2].b, r[k][2].b, sizeof r[0][2].b))
+                                continue;
                         struct text text = { 0 };
                         loop_print(&text, p, NULL);
-                        fail_msg("program %d, %s: codes %d and %d\n%s", (int)seed, as_double ? "double" : "float", codes[0], codes[1], text.data);
+                        fputs(text.data, stderr);
+                        fail_msg("program %d, form %d, %s: codes %d and %d", (int)seed - 1, k, as_double ? "double" : "float", codes[0],
+                                 codes[k]);
                 }
         }
         arena_free(g.h.arena);
