@@ -9,7 +9,8 @@
 
 /* ---- operands and results ---- */
 
-const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e, int rank, const dim_t *dims)
+const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e, int rank,
+                             const dim_t *dims)
 {
         int64_t count, bytes;
 
@@ -25,22 +26,23 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
         }
         if (!size_elements(dims, rank, &count) || !int_mul(count, element_info[e].bytes, &bytes) ||
             bytes > im->context->limits.tensor_bytes) {
-                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of a result", onnx_node_text(im, n->proto)), "tensor_bytes",
-                                im->context->limits.tensor_bytes);
+                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of a result", onnx_node_text(im, n->proto)),
+                                "tensor_bytes", im->context->limits.tensor_bytes);
                 return NULL;
         }
         return type_tensor(im->m, e, rank, dims);
 }
 
-const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output, enum element e, int rank)
+const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output, enum element e,
+                                    int rank)
 {
         const struct type *t = onnx_declared(im, n, output);
 
         if (!t)
                 return NULL;
         if (t->kind != TYPE_TENSOR || t->element != e || (rank >= 0 && t->rank != rank)) {
-                onnx_invalid(im, n, "output %d is declared as %s, want %s of rank %d", output, type_text(im->arena, im->m, t),
-                             element_info[e].text, rank >= 0 ? rank : t->rank);
+                onnx_invalid(im, n, "output %d is declared as %s, want %s of rank %d", output,
+                             type_text(im->arena, im->m, t), element_info[e].text, rank >= 0 ? rank : t->rank);
                 return NULL;
         }
         return onnx_type(im, n, e, t->rank, t->dims);
@@ -52,8 +54,10 @@ const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node 
 
         if (t && t->kind == TYPE_TENSOR && type_is_static(t))
                 return t;
-        onnx_unsupported(im, n, "the shape of output %d depends on run-time values; declare it in the model (value_info) "
-                         "or make the operand a constant", output);
+        onnx_unsupported(im, n,
+                         "the shape of output %d depends on run-time values; declare it in the model (value_info) "
+                         "or make the operand a constant",
+                         output);
         return NULL;
 }
 
@@ -66,7 +70,8 @@ bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n, struct
                         continue;
                 if (first && onnx_element(values[i]) != onnx_element(first))
                         return onnx_invalid(im, n, "operand %d is of %s, want %s as the first", i,
-                                            element_info[onnx_element(values[i])].text, element_info[onnx_element(first)].text);
+                                            element_info[onnx_element(values[i])].text,
+                                            element_info[onnx_element(first)].text);
                 first = first ? first : values[i];
         }
         return true;
@@ -93,7 +98,8 @@ bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i,
         struct value *v = onnx_input(n, i);
 
         return !v || onnx_element(v) == e ||
-               onnx_invalid(im, n, "operand %d is of %s, want %s", i, element_info[onnx_element(v)].text, element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want %s", i, element_info[onnx_element(v)].text,
+                            element_info[e].text);
 }
 
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most)
@@ -112,14 +118,15 @@ struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int
         struct value *v = onnx_input(n, i);
 
         if (!v || type_elements(v->type) != 1) {
-                onnx_invalid(im, n, "operand %d is %s, want one element", i, v ? type_text(im->arena, im->m, v->type) : "absent");
+                onnx_invalid(im, n, "operand %d is %s, want one element", i,
+                             v ? type_text(im->arena, im->m, v->type) : "absent");
                 return NULL;
         }
         return onnx_reshape(im, v, 0, NULL);
 }
 
-bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room, int *count,
-                          bool *known)
+bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room,
+                          int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -128,14 +135,16 @@ bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int
         if (!v)
                 return true;
         if (onnx_rank(v) > 1)
-                return onnx_invalid(im, n, "operand %d is %s, want rank 0 or 1", input, type_text(im->arena, im->m, v->type));
+                return onnx_invalid(im, n, "operand %d is %s, want rank 0 or 1", input,
+                                    type_text(im->arena, im->m, v->type));
         if (!value_is_constant(v)) {
                 *known = false;
                 return true;
         }
         int64_t elements = type_elements(v->type);
         if (elements > room)
-                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements, room);
+                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements,
+                                    room);
         *count = (int)elements;
         for (int i = 0; i < *count; i++) {
                 union scalar s = constant_element(v->constant, i);
@@ -145,7 +154,8 @@ bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int
         return true;
 }
 
-bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input, int64_t *values, int room, int *count, bool *known)
+bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input, int64_t *values, int room,
+                       int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -162,14 +172,16 @@ bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int in
         }
         int64_t elements = type_elements(v->type);
         if (elements > room)
-                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements, room);
+                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements,
+                                    room);
         *count = (int)elements;
         for (int i = 0; i < *count; i++)
                 values[i] = constant_element(v->constant, i).i;
         return true;
 }
 
-bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset, int64_t *value, bool *known)
+bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset, int64_t *value,
+                      bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -178,11 +190,14 @@ bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int inp
         if (!v)
                 return true;
         if (type_elements(v->type) != 1 || element_is_float(onnx_element(v)))
-                return onnx_invalid(im, n, "operand %d is %s, want one integer", input, type_text(im->arena, im->m, v->type));
+                return onnx_invalid(im, n, "operand %d is %s, want one integer", input,
+                                    type_text(im->arena, im->m, v->type));
         *known = value_is_constant(v);
         if (*known) {
                 union scalar s = constant_element(v->constant, 0);
-                *value = element_info[onnx_element(v)].class == CLASS_SINT ? s.i : s.u > INT64_MAX ? INT64_MAX : (int64_t)s.u;
+                *value = element_info[onnx_element(v)].class == CLASS_SINT ? s.i
+                         : s.u > INT64_MAX                                 ? INT64_MAX
+                                                                           : (int64_t)s.u;
         }
         return true;
 }
@@ -202,7 +217,8 @@ struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node
 bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank, int *result)
 {
         if (axis < -rank || axis >= rank)
-                return onnx_invalid(im, n, "axis %lld in a tensor of rank %d, want %d to %d", (long long)axis, rank, -rank, rank - 1);
+                return onnx_invalid(im, n, "axis %lld in a tensor of rank %d, want %d to %d", (long long)axis, rank,
+                                    -rank, rank - 1);
         *result = (int)(axis < 0 ? axis + rank : axis);
         return true;
 }
@@ -226,7 +242,8 @@ static bool axes_normalize(struct onnx_import *im, const struct onnx_node *n, in
         return true;
 }
 
-bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute, int rank, struct onnx_axes *axes)
+bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute, int rank,
+                    struct onnx_axes *axes)
 {
         *axes = (struct onnx_axes){ .state = AXES_ABSENT };
         if (input < 0) {
@@ -236,7 +253,8 @@ bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, cons
                 if (!values && !onnx_has(n, attribute))
                         return true;
                 if (axes->count > RANK_MAX)
-                        return onnx_invalid(im, n, "%s has %d values for a tensor of rank %d", attribute, axes->count, rank);
+                        return onnx_invalid(im, n, "%s has %d values for a tensor of rank %d", attribute, axes->count,
+                                            rank);
                 for (int i = 0; i < axes->count; i++)
                         axes->axes[i] = values[i];
         } else {
@@ -266,18 +284,21 @@ struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int ran
         return onnx_select(im, onnx_with(im, OP_lt, axes, 0), onnx_with(im, OP_add, axes, rank), axes);
 }
 
-struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values, int rank, int64_t preset)
+struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values, int rank,
+                                int64_t preset)
 {
         if (!axes || !values)
                 return NULL;
         const struct type *table = type_tensor(im->m, E_I64, 2, (const dim_t[]){ rank, onnx_dim(axes, 0) });
-        struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0),
-                                          onnx_spread(im, onnx_axes_wrap(im, axes, rank), table, (const int64_t[]){ 1 }));
+        struct value *here =
+                build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0),
+                             onnx_spread(im, onnx_axes_wrap(im, axes, rank), table, (const int64_t[]){ 1 }));
         struct value *sum = onnx_reduce(im, REDUCE_sum,
                                         onnx_select(im, here, onnx_spread(im, values, table, (const int64_t[]){ 1 }),
                                                     onnx_integer(im, E_I64, 0)),
                                         (const int64_t[]){ 1 }, 1, E_COMPUTE);
-        struct value *hits = onnx_reduce(im, REDUCE_sum, onnx_cast(im, here, E_I64), (const int64_t[]){ 1 }, 1, E_COMPUTE);
+        struct value *hits =
+                onnx_reduce(im, REDUCE_sum, onnx_cast(im, here, E_I64), (const int64_t[]){ 1 }, 1, E_COMPUTE);
         return onnx_select(im, onnx_with(im, OP_gt, hits, 0), sum, onnx_integer(im, E_I64, preset));
 }
 
@@ -300,8 +321,8 @@ bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *
         return onnx_int(im, n, name, 0, value);
 }
 
-bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t least, int64_t most,
-                    int64_t *value)
+bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t least,
+                    int64_t most, int64_t *value)
 {
         if (!onnx_int(im, n, name, preset, value))
                 return false;
@@ -311,12 +332,14 @@ bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *nam
         return true;
 }
 
-bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what, int64_t number, enum element *e)
+bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what, int64_t number,
+                         enum element *e)
 {
         if (number < INT_MIN || number > INT_MAX || !element_from_onnx((int)number, e))
                 return onnx_invalid(im, n, "%s is %lld, which is no data type", what, (long long)number);
         if (!element_is_stored(*e))
-                return onnx_unsupported(im, n, "%s is %s, a type this compiler does not compute with", what, element_info[*e].text);
+                return onnx_unsupported(im, n, "%s is %s, a type this compiler does not compute with", what,
+                                        element_info[*e].text);
         return true;
 }
 
@@ -353,9 +376,11 @@ bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct va
                         if (extent == 1 || extent == dims[skip + d])
                                 continue;
                         if (dims[skip + d] != 1)
-                                return onnx_invalid(im, n, "operand %d is %s, which does not broadcast to extent %lld at dimension %d",
-                                                    i, type_text(im->arena, im->m, values[i]->type),
-                                                    (long long)dims[skip + d], skip + d);
+                                return onnx_invalid(
+                                        im, n,
+                                        "operand %d is %s, which does not broadcast to extent %lld at dimension %d", i,
+                                        type_text(im->arena, im->m, values[i]->type), (long long)dims[skip + d],
+                                        skip + d);
                         dims[skip + d] = extent;
                 }
         }
@@ -424,10 +449,7 @@ struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e)
         return x ? build_cast(&im->b, x, e) : NULL;
 }
 
-enum element onnx_wide_element(enum element e)
-{
-        return e == E_F16 || e == E_BF16 ? E_F32 : e;
-}
+enum element onnx_wide_element(enum element e) { return e == E_F16 || e == E_BF16 ? E_F32 : e; }
 
 struct value *onnx_wide(struct onnx_import *im, struct value *x)
 {
@@ -445,7 +467,8 @@ struct value *onnx_integer(struct onnx_import *im, enum element e, int64_t numbe
         default: s.u = (unsigned long long)number; break;
         }
         element_store(e, bytes, 0, s);
-        return constant_splat(im->m, type_scalar(im->m, e), arena_copy(im->m->arena, bytes, (size_t)element_info[e].bytes));
+        return constant_splat(im->m, type_scalar(im->m, e),
+                              arena_copy(im->m->arena, bytes, (size_t)element_info[e].bytes));
 }
 
 struct value *onnx_reshape(struct onnx_import *im, struct value *x, int rank, const dim_t *dims)
@@ -481,17 +504,20 @@ struct value *onnx_ones(struct onnx_import *im, const struct type *to)
         return constant_number(im->m, type_with_element(im->m, to, E_BOOL), 1);
 }
 
-struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count, int accumulator)
+struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count,
+                          int accumulator)
 {
         if (!x || count == 0)
                 return x;
         struct attr *attrs = attrs_new(im->m, OP_reduce);
         attr_set(attrs, OP_reduce, "kind", kind);
         attr_set(attrs, OP_reduce, "accumulator", accumulator);
-        return value_build(&im->b, OP_reduce, (struct value *[]){ x, constant_ints(im->m, axes, count) }, 2, attrs, NULL);
+        return value_build(&im->b, OP_reduce, (struct value *[]){ x, constant_ints(im->m, axes, count) }, 2, attrs,
+                           NULL);
 }
 
-struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes, int count)
+struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
+                            int count)
 {
         int64_t dims[RANK_MAX];
         int kept = 0;
@@ -505,7 +531,8 @@ struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const
         return onnx_spread(im, reduced, full, dims);
 }
 
-struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes, int count)
+struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
+                        int count)
 {
         dim_t dims[RANK_MAX];
 
@@ -532,7 +559,8 @@ struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *
 {
         x = onnx_wide(im, x);
         return x ? onnx_with(im, OP_div, onnx_reduce(im, REDUCE_sum, x, axes, count, E_COMPUTE),
-                             (double)onnx_count(x->type, axes, count)) : NULL;
+                             (double)onnx_count(x->type, axes, count))
+                 : NULL;
 }
 
 int onnx_axes_from(int first, int rank, int64_t *axes)

@@ -4,23 +4,23 @@
 #include "compiler/import/onnx_helpers.h"
 
 /* the operand in its wide type; the result back in the operand's */
-static struct value *operand(struct onnx_import *im, const struct onnx_node *n)
-{
-        return onnx_wide(im, n->inputs[0]);
-}
+static struct value *operand(struct onnx_import *im, const struct onnx_node *n) { return onnx_wide(im, n->inputs[0]); }
 
 static bool result(struct onnx_import *im, struct onnx_node *n, struct value *y)
 {
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
-static struct value *zeros(struct onnx_import *im, struct value *x)
-{
-        return x ? build_like(&im->b, x, 0) : NULL;
-}
+static struct value *zeros(struct onnx_import *im, struct value *x) { return x ? build_like(&im->b, x, 0) : NULL; }
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_add, x, y);
+}
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_mul, x, y);
+}
 static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
 static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
 static struct value *clamp(struct onnx_import *im, struct value *x, double low, double high)
@@ -67,14 +67,15 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (n->opset < 7) {
                 if (type_elements(slope) != 1 && (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1]))
-                        return onnx_invalid(im, n, "slope is %s, want one number or one per channel", type_text(im->arena, im->m, slope));
+                        return onnx_invalid(im, n, "slope is %s, want one number or one per channel",
+                                            type_text(im->arena, im->m, slope));
                 v[1] = onnx_along(im, v[1], x, 1);
         } else if (!onnx_broadcast(im, n, v, 2)) {
                 return false;
         }
         if (!v[1] || !type_same_dims(v[0]->type, x))
-                return v[1] && onnx_invalid(im, n, "slope is %s, which does not broadcast to %s", type_text(im->arena, im->m, slope),
-                                            type_text(im->arena, im->m, x));
+                return v[1] && onnx_invalid(im, n, "slope is %s, which does not broadcast to %s",
+                                            type_text(im->arena, im->m, slope), type_text(im->arena, im->m, x));
         return onnx_output(n, 0, where_negative(im, v[0], mul(im, v[0], v[1])));
 }
 
@@ -127,7 +128,8 @@ bool onnx_import_hard_sigmoid(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha, beta;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 0.2f, &alpha) || !onnx_float(im, n, "beta", 0.5f, &beta))
+        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 0.2f, &alpha) ||
+            !onnx_float(im, n, "beta", 0.5f, &beta))
                 return false;
         return result(im, n, clamp(im, plus(im, times(im, operand(im, n), alpha), beta), 0, 1));
 }
@@ -136,14 +138,16 @@ bool onnx_import_hard_swish(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = operand(im, n);
 
-        return onnx_want_float(im, n, 0) && result(im, n, mul(im, x, clamp(im, plus(im, times(im, x, 1.0 / 6), 0.5), 0, 1)));
+        return onnx_want_float(im, n, 0) &&
+               result(im, n, mul(im, x, clamp(im, plus(im, times(im, x, 1.0 / 6), 0.5), 0, 1)));
 }
 
 bool onnx_import_softsign(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = operand(im, n);
 
-        return onnx_want_float(im, n, 0) && result(im, n, onnx_binary(im, OP_div, x, plus(im, onnx_unary(im, OP_abs, x), 1)));
+        return onnx_want_float(im, n, 0) &&
+               result(im, n, onnx_binary(im, OP_div, x, plus(im, onnx_unary(im, OP_abs, x), 1)));
 }
 
 bool onnx_import_mish(struct onnx_import *im, struct onnx_node *n)
@@ -172,9 +176,11 @@ bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_float(im, n, "bias", 0, &bias) || !onnx_float(im, n, "lambd", 0.5f, &lambd))
                 return false;
         struct value *x = n->inputs[0];
-        struct value *real = onnx_cast(im, x, element_is_integer(onnx_element(x)) ? E_F64 : onnx_wide_element(onnx_element(x)));
-        struct value *y = onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias),
-                                      onnx_select(im, onnx_with(im, OP_gt, real, lambd), plus(im, real, -bias), zeros(im, real)));
+        struct value *real =
+                onnx_cast(im, x, element_is_integer(onnx_element(x)) ? E_F64 : onnx_wide_element(onnx_element(x)));
+        struct value *y =
+                onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias),
+                            onnx_select(im, onnx_with(im, OP_gt, real, lambd), plus(im, real, -bias), zeros(im, real)));
         return result(im, n, y);
 }
 
@@ -185,7 +191,8 @@ static struct value *gelu(struct onnx_import *im, struct value *x, bool approxim
 
         if (approximate) {
                 struct value *cube = mul(im, x, mul(im, x, x));
-                bend = onnx_unary(im, OP_tanh, times(im, add(im, x, times(im, cube, 0.044715)), 0.79788456080286535588));
+                bend = onnx_unary(im, OP_tanh,
+                                  times(im, add(im, x, times(im, cube, 0.044715)), 0.79788456080286535588));
         } else {
                 bend = onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440));
         }

@@ -1,5 +1,5 @@
-/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. Where groups of query heads share a key head, the
- * group's queries are rows of one product, so keys and values are never repeated. */
+/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. Where groups of query heads
+ * share a key head, the group's queries are rows of one product, so keys and values are never repeated. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -17,7 +17,8 @@ static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n,
         if (onnx_rank(x) == 4)
                 return x;
         if (heads < 1 || onnx_dim(x, 2) % heads) {
-                onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input, (long long)onnx_dim(x, 2), (long long)heads);
+                onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input, (long long)onnx_dim(x, 2),
+                             (long long)heads);
                 return NULL;
         }
         x = onnx_reshape(im, x, 4, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), heads, onnx_dim(x, 2) / heads });
@@ -35,7 +36,8 @@ static struct value *with_past(struct onnx_import *im, const struct onnx_node *n
         for (int d = 0; d < 4 && fits; d++)
                 fits = d == 2 || onnx_dim(v[0], d) == onnx_dim(x, d);
         if (!fits) {
-                onnx_invalid(im, n, "operand %d is %s for %s", past, type_text(im->arena, im->m, v[0]->type), type_text(im->arena, im->m, x->type));
+                onnx_invalid(im, n, "operand %d is %s for %s", past, type_text(im->arena, im->m, v[0]->type),
+                             type_text(im->arena, im->m, x->type));
                 return NULL;
         }
         return build_concat(&im->b, v, 2, 2);
@@ -55,7 +57,8 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
                 mask = onnx_cast(im, mask, t->element);
         bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(n->inputs[3]))) && mask;
         for (int d = 0; d < rank && fits; d++)
-                fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] || (d == last && onnx_dim(mask, d) <= t->dims[3]);
+                fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] ||
+                       (d == last && onnx_dim(mask, d) <= t->dims[3]);
         if (!fits) {
                 onnx_invalid(im, n, "the mask is %s for scores %s", type_text(im->arena, im->m, n->inputs[3]->type),
                              type_text(im->arena, im->m, t));
@@ -66,7 +69,9 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
                 for (int d = 0; d < rank; d++)
                         rest[d] = d == last ? t->dims[3] - onnx_dim(mask, d) : onnx_dim(mask, d);
                 const struct type *type = type_tensor(im->m, onnx_element(mask), rank, rest);
-                mask = build_concat(&im->b, (struct value *[]){ mask, constant_number(im->m, type, logic ? 0 : -INFINITY) }, 2, last);
+                mask = build_concat(&im->b,
+                                    (struct value *[]){ mask, constant_number(im->m, type, logic ? 0 : -INFINITY) }, 2,
+                                    last);
         }
         if (logic)
                 return onnx_select(im, mask, scores, build_like(&im->b, scores, -INFINITY));
@@ -74,7 +79,8 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
 }
 
 /* -inf where a query would look ahead of itself, or past its sequence's length */
-static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal, int64_t past)
+static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal,
+                             int64_t past)
 {
         struct value *lengths = onnx_input(n, 6);
 
@@ -88,9 +94,10 @@ static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct
         }
         if (!lengths)
                 return scores;
-        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != index->dims[0] || !element_is_integer(onnx_element(lengths))) {
-                onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers", type_text(im->arena, im->m, lengths->type),
-                             (long long)index->dims[0]);
+        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != index->dims[0] ||
+            !element_is_integer(onnx_element(lengths))) {
+                onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
+                             type_text(im->arena, im->m, lengths->type), (long long)index->dims[0]);
                 return NULL;
         }
         lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index, (const int64_t[]){ 0 });
@@ -100,17 +107,19 @@ static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct
 struct attention {
         int64_t causal, q_heads, kv_heads, output_mode;
         float scale, softcap;
-        enum element precision;         /* of the softmax */
+        enum element precision; /* of the softmax */
 };
 
 static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, struct attention *a)
 {
         int64_t precision;
 
-        if (!onnx_int_range(im, n, "is_causal", 0, 0, 1, &a->causal) || !onnx_int_range(im, n, "q_num_heads", 0, 0, NUMBER_MAX, &a->q_heads) ||
+        if (!onnx_int_range(im, n, "is_causal", 0, 0, 1, &a->causal) ||
+            !onnx_int_range(im, n, "q_num_heads", 0, 0, NUMBER_MAX, &a->q_heads) ||
             !onnx_int_range(im, n, "kv_num_heads", 0, 0, NUMBER_MAX, &a->kv_heads) ||
-            !onnx_int_range(im, n, "qk_matmul_output_mode", 0, 0, 3, &a->output_mode) || !onnx_float(im, n, "scale", 0, &a->scale) ||
-            !onnx_float(im, n, "softcap", 0, &a->softcap) || !onnx_int(im, n, "softmax_precision", 1, &precision) ||
+            !onnx_int_range(im, n, "qk_matmul_output_mode", 0, 0, 3, &a->output_mode) ||
+            !onnx_float(im, n, "scale", 0, &a->scale) || !onnx_float(im, n, "softcap", 0, &a->softcap) ||
+            !onnx_int(im, n, "softmax_precision", 1, &precision) ||
             !onnx_element_number(im, n, "softmax_precision", precision, &a->precision))
                 return false;
         if (!element_is_float(a->precision))
@@ -118,18 +127,23 @@ static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, st
         if (a->softcap < 0)
                 return onnx_invalid(im, n, "softcap is %g", (double)a->softcap);
         for (int i = 0; i < 3; i++)
-                if (onnx_rank(n->inputs[i]) != onnx_rank(n->inputs[0]) || (onnx_rank(n->inputs[i]) != 3 && onnx_rank(n->inputs[i]) != 4))
-                        return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all", i, onnx_rank(n->inputs[i]));
+                if (onnx_rank(n->inputs[i]) != onnx_rank(n->inputs[0]) ||
+                    (onnx_rank(n->inputs[i]) != 3 && onnx_rank(n->inputs[i]) != 4))
+                        return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all", i,
+                                            onnx_rank(n->inputs[i]));
         return true;
 }
 
 /* shapes of q [B, H, L, D], k [B, G, S, D], v [B, G, S, E] */
-static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q, const struct value *k, const struct value *v)
+static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q, const struct value *k,
+                             const struct value *v)
 {
-        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) || onnx_dim(k, 1) != onnx_dim(v, 1) || onnx_dim(k, 1) < 1 ||
-            onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) || onnx_dim(q, 3) != onnx_dim(k, 3) || onnx_dim(q, 3) < 1)
-                return onnx_invalid(im, n, "queries %s, keys %s and values %s do not fit", type_text(im->arena, im->m, q->type),
-                                    type_text(im->arena, im->m, k->type), type_text(im->arena, im->m, v->type));
+        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) || onnx_dim(k, 1) != onnx_dim(v, 1) ||
+            onnx_dim(k, 1) < 1 || onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) ||
+            onnx_dim(q, 3) != onnx_dim(k, 3) || onnx_dim(q, 3) < 1)
+                return onnx_invalid(im, n, "queries %s, keys %s and values %s do not fit",
+                                    type_text(im->arena, im->m, q->type), type_text(im->arena, im->m, k->type),
+                                    type_text(im->arena, im->m, v->type));
         return true;
 }
 
@@ -138,25 +152,33 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         struct attention a = { .causal = 0 };
         const int64_t keys[1] = { 3 };
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_want_float(im, n, 2) || !attention_attributes(im, n, &a))
+        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_want_float(im, n, 2) ||
+            !attention_attributes(im, n, &a))
                 return false;
-        struct value *q = by_heads(im, n, 0, a.q_heads), *k = by_heads(im, n, 1, a.kv_heads), *v = by_heads(im, n, 2, a.kv_heads);
+        struct value *q = by_heads(im, n, 0, a.q_heads), *k = by_heads(im, n, 1, a.kv_heads),
+                     *v = by_heads(im, n, 2, a.kv_heads);
         k = with_past(im, n, 4, k);
         v = with_past(im, n, 5, v);
         if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) || !onnx_output(n, 2, v))
                 return false;
         enum element e = onnx_element(q), computed = onnx_wide_element(e);
-        int64_t batch = onnx_dim(q, 0), heads = onnx_dim(q, 1), groups = onnx_dim(k, 1), rows = onnx_dim(q, 2), length = onnx_dim(k, 2);
-        const dim_t grouped[4] = { batch, groups, heads / groups * rows, onnx_dim(q, 3) }, scored[4] = { batch, heads, rows, length };
-        const dim_t weighted[4] = { batch, groups, heads / groups * rows, length }, result[4] = { batch, heads, rows, onnx_dim(v, 3) };
+        int64_t batch = onnx_dim(q, 0), heads = onnx_dim(q, 1), groups = onnx_dim(k, 1), rows = onnx_dim(q, 2),
+                length = onnx_dim(k, 2);
+        const dim_t grouped[4] = { batch, groups, heads / groups * rows, onnx_dim(q, 3) },
+                    scored[4] = { batch, heads, rows, length };
+        const dim_t weighted[4] = { batch, groups, heads / groups * rows, length },
+                    result[4] = { batch, heads, rows, onnx_dim(v, 3) };
         if (!onnx_type(im, n, computed, 4, scored) || !onnx_type(im, n, computed, 4, result))
                 return false;
-        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)));
-        struct value *scores = onnx_matmul(im, n, onnx_reshape(im, q, 4, grouped), transposed(im, onnx_cast(im, k, computed), 0, 1, 3, 2));
-        struct value *shown[4];         /* by qk_matmul_output_mode */
+        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed),
+                      onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)));
+        struct value *scores = onnx_matmul(im, n, onnx_reshape(im, q, 4, grouped),
+                                           transposed(im, onnx_cast(im, k, computed), 0, 1, 3, 2));
+        struct value *shown[4]; /* by qk_matmul_output_mode */
         shown[0] = scores = onnx_reshape(im, scores, 4, scored);
         if (a.softcap > 0)
-                scores = onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)), a.softcap);
+                scores = onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)),
+                                   a.softcap);
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
         shown[2] = scores = limited(im, n, masked(im, n, scores), a.causal, past);
@@ -167,7 +189,8 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         struct value *y = onnx_matmul(im, n, onnx_reshape(im, scores, 4, weighted), onnx_cast(im, v, computed));
         y = onnx_cast(im, onnx_reshape(im, y, 4, result), e);
         if (onnx_rank(n->inputs[0]) == 3)
-                y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3, (const dim_t[]){ batch, rows, heads * result[3] });
+                y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
+                                 (const dim_t[]){ batch, rows, heads * result[3] });
         return onnx_output(n, 0, y);
 }
 
@@ -180,17 +203,19 @@ static struct value *angles(struct onnx_import *im, const struct onnx_node *n, i
 
         if (ids) {
                 if (onnx_rank(cache) != 2 || onnx_rank(ids) != 2 || !element_is_integer(onnx_element(ids))) {
-                        onnx_invalid(im, n, "position_ids are %s and a cache is %s", type_text(im->arena, im->m, ids->type),
-                                     type_text(im->arena, im->m, cache->type));
+                        onnx_invalid(im, n, "position_ids are %s and a cache is %s",
+                                     type_text(im->arena, im->m, ids->type), type_text(im->arena, im->m, cache->type));
                         return NULL;
                 }
                 cache = build_gather(&im->b, cache, onnx_cast(im, ids, E_I64), 0);
         }
         if (!cache)
                 return NULL;
-        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] || onnx_dim(cache, 1) != x->dims[1] || onnx_dim(cache, 2) != x->dims[3]) {
-                onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>", type_text(im->arena, im->m, cache->type), (long long)x->dims[0],
-                             (long long)x->dims[1], (long long)x->dims[3]);
+        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] || onnx_dim(cache, 1) != x->dims[1] ||
+            onnx_dim(cache, 2) != x->dims[3]) {
+                onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>",
+                             type_text(im->arena, im->m, cache->type), (long long)x->dims[0], (long long)x->dims[1],
+                             (long long)x->dims[3]);
                 return NULL;
         }
         return onnx_spread(im, onnx_cast(im, cache, x->element), x, (const int64_t[]){ 0, 1, 3 });
@@ -222,14 +247,16 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         else if (heads < 1 || given->dims[2] % heads)
                 return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2], (long long)heads);
         else
-                x = onnx_reshape(im, x, 4, (const dim_t[]){ given->dims[0], given->dims[1], heads, given->dims[2] / heads });
+                x = onnx_reshape(im, x, 4,
+                                 (const dim_t[]){ given->dims[0], given->dims[1], heads, given->dims[2] / heads });
         x = onnx_wide(im, x);
         if (!x)
                 return false;
         int64_t size = onnx_dim(x, 3);
         turned = turned ? turned : size;
         if (turned % 2 || turned > size)
-                return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld", (long long)turned, (long long)size);
+                return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld", (long long)turned,
+                                    (long long)size);
         int64_t half = turned / 2;
         struct value *a = interleaved ? columns(im, x, 0, 2, half) : columns(im, x, 0, 1, half);
         struct value *b = interleaved ? columns(im, x, 1, 2, half) : columns(im, x, half, 1, half);
@@ -239,7 +266,8 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         struct value *parts[3];
         parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), onnx_binary(im, OP_mul, sine, b));
         parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), onnx_binary(im, OP_mul, cosine, b));
-        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 }, flat[4] = { d[0], d[1], d[2], turned };
+        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 },
+                    flat[4] = { d[0], d[1], d[2], turned };
         struct value *y;
         if (interleaved) {
                 parts[0] = onnx_reshape(im, parts[0], 5, pairs);
@@ -251,5 +279,6 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         parts[0] = y;
         parts[1] = columns(im, x, turned, 1, size - turned);
         y = onnx_cast(im, turned < size ? build_concat(&im->b, parts, 2, 3) : y, given->element);
-        return onnx_output(n, 0, given->rank == 4 ? transposed(im, y, 0, 2, 1, 3) : onnx_reshape(im, y, 3, given->dims));
+        return onnx_output(n, 0,
+                           given->rank == 4 ? transposed(im, y, 0, 2, 1, 3) : onnx_reshape(im, y, 3, given->dims));
 }

@@ -1,5 +1,5 @@
-/* Convolutions: Conv, FusedConv, ConvInteger, QLinearConv, ConvTranspose. All are the convolve operation, which has strides, dilations
- * of window and input, pads that may be negative, and groups. */
+/* Convolutions: Conv, FusedConv, ConvInteger, QLinearConv, ConvTranspose. All are the convolve operation, which
+ * has strides, dilations of window and input, pads that may be negative, and groups. */
 #include "compiler/import/onnx_helpers.h"
 
 /* Shapes of x [N, C, spatial] and w [M, C / groups, window] fit; the window is read and placed. */
@@ -18,10 +18,11 @@ static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struc
             !onnx_window_place(im, n, window, x->type->dims + 2, false))
                 return false;
         if (onnx_dim(w, 1) * *groups != onnx_dim(x, 1))
-                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels", (long long)onnx_dim(x, 1),
-                                    (long long)*groups, (long long)onnx_dim(w, 1));
+                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels",
+                                    (long long)onnx_dim(x, 1), (long long)*groups, (long long)onnx_dim(w, 1));
         if (onnx_dim(w, 0) % *groups)
-                return onnx_invalid(im, n, "%lld output channels in %lld groups", (long long)onnx_dim(w, 0), (long long)*groups);
+                return onnx_invalid(im, n, "%lld output channels in %lld groups", (long long)onnx_dim(w, 0),
+                                    (long long)*groups);
         dims[0] = onnx_dim(x, 0);
         dims[1] = onnx_dim(w, 0);
         for (int d = 2; d < rank; d++)
@@ -37,8 +38,8 @@ static struct value *with_bias(struct onnx_import *im, const struct onnx_node *n
         if (!y || !bias)
                 return y;
         if (onnx_rank(bias) != 1 || onnx_dim(bias, 0) != onnx_dim(y, 1) || onnx_element(bias) != onnx_element(y)) {
-                onnx_invalid(im, n, "the bias is %s, want %lld of %s", type_text(im->arena, im->m, bias->type), (long long)onnx_dim(y, 1),
-                             element_info[onnx_element(y)].text);
+                onnx_invalid(im, n, "the bias is %s, want %lld of %s", type_text(im->arena, im->m, bias->type),
+                             (long long)onnx_dim(y, 1), element_info[onnx_element(y)].text);
                 return NULL;
         }
         return onnx_binary(im, OP_add, y, onnx_spread(im, bias, y->type, (const int64_t[]){ 1 }));
@@ -50,24 +51,25 @@ static struct value *conv(struct onnx_import *im, struct onnx_node *n)
         struct onnx_window window;
         int64_t groups;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3) || !conv_shapes(im, n, v[0], v[1], &window, &groups))
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3) ||
+            !conv_shapes(im, n, v[0], v[1], &window, &groups))
                 return NULL;
         return with_bias(im, n, onnx_convolve(im, v[0], v[1], &window, groups, E_COMPUTE), 2);
 }
 
-bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
-{
-        return onnx_output(n, 0, conv(im, n));
-}
+bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n) { return onnx_output(n, 0, conv(im, n)); }
 
 /* com.microsoft: Conv, then + Z, then an activation */
 bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const activations[] = { "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Clip", "HardSigmoid", NULL };
+        static const char *const activations[] = {
+                "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Clip", "HardSigmoid", NULL
+        };
         const float *p;
         int which, count;
 
-        if (!onnx_choice(im, n, "activation", activations, -1, &which) || !onnx_floats(im, n, "activation_params", &p, &count))
+        if (!onnx_choice(im, n, "activation", activations, -1, &which) ||
+            !onnx_floats(im, n, "activation_params", &p, &count))
                 return false;
         struct value *y = conv(im, n), *sum = onnx_input(n, 3);
         if (!y)
@@ -86,7 +88,10 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         case 2: y = onnx_unary(im, OP_sigmoid, y); break;
         case 3: y = onnx_select(im, onnx_with(im, OP_lt, y, 0), onnx_with(im, OP_mul, y, p[0]), y); break;
         case 4: y = onnx_with(im, OP_min, onnx_with(im, OP_max, y, p[0]), p[1]); break;
-        case 5: y = onnx_with(im, OP_min, onnx_with(im, OP_max, onnx_with(im, OP_add, onnx_with(im, OP_mul, y, p[0]), p[1]), 0), 1); break;
+        case 5:
+                y = onnx_with(im, OP_min,
+                              onnx_with(im, OP_max, onnx_with(im, OP_add, onnx_with(im, OP_mul, y, p[0]), p[1]), 0), 1);
+                break;
         default: break;
         }
         return onnx_output(n, 0, y);
@@ -98,11 +103,13 @@ static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int in
 {
         enum element e = onnx_element(n->inputs[input]);
 
-        return e == E_I8 || e == E_U8 || onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+        return e == E_I8 || e == E_U8 ||
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
 }
 
 /* operand `input` less its zero point, which is one number or one per channel along dimension 0 */
-static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n, int input, int zero, enum element as)
+static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n, int input, int zero,
+                                      enum element as)
 {
         struct value *x = n->inputs[input], *v[2] = { x, onnx_input(n, zero) };
 
@@ -111,7 +118,8 @@ static struct value *centered_operand(struct onnx_import *im, const struct onnx_
                 if (!onnx_same_element(im, n, v, 2))
                         return NULL;
                 if (count != 1 && (onnx_rank(v[1]) != 1 || count != onnx_dim(x, 0) || input == 0)) {
-                        onnx_invalid(im, n, "zero point is %s, want one number%s", type_text(im->arena, im->m, v[1]->type),
+                        onnx_invalid(im, n, "zero point is %s, want one number%s",
+                                     type_text(im->arena, im->m, v[1]->type),
                                      input ? " or one per output channel" : "");
                         return NULL;
                 }
@@ -131,7 +139,8 @@ static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, i
         if (!want_8_bit(im, n, x) || !want_8_bit(im, n, w) ||
             !conv_shapes(im, n, n->inputs[x], n->inputs[w], &window, &groups))
                 return NULL;
-        struct value *a = centered_operand(im, n, x, x_zero, E_I16), *b = a ? centered_operand(im, n, w, w_zero, E_I16) : NULL;
+        struct value *a = centered_operand(im, n, x, x_zero, E_I16),
+                     *b = a ? centered_operand(im, n, w, w_zero, E_I16) : NULL;
         return onnx_convolve(im, a, b, &window, groups, E_I32);
 }
 
@@ -143,8 +152,8 @@ bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
 /* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias */
 bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) || !onnx_want_element(im, n, 6, E_F32) ||
-            !want_8_bit(im, n, 7))
+        if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
+            !onnx_want_element(im, n, 6, E_F32) || !want_8_bit(im, n, 7))
                 return false;
         struct value *sum = with_bias(im, n, conv_integer(im, n, 0, 2, 3, 5), 8);
         struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6), *zero = onnx_scalar(im, n, 7);
@@ -160,8 +169,8 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 }
 
 /* ---- ConvTranspose ----
- * The gradient of a convolution: the input is spread out by the strides, padded by the window's reach less the pads, and convolved with
- * the kernel mirrored and its channels exchanged. */
+ * The gradient of a convolution: the input is spread out by the strides, padded by the window's reach less the
+ * pads, and convolved with the kernel mirrored and its channels exchanged. */
 
 /* w [C, M / groups, window] as [M, C / groups, mirrored window] */
 static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t groups)
@@ -190,8 +199,10 @@ static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t g
         return w ? build_slice(&im->b, w, starts, steps, merged) : NULL;
 }
 
-/* Pads from output_shape or auto_pad: what the full result has too much is cut, the odd row at the end for SAME_UPPER, else at the start. */
-static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct onnx_window *w, const dim_t *in, const int64_t *extra)
+/* Pads from output_shape or auto_pad: what the full result has too much is cut, the odd row at the end for
+ * SAME_UPPER, else at the start. */
+static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct onnx_window *w, const dim_t *in,
+                           const int64_t *extra)
 {
         const int64_t *shape;
         int count;
@@ -215,7 +226,8 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
                         w->out[d] = full - *low - *high;
                         continue;
                 }
-                /* A result longer than the full one has empty rows at its end; pads do not go below 0 by themselves. */
+                /* A result longer than the full one has empty rows at its end; pads do not go below 0 by
+                 * themselves. */
                 int64_t total = onnx_max(0, full - want);
                 *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                 *high = total - *low;
@@ -237,8 +249,10 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3))
                 return false;
         if (rank < 3 || onnx_rank(w) != rank)
-                return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d", rank, onnx_rank(w));
-        if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &groups) || !onnx_ints(im, n, "output_padding", &output_padding, &count) ||
+                return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d", rank,
+                                    onnx_rank(w));
+        if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &groups) ||
+            !onnx_ints(im, n, "output_padding", &output_padding, &count) ||
             !onnx_window_read(im, n, rank - 2, w->type->dims + 2, true, &window))
                 return false;
         if (count && count != rank - 2)
@@ -249,8 +263,8 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "output_padding holds %lld", (long long)extra[d]);
         }
         if (onnx_dim(w, 0) != onnx_dim(x, 1) || onnx_dim(x, 1) % groups)
-                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels", (long long)onnx_dim(x, 1),
-                                    (long long)groups, (long long)onnx_dim(w, 0));
+                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels",
+                                    (long long)onnx_dim(x, 1), (long long)groups, (long long)onnx_dim(w, 0));
         if (!transpose_pads(im, n, &window, x->type->dims + 2, extra))
                 return false;
         dims[0] = onnx_dim(x, 0);
@@ -262,7 +276,8 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                 dims[d + 2] = window.out[d];
                 pads[d] = onnx_window_extent(&window, d) - 1 - window.pads[d];
                 /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high - (window - 1) == out */
-                pads[window.rank + d] = window.out[d] - 1 - (in - 1) * window.strides[d] - pads[d] + onnx_window_extent(&window, d) - 1;
+                pads[window.rank + d] =
+                        window.out[d] - 1 - (in - 1) * window.strides[d] - pads[d] + onnx_window_extent(&window, d) - 1;
         }
         if (!onnx_type(im, n, onnx_element(x), rank, dims))
                 return false;

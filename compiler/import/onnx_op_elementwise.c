@@ -23,7 +23,8 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
         const struct type *a = (*x)->type, *b = (*y)->type;
         int64_t broadcast, axis, dims[RANK_MAX];
 
-        if (!onnx_int_range(im, n, "broadcast", 0, 0, 1, &broadcast) || !onnx_int(im, n, "axis", a->rank - b->rank, &axis))
+        if (!onnx_int_range(im, n, "broadcast", 0, 0, 1, &broadcast) ||
+            !onnx_int(im, n, "axis", a->rank - b->rank, &axis))
                 return false;
         if (!broadcast && !type_same_dims(a, b))
                 return onnx_invalid(im, n, "shapes %s and %s differ and broadcast is 0", type_text(im->arena, im->m, a),
@@ -31,12 +32,14 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
         if (axis < 0)
                 axis += a->rank;
         if (axis < 0 || axis + b->rank > a->rank)
-                return onnx_invalid(im, n, "axis %lld places a tensor of rank %d in one of rank %d", (long long)axis, b->rank, a->rank);
+                return onnx_invalid(im, n, "axis %lld places a tensor of rank %d in one of rank %d", (long long)axis,
+                                    b->rank, a->rank);
         for (int d = 0; d < b->rank; d++) {
                 dims[d] = axis + d;
                 if (b->dims[d] != 1 && b->dims[d] != a->dims[dims[d]])
-                        return onnx_invalid(im, n, "%s does not broadcast to %s from axis %lld", type_text(im->arena, im->m, b),
-                                            type_text(im->arena, im->m, a), (long long)axis);
+                        return onnx_invalid(im, n, "%s does not broadcast to %s from axis %lld",
+                                            type_text(im->arena, im->m, b), type_text(im->arena, im->m, a),
+                                            (long long)axis);
         }
         *y = onnx_spread(im, *y, a, dims);
         return *y != NULL;
@@ -58,7 +61,8 @@ bool onnx_import_binary(struct onnx_import *im, struct onnx_node *n)
 
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
-        return binary_operands(im, n, v) && onnx_output(n, 0, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]));
+        return binary_operands(im, n, v) &&
+               onnx_output(n, 0, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]));
 }
 
 /* And, Or, Xor: of bool only; the Bitwise forms: of integers only */
@@ -85,7 +89,8 @@ bool onnx_import_bit_shift(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_choice(im, n, "direction", directions, 0, &which) || !binary_operands(im, n, v))
                 return false;
         if (element_info[onnx_element(v[0])].class != CLASS_UINT)
-                return onnx_invalid(im, n, "operand 0 is of %s, want an unsigned type", element_info[onnx_element(v[0])].text);
+                return onnx_invalid(im, n, "operand 0 is of %s, want an unsigned type",
+                                    element_info[onnx_element(v[0])].text);
         return onnx_output(n, 0, build_binary(&im->b, which ? OP_shr : OP_shl, v[0], v[1]));
 }
 
@@ -97,7 +102,8 @@ bool onnx_import_mod(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_int_range(im, n, "fmod", 0, 0, 1, &fmod) || !binary_operands(im, n, v))
                 return false;
         if (!fmod && element_is_float(onnx_element(v[0])))
-                return onnx_invalid(im, n, "operands are of %s, which wants fmod = 1", element_info[onnx_element(v[0])].text);
+                return onnx_invalid(im, n, "operands are of %s, which wants fmod = 1",
+                                    element_info[onnx_element(v[0])].text);
         return onnx_output(n, 0, build_binary(&im->b, fmod ? OP_rem : OP_mod, v[0], v[1]));
 }
 
@@ -117,7 +123,8 @@ bool onnx_import_pow(struct onnx_import *im, struct onnx_node *n)
         if (!v[0] || !v[1] || !(n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2)))
                 return false;
         bool square = value_is_splat(v[1], &exponent) && exponent == 2;
-        return onnx_output(n, 0, onnx_cast(im, build_binary(&im->b, square ? OP_mul : OP_pow, v[0], square ? v[0] : v[1]), e));
+        return onnx_output(
+                n, 0, onnx_cast(im, build_binary(&im->b, square ? OP_mul : OP_pow, v[0], square ? v[0] : v[1]), e));
 }
 
 /* Max, Min, Sum and Mean (variant add): any number of operands, from the left */
@@ -162,8 +169,8 @@ bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[3] = { n->inputs[0], n->inputs[1], n->inputs[2] };
 
-        return onnx_want_element(im, n, 0, E_BOOL) && onnx_same_element(im, n, v + 1, 2) && onnx_broadcast(im, n, v, 3) &&
-               onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
+        return onnx_want_element(im, n, 0, E_BOOL) && onnx_same_element(im, n, v + 1, 2) &&
+               onnx_broadcast(im, n, v, 3) && onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
 }
 
 /* min(max(x, low), high): when low > high, the result is high */
@@ -234,7 +241,8 @@ bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)
         int64_t number;
         enum element to;
 
-        return onnx_int_required(im, n, "to", &number) && onnx_element_number(im, n, "to", number, &to) && cast_to(im, n, to);
+        return onnx_int_required(im, n, "to", &number) && onnx_element_number(im, n, "to", number, &to) &&
+               cast_to(im, n, to);
 }
 
 bool onnx_import_cast_like(struct onnx_import *im, struct onnx_node *n)

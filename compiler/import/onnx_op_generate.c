@@ -6,8 +6,8 @@
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const forms[] = { "value", "value_float", "value_floats", "value_int", "value_ints", "sparse_value",
-                                             "value_string", "value_strings" };
+        static const char *const forms[] = { "value",      "value_float",  "value_floats", "value_int",
+                                             "value_ints", "sparse_value", "value_string", "value_strings" };
         struct value *v = NULL;
         const float *floats;
         const int64_t *ints;
@@ -24,21 +24,22 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
         if (given != 1)
                 return onnx_invalid(im, n, "%d values are given, want one", given);
         switch (form) {
-        case 0:
-                return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
+        case 0: return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
         case 1:
-                return onnx_float(im, n, forms[form], 0, &number) && onnx_output(n, 0, build_scalar(&im->b, E_F32, number));
+                return onnx_float(im, n, forms[form], 0, &number) &&
+                       onnx_output(n, 0, build_scalar(&im->b, E_F32, number));
         case 2:
                 if (!onnx_floats(im, n, forms[form], &floats, &count))
                         return false;
-                return onnx_output(n, 0, constant_dense(im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ count }),
-                                                        arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats), NULL));
-        case 3:
-                return onnx_int(im, n, forms[form], 0, &integer) && onnx_output(n, 0, onnx_integer(im, E_I64, integer));
+                return onnx_output(n, 0,
+                                   constant_dense(im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ count }),
+                                                  arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats),
+                                                  NULL));
+        case 3: return onnx_int(im, n, forms[form], 0, &integer) && onnx_output(n, 0, onnx_integer(im, E_I64, integer));
         case 4:
-                return onnx_ints(im, n, forms[form], &ints, &count) && onnx_output(n, 0, constant_ints(im->m, ints, count));
-        default:
-                return onnx_unsupported(im, n, "attribute %s", forms[form]);
+                return onnx_ints(im, n, forms[form], &ints, &count) &&
+                       onnx_output(n, 0, constant_ints(im->m, ints, count));
+        default: return onnx_unsupported(im, n, "attribute %s", forms[form]);
         }
 }
 
@@ -49,15 +50,17 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
         int rank;
         bool known;
 
-        if (!onnx_tensor_attribute(im, n, "value", &value) || !onnx_operand_ints(im, n, 0, shape, RANK_MAX, &rank, &known))
+        if (!onnx_tensor_attribute(im, n, "value", &value) ||
+            !onnx_operand_ints(im, n, 0, shape, RANK_MAX, &rank, &known))
                 return false;
         if (!value)
                 value = build_scalar(&im->b, E_F32, 0);
         if (type_elements(value->type) != 1)
                 return onnx_invalid(im, n, "value is %s, want one element", type_text(im->arena, im->m, value->type));
         enum element e = onnx_element(value);
-        const struct type *to = known ? onnx_type(im, n, e, rank, shape)
-                                      : onnx_declared_as(im, n, 0, e, (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
+        const struct type *to =
+                known ? onnx_type(im, n, e, rank, shape)
+                      : onnx_declared_as(im, n, 0, e, (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
         return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
 }
 

@@ -10,7 +10,8 @@ static bool want_index(struct onnx_import *im, const struct onnx_node *n, int in
 }
 
 /* constant indices lie in [-extent, extent); run-time ones are checked as the generated code runs */
-static bool check_indices(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, int64_t extent)
+static bool check_indices(struct onnx_import *im, const struct onnx_node *n, const struct value *indices,
+                          int64_t extent)
 {
         if (!value_is_constant(indices))
                 return true;
@@ -19,7 +20,8 @@ static bool check_indices(struct onnx_import *im, const struct onnx_node *n, con
         for (int64_t i = 0; i < count; i++) {
                 int64_t index = constant_element(indices->constant, i).i;
                 if (index < -extent || index >= extent)
-                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index, (long long)extent);
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index,
+                                            (long long)extent);
         }
         return true;
 }
@@ -31,8 +33,8 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[2 * RANK_MAX];
         int axis, rank = 0;
 
-        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !check_indices(im, n, indices, onnx_dim(x, axis)))
+        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !check_indices(im, n, indices, onnx_dim(x, axis)))
                 return false;
         for (int d = 0; d < axis; d++)
                 dims[rank++] = onnx_dim(x, d);
@@ -40,7 +42,8 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
                 dims[rank++] = onnx_dim(indices, d);
         for (int d = axis + 1; d < onnx_rank(x); d++)
                 dims[rank++] = onnx_dim(x, d);
-        return onnx_type(im, n, onnx_element(x), rank, dims) && onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
+        return onnx_type(im, n, onnx_element(x), rank, dims) &&
+               onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
 }
 
 bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
@@ -50,20 +53,24 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[RANK_MAX];
         int axis;
 
-        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) || !check_indices(im, n, indices, onnx_dim(x, axis)))
+        if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
+            !check_indices(im, n, indices, onnx_dim(x, axis)))
                 return false;
         for (int d = 0; d < onnx_rank(x); d++) {
                 steps[d] = 1;
                 dims[d] = d == axis ? onnx_dim(x, d) : onnx_dim(indices, d);
                 if (dims[d] > onnx_dim(x, d))
-                        return onnx_invalid(im, n, "indices are %s for an operand %s", type_text(im->arena, im->m, indices->type),
+                        return onnx_invalid(im, n, "indices are %s for an operand %s",
+                                            type_text(im->arena, im->m, indices->type),
                                             type_text(im->arena, im->m, x->type));
         }
         x = build_slice(&im->b, x, starts, steps, dims);
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", axis);
-        return x && onnx_output(n, 0, value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL));
+        return x &&
+               onnx_output(n, 0,
+                           value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL));
 }
 
 bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
@@ -73,19 +80,20 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[2 * RANK_MAX];
         int rank = 0;
 
-        if (!onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_rank(im, n, 1, 1, RANK_MAX))
+        if (!onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_want_rank(im, n, 1, 1, RANK_MAX))
                 return false;
         int least = (int)onnx_min(onnx_rank(x), onnx_rank(indices)), last = onnx_rank(indices) - 1;
         if (n->opset >= 12 && !onnx_int_range(im, n, "batch_dims", 0, 0, least - 1, &batch))
                 return false;
         int64_t tuple = onnx_dim(indices, last);
         if (tuple < 1 || tuple > onnx_rank(x) - batch)
-                return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld", (long long)tuple, onnx_rank(x),
-                                    (long long)batch);
+                return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld", (long long)tuple,
+                                    onnx_rank(x), (long long)batch);
         for (int d = 0; d < last; d++) {
                 if (d < batch && onnx_dim(indices, d) != onnx_dim(x, d))
-                        return onnx_invalid(im, n, "batch dimension %d is %lld in the operand and %lld in the indices", d,
-                                            (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
+                        return onnx_invalid(im, n, "batch dimension %d is %lld in the operand and %lld in the indices",
+                                            d, (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
                 dims[rank++] = onnx_dim(indices, d);
         }
         for (int d = (int)(batch + tuple); d < onnx_rank(x); d++)
@@ -169,7 +177,8 @@ bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_int(im, n, "k", 0, &k) || !onnx_int(im, n, "dtype", 0, &number) ||
             (onnx_has(n, "dtype") && !onnx_element_number(im, n, "dtype", number, &e)))
                 return false;
-        return onnx_output(n, 0, onnx_cast(im, onnx_binary(im, OP_eq, diagonal(im, x->type), onnx_integer(im, E_I64, k)), e));
+        return onnx_output(n, 0,
+                           onnx_cast(im, onnx_binary(im, OP_eq, diagonal(im, x->type), onnx_integer(im, E_I64, k)), e));
 }
 
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
@@ -187,8 +196,9 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
         dim_t kept[RANK_MAX];
         int reduction;
 
-        if (!onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &reduction) || !onnx_int(im, n, "ignore_index", 0, &ignore_index) ||
-            !want_index(im, n, 1) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
+        if (!onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &reduction) ||
+            !onnx_int(im, n, "ignore_index", 0, &ignore_index) || !want_index(im, n, 1) ||
+            !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
                 return NULL;
         for (int d = 0; d < t->rank; d++) {
                 kept[d] = d == 1 ? 1 : t->dims[d];
@@ -198,7 +208,8 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
                         return NULL;
                 }
         }
-        if (weight && (onnx_rank(weight) != 1 || onnx_dim(weight, 0) != t->dims[1] || onnx_element(weight) != onnx_element(n->inputs[0]))) {
+        if (weight && (onnx_rank(weight) != 1 || onnx_dim(weight, 0) != t->dims[1] ||
+                       onnx_element(weight) != onnx_element(n->inputs[0]))) {
                 onnx_invalid(im, n, "weight is %s for an operand %s", type_text(im->arena, im->m, weight->type),
                              type_text(im->arena, im->m, t));
                 return NULL;
@@ -213,7 +224,8 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
         struct value *wide_index = onnx_reshape(im, index, t->rank, kept);
         if (!wide_index)
                 return NULL;
-        struct value *picked = value_build(&im->b, OP_gather_elements, (struct value *[]){ log_probabilities, wide_index }, 2, attrs, NULL);
+        struct value *picked = value_build(&im->b, OP_gather_elements,
+                                           (struct value *[]){ log_probabilities, wide_index }, 2, attrs, NULL);
         struct value *loss = onnx_unary(im, OP_neg, onnx_reshape(im, picked, t->rank - 1, target_type->dims));
         struct value *factor = weight ? build_gather(&im->b, onnx_wide(im, weight), index, 0)
                                       : constant_number(im->m, type_with_element(im->m, target_type, t->element), 1);
@@ -250,7 +262,8 @@ bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
         if (!x)
                 return false;
         const struct type *t = x->type;
-        x = onnx_binary(im, OP_sub, x, onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, classes, 1, E_COMPUTE), t, classes, 1));
+        x = onnx_binary(im, OP_sub, x,
+                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, classes, 1, E_COMPUTE), t, classes, 1));
         struct value *sum = onnx_reduce(im, REDUCE_sum, onnx_unary(im, OP_exp, x), classes, 1, E_COMPUTE);
         x = onnx_binary(im, OP_sub, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, classes, 1));
         if (!x || (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))

@@ -1,10 +1,19 @@
-/* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic, computed in the operand's wide type (or the
- * stash type, where the operator has one) and rounded once at the end. */
+/* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic, computed in the
+ * operand's wide type (or the stash type, where the operator has one) and rounded once at the end. */
 #include "compiler/import/onnx_helpers.h"
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
-static struct value *sub(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_sub, x, y); }
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_add, x, y);
+}
+static struct value *sub(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_sub, x, y);
+}
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_mul, x, y);
+}
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
 
 /* 1 / sqrt(x + epsilon) */
@@ -37,7 +46,7 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", n->opset < 13 ? 1 : -1, &stated))
                 return false;
         if (n->opset < 13 && stated == rank) {
-                count = 0;      /* rows of one element each */
+                count = 0; /* rows of one element each */
         } else if (!onnx_axis(im, n, stated, rank, &axis)) {
                 return false;
         } else if (n->opset < 13) {
@@ -45,7 +54,8 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
         } else {
                 axes[count++] = axis;
         }
-        return onnx_output(n, 0, onnx_cast(im, onnx_softmax(im, onnx_wide(im, x), axes, count, onnx_variant(n)), onnx_element(x)));
+        return onnx_output(
+                n, 0, onnx_cast(im, onnx_softmax(im, onnx_wide(im, x), axes, count, onnx_variant(n)), onnx_element(x)));
 }
 
 /* ---- BatchNormalization ---- */
@@ -70,10 +80,11 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
         float epsilon, momentum;
         int count = 0;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
-            !onnx_float(im, n, "momentum", 0.9f, &momentum) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) || !onnx_float(im, n, "momentum", 0.9f, &momentum) ||
             (n->opset < 9 && !onnx_int_range(im, n, "spatial", 1, 0, 1, &spatial)) ||
-            (n->opset < 7 && !onnx_ignore(im, n, "is_test")) || (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
+            (n->opset < 7 && !onnx_ignore(im, n, "is_test")) ||
+            (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
             (n->opset >= 14 && !onnx_int_range(im, n, "training_mode", 0, 0, 1, &training)))
                 return false;
         if (!x)
@@ -106,10 +117,12 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
                                 return false;
                 }
         }
-        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a trained network */
-        struct value *a = onnx_binary(im, OP_div, scale, onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, variance, epsilon)));
+        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a trained
+         * network */
+        struct value *a =
+                onnx_binary(im, OP_div, scale, onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, variance, epsilon)));
         struct value *b = sub(im, bias, mul(im, mean, a));
-        if (t->rank == 1) {     /* one channel */
+        if (t->rank == 1) { /* one channel */
                 a = onnx_along(im, a, t, 0);
                 b = onnx_along(im, b, t, 0);
         } else {
@@ -122,7 +135,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft kin ---- */
 
 /* v over the normalized dimensions: it broadcasts to x's shape from the right */
-static struct value *parameter(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *x, enum element e)
+static struct value *parameter(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *x,
+                               enum element e)
 {
         struct value *v = onnx_input(n, input);
 
@@ -131,8 +145,8 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
         for (int d = 0; d < onnx_rank(v); d++) {
                 int at = x->rank - onnx_rank(v) + d;
                 if (at < 0 || (onnx_dim(v, d) != 1 && onnx_dim(v, d) != x->dims[at])) {
-                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s", input, type_text(im->arena, im->m, v->type),
-                                     type_text(im->arena, im->m, x));
+                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s", input,
+                                     type_text(im->arena, im->m, v->type), type_text(im->arena, im->m, x));
                         return NULL;
                 }
         }
@@ -140,9 +154,9 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
 }
 
 struct layer_norm {
-        int scale, bias;                /* operand numbers, -1: none */
-        bool centered;                  /* less the mean: not for RMS */
-        int mean, deviation, sum;       /* output numbers of mean, 1 / deviation, and the operand as normalized; -1: none */
+        int scale, bias; /* operand numbers, -1: none */
+        bool centered; /* less the mean: not for RMS */
+        int mean, deviation, sum; /* output numbers of mean, 1 / deviation, and the operand as normalized; -1: none */
 };
 
 static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x, const struct layer_norm *form)
@@ -152,9 +166,10 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
         float epsilon;
         int axis;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) ||
-            !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &epsilon) || !onnx_int(im, n, "stash_type", 1, &number) ||
-            !onnx_element_number(im, n, "stash_type", number, &stash))
+        if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", -1, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) ||
+            !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &epsilon) ||
+            !onnx_int(im, n, "stash_type", 1, &number) || !onnx_element_number(im, n, "stash_type", number, &stash))
                 return false;
         if (!element_is_float(stash))
                 return onnx_invalid(im, n, "stash_type is %s", element_info[stash].text);
@@ -170,7 +185,8 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
         struct value *y = mul(im, deviation, onnx_unreduce(im, inverse, t, axes, count));
         struct value *scale = form->scale < 0 ? NULL : parameter(im, n, form->scale, t, computed);
         struct value *bias = form->bias < 0 ? NULL : parameter(im, n, form->bias, t, computed);
-        if (!y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) || (form->bias >= 0 && onnx_input(n, form->bias) && !bias))
+        if (!y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) ||
+            (form->bias >= 0 && onnx_input(n, form->bias) && !bias))
                 return false;
         y = scale ? mul(im, y, scale) : y;
         y = bias ? add(im, y, bias) : y;
@@ -187,23 +203,30 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
 
 bool onnx_import_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
-        const struct layer_norm form = { .scale = 1, .bias = 2, .centered = true, .mean = 1, .deviation = 2, .sum = -1 };
+        const struct layer_norm form = {
+                .scale = 1, .bias = 2, .centered = true, .mean = 1, .deviation = 2, .sum = -1
+        };
 
         return layer_norm(im, n, n->inputs[0], &form);
 }
 
 bool onnx_import_rms_normalization(struct onnx_import *im, struct onnx_node *n)
 {
-        const struct layer_norm form = { .scale = 1, .bias = -1, .mean = -1, .deviation = n->domain[0] ? 1 : -1, .sum = -1 };
+        const struct layer_norm form = {
+                .scale = 1, .bias = -1, .mean = -1, .deviation = n->domain[0] ? 1 : -1, .sum = -1
+        };
 
         return layer_norm(im, n, n->inputs[0], &form);
 }
 
-/* com.microsoft: x + skip (+ bias), then normalized. Variant 0: Skip: gamma, beta, bias; 1: SkipSimplified: gamma, bias, no mean */
+/* com.microsoft: x + skip (+ bias), then normalized. Variant 0: Skip: gamma, beta, bias; 1: SkipSimplified: gamma,
+ * bias, no mean */
 bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         bool simplified = onnx_variant(n) == 1;
-        const struct layer_norm form = { .scale = 2, .bias = simplified ? -1 : 3, .centered = !simplified, .mean = 1, .deviation = 2, .sum = 3 };
+        const struct layer_norm form = {
+                .scale = 2, .bias = simplified ? -1 : 3, .centered = !simplified, .mean = 1, .deviation = 2, .sum = 3
+        };
         struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, simplified ? 3 : 4) };
 
         if (!onnx_same_element(im, n, v, 3) || !onnx_broadcast(im, n, v, v[2] ? 3 : 2))
@@ -216,7 +239,8 @@ bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_no
 
 /* ---- over spatial dimensions: InstanceNormalization, GroupNormalization, MeanVarianceNormalization ---- */
 
-static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes, int count, double epsilon)
+static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
+                                 double epsilon)
 {
         if (!x)
                 return NULL;
@@ -231,7 +255,8 @@ static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int i
         const struct type *t = n->inputs[input]->type;
 
         return (t->rank == 1 && t->dims[0] == extent && element_is_float(t->element)) ||
-               onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input, type_text(im->arena, im->m, t), (long long)extent);
+               onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input, type_text(im->arena, im->m, t),
+                            (long long)extent);
 }
 
 bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node *n)
@@ -240,9 +265,11 @@ bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node
         int64_t axes[RANK_MAX];
         float epsilon;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
-            !want_vector(im, n, 1, onnx_dim(n->inputs[0], 1)) || !want_vector(im, n, 2, onnx_dim(n->inputs[0], 1)) || !x)
+            !want_vector(im, n, 1, onnx_dim(n->inputs[0], 1)) || !want_vector(im, n, 2, onnx_dim(n->inputs[0], 1)) ||
+            !x)
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
         struct value *scale = onnx_along(im, onnx_cast(im, n->inputs[1], onnx_element(x)), x->type, 1);
@@ -260,8 +287,9 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
         enum element stash = E_F32, e = t->element;
         dim_t split[3] = { 0, 0, 1 };
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
-            !onnx_int_required(im, n, "num_groups", &groups) || (n->opset >= 21 && !onnx_int(im, n, "stash_type", 1, &number)) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) || !onnx_int_required(im, n, "num_groups", &groups) ||
+            (n->opset >= 21 && !onnx_int(im, n, "stash_type", 1, &number)) ||
             !onnx_element_number(im, n, "stash_type", number, &stash))
                 return false;
         if (groups < 1 || t->dims[1] % groups || !element_is_float(stash))
@@ -306,8 +334,9 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
         struct value *mean = onnx_mean(im, x, axes.axes, axes.count);
         struct value *deviation = sub(im, x, onnx_unreduce(im, mean, x->type, axes.axes, axes.count));
         struct value *root = onnx_unary(im, OP_sqrt, onnx_mean(im, square(im, deviation), axes.axes, axes.count));
-        struct value *y = onnx_binary(im, OP_div, deviation,
-                                      onnx_unreduce(im, onnx_with(im, OP_add, root, 1e-9), x->type, axes.axes, axes.count));
+        struct value *y =
+                onnx_binary(im, OP_div, deviation,
+                            onnx_unreduce(im, onnx_with(im, OP_add, root, 1e-9), x->type, axes.axes, axes.count));
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
@@ -319,15 +348,18 @@ bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
         int64_t stated, p;
         int axis;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 2, &p) || !onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 2, &p) ||
+            !onnx_int(im, n, "axis", -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
                 return false;
         const int64_t axes[1] = { axis };
-        struct value *norm = onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x), axes, 1, E_COMPUTE);
+        struct value *norm =
+                onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x), axes, 1, E_COMPUTE);
         norm = p == 2 ? onnx_unary(im, OP_sqrt, norm) : norm;
         /* 0 / 0 is 0 here */
         norm = onnx_select(im, onnx_with(im, OP_eq, norm, 0), norm ? build_like(&im->b, norm, 1) : NULL, norm);
-        return onnx_output(n, 0, onnx_cast(im, onnx_binary(im, OP_div, x, onnx_unreduce(im, norm, x->type, axes, 1)), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, onnx_binary(im, OP_div, x, onnx_unreduce(im, norm, x->type, axes, 1)),
+                                     onnx_element(n->inputs[0])));
 }
 
 /* x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta */
@@ -337,8 +369,9 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
         int64_t size, window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
         float alpha, beta, bias;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_int_required(im, n, "size", &size) ||
-            !onnx_float(im, n, "alpha", 1e-4f, &alpha) || !onnx_float(im, n, "beta", 0.75f, &beta) || !onnx_float(im, n, "bias", 1, &bias) || !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
+            !onnx_int_required(im, n, "size", &size) || !onnx_float(im, n, "alpha", 1e-4f, &alpha) ||
+            !onnx_float(im, n, "beta", 0.75f, &beta) || !onnx_float(im, n, "bias", 1, &bias) || !x)
                 return false;
         if (size < 1 || size > NUMBER_MAX)
                 return onnx_invalid(im, n, "size is %lld", (long long)size);
@@ -357,5 +390,7 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *sum = value_build(&im->b, OP_reduce_window, &squares, 1, attrs, NULL);
         struct value *base = onnx_with(im, OP_add, onnx_with(im, OP_mul, sum, (double)alpha / (double)size), bias);
-        return onnx_output(n, 0, onnx_cast(im, onnx_binary(im, OP_div, x, onnx_with(im, OP_pow, base, beta)), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, onnx_binary(im, OP_div, x, onnx_with(im, OP_pow, base, beta)),
+                                     onnx_element(n->inputs[0])));
 }

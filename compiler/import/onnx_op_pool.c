@@ -6,7 +6,8 @@ static struct attr *window_attrs(struct onnx_import *im, enum opcode code, const
 {
         struct attr *attrs = attrs_new(im->m, code);
         int rank = w->rank + 2;
-        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 }, dilations[RANK_MAX] = { 1, 1 }, pads[2 * RANK_MAX] = { 0 };
+        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 }, dilations[RANK_MAX] = { 1, 1 },
+                pads[2 * RANK_MAX] = { 0 };
 
         for (int d = 0; d < w->rank; d++) {
                 window[d + 2] = w->kernel[d];
@@ -22,7 +23,8 @@ static struct attr *window_attrs(struct onnx_import *im, enum opcode code, const
         return attrs;
 }
 
-static struct value *window_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const struct onnx_window *w)
+static struct value *window_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
+                                   const struct onnx_window *w)
 {
         struct attr *attrs = window_attrs(im, OP_reduce_window, w);
 
@@ -31,8 +33,8 @@ static struct value *window_reduce(struct onnx_import *im, enum reducer kind, st
 }
 
 /* reads and places the window; every pad is smaller than the window */
-static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struct value *x, bool dilations, bool ceil_allowed,
-                        struct onnx_window *w)
+static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struct value *x, bool dilations,
+                        bool ceil_allowed, struct onnx_window *w)
 {
         int64_t ceil_mode = 0;
         dim_t dims[RANK_MAX];
@@ -42,8 +44,8 @@ static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struc
                 return false;
         for (int i = 0; i < 2 * w->rank && w->auto_pad == PAD_NOTSET; i++)
                 if (w->pads[i] >= onnx_window_extent(w, i % w->rank))
-                        return onnx_invalid(im, n, "pads[%d] is %lld for a window of extent %lld", i, (long long)w->pads[i],
-                                            (long long)onnx_window_extent(w, i % w->rank));
+                        return onnx_invalid(im, n, "pads[%d] is %lld for a window of extent %lld", i,
+                                            (long long)w->pads[i], (long long)onnx_window_extent(w, i % w->rank));
         if (!onnx_window_place(im, n, w, x->type->dims + 2, ceil_mode))
                 return false;
         dims[0] = onnx_dim(x, 0);
@@ -64,7 +66,8 @@ static struct value *column_major(struct onnx_import *im, struct value *at, cons
         int64_t after = image;
         for (int d = 2; d < x->rank; d++) {
                 after /= onnx_max(x->dims[d], 1);
-                struct value *here = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after), (double)x->dims[d]);
+                struct value *here =
+                        onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after), (double)x->dims[d]);
                 here = onnx_with(im, OP_mul, here, (double)before);
                 sum = sum ? onnx_binary(im, OP_add, sum, here) : here;
                 before *= x->dims[d];
@@ -92,9 +95,10 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, window_reduce(im, REDUCE_max, x, &w));
 }
 
-/* how many of the window's elements count at each place along spatial dimension d; *same when that is one number everywhere */
-static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d, int64_t in, bool include_pads,
-                                   enum element e, bool *same)
+/* how many of the window's elements count at each place along spatial dimension d; *same when that is one number
+ * everywhere */
+static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d, int64_t in,
+                                   bool include_pads, enum element e, bool *same)
 {
         int64_t low = include_pads ? -w->pads[d] : 0, high = include_pads ? in + w->pads[w->rank + d] : in;
         size_t bytes = (size_t)element_info[e].bytes;
@@ -106,7 +110,7 @@ static struct value *window_counts(struct onnx_import *im, const struct onnx_win
                 int64_t start = o * w->strides[d] - w->pads[d], step = w->dilations[d];
                 int64_t from = start >= low ? 0 : (low - start + step - 1) / step;
                 int64_t to = start >= high ? 0 : onnx_min(w->kernel[d], (high - start + step - 1) / step);
-                int64_t count = onnx_max(to - from, 1);       /* a window wholly in the padding averages to 0 */
+                int64_t count = onnx_max(to - from, 1); /* a window wholly in the padding averages to 0 */
                 element_store(e, data, (size_t)o, (union scalar){ .f = (double)count });
                 first = o ? first : count;
                 *same &= count == first;
@@ -161,7 +165,9 @@ bool onnx_import_lp_pool(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 1000, &p) ||
             !pool_window(im, n, x, n->opset >= 18, n->opset >= 18, &w))
                 return false;
-        struct value *power = p == 1 ? wide : p == 2 ? onnx_binary(im, OP_mul, wide, wide) : onnx_with(im, OP_pow, wide, (double)p);
+        struct value *power = p == 1   ? wide
+                              : p == 2 ? onnx_binary(im, OP_mul, wide, wide)
+                                       : onnx_with(im, OP_pow, wide, (double)p);
         struct value *sum = window_reduce(im, REDUCE_sum, power, &w);
         sum = p == 1 ? sum : p == 2 ? onnx_unary(im, OP_sqrt, sum) : onnx_with(im, OP_pow, sum, 1.0 / (double)p);
         return onnx_output(n, 0, onnx_cast(im, sum, onnx_element(x)));

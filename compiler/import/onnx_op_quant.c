@@ -1,5 +1,5 @@
-/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a product with 1 / scale, which differs at halves;
- * rounded first, then moved by the zero point. */
+/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a product with 1 /
+ * scale, which differs at halves; rounded first, then moved by the zero point. */
 #include "compiler/import/onnx_helpers.h"
 
 struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to)
@@ -9,7 +9,7 @@ struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct
         real = onnx_unary(im, OP_round, real);
         if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
                 real = onnx_binary(im, OP_add, real, onnx_cast(im, zero_point, onnx_element(real)));
-        return onnx_cast(im, real, to);         /* which saturates */
+        return onnx_cast(im, real, to); /* which saturates */
 }
 
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
@@ -25,8 +25,10 @@ struct value *onnx_centered(struct onnx_import *im, struct value *x, struct valu
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
 
-/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of block_size along axis. */
-static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input, const struct type *x, int64_t stated, int64_t block)
+/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of block_size along
+ * axis. */
+static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input, const struct type *x,
+                                  int64_t stated, int64_t block)
 {
         struct value *v = n->inputs[input];
         const struct type *t = v->type;
@@ -39,16 +41,16 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
         if (t->rank == 1 && block == 0) {
                 if (t->dims[0] == x->dims[axis])
                         return onnx_along(im, v, x, axis);
-                onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input, type_text(im->arena, im->m, t),
-                             (long long)x->dims[axis], axis);
+                onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input,
+                             type_text(im->arena, im->m, t), (long long)x->dims[axis], axis);
                 return NULL;
         }
         bool fits = t->rank == x->rank && block > 0 && block <= NUMBER_MAX;
         for (int d = 0; d < x->rank && fits; d++)
                 fits = t->dims[d] == (d == axis ? (x->dims[d] + block - 1) / block : x->dims[d]);
         if (!fits) {
-                onnx_invalid(im, n, "operand %d is %s for an input %s in blocks of %lld along axis %d", input, type_text(im->arena, im->m, t),
-                             type_text(im->arena, im->m, x), (long long)block, axis);
+                onnx_invalid(im, n, "operand %d is %s for an input %s in blocks of %lld along axis %d", input,
+                             type_text(im->arena, im->m, t), type_text(im->arena, im->m, x), (long long)block, axis);
                 return NULL;
         }
         struct value *index = onnx_with(im, OP_div, onnx_iota(im, E_I64, x->dims[axis]), (double)block);
@@ -80,16 +82,18 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "precision is %s, want a float type", element_info[computed].text);
         if (zero) {
                 if (number && onnx_element(zero) != to)
-                        return onnx_invalid(im, n, "output_dtype is %s, but the zero point is of %s", element_info[to].text,
-                                            element_info[onnx_element(zero)].text);
+                        return onnx_invalid(im, n, "output_dtype is %s, but the zero point is of %s",
+                                            element_info[to].text, element_info[onnx_element(zero)].text);
                 to = onnx_element(zero);
                 if (zero->type != n->inputs[1]->type && !type_same_dims(zero->type, n->inputs[1]->type) &&
                     (type_elements(zero->type) != 1 || type_elements(n->inputs[1]->type) != 1))
-                        return onnx_invalid(im, n, "the zero point is %s for a scale %s", type_text(im->arena, im->m, zero->type),
+                        return onnx_invalid(im, n, "the zero point is %s for a scale %s",
+                                            type_text(im->arena, im->m, zero->type),
                                             type_text(im->arena, im->m, n->inputs[1]->type));
         }
         if (element_info[to].bytes > 2 || !element_is_integer(to))
-                return onnx_invalid(im, n, "quantized to %s, want an integer type of 8 or 16 bits", element_info[to].text);
+                return onnx_invalid(im, n, "quantized to %s, want an integer type of 8 or 16 bits",
+                                    element_info[to].text);
         struct value *scale = over_operand(im, n, 1, x->type, axis, block);
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
@@ -120,7 +124,8 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
-        x = element_info[onnx_element(x)].bytes < 4 ? onnx_centered(im, x, zero, E_I32) : onnx_centered(im, x, zero, onnx_element(x));
+        x = element_info[onnx_element(x)].bytes < 4 ? onnx_centered(im, x, zero, E_I32)
+                                                    : onnx_centered(im, x, zero, onnx_element(x));
         struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
         return onnx_output(n, 0, onnx_cast(im, real, to));
 }
@@ -142,7 +147,8 @@ bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_nod
         span = onnx_select(im, onnx_with(im, OP_eq, span, 0), build_like(&im->b, span, 1), span);
         struct value *scale = onnx_with(im, OP_div, span, 255);
         struct value *zero = onnx_binary(im, OP_div, onnx_unary(im, OP_neg, least), scale);
-        zero = onnx_cast(im, onnx_unary(im, OP_round, onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)), E_U8);
+        zero = onnx_cast(im, onnx_unary(im, OP_round, onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)),
+                         E_U8);
         if (!zero || !onnx_output(n, 1, scale) || !onnx_output(n, 2, zero))
                 return false;
         return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, x, scale), zero, E_U8));
@@ -168,18 +174,21 @@ static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, in
         return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
 }
 
-static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale, int zero, enum element to)
+static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale, int zero,
+                      enum element to)
 {
         struct value *s = onnx_scalar(im, n, scale), *z = NULL;
 
         if (!s || onnx_element(s) != E_F32)
-                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
+                return s &&
+                       onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
         if (onnx_input(n, zero)) {
                 z = onnx_scalar(im, n, zero);
                 if (!z)
                         return false;
                 if (onnx_element(z) != to)
-                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero, element_info[onnx_element(z)].text, element_info[to].text);
+                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
+                                            element_info[onnx_element(z)].text, element_info[to].text);
         }
         return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
 }
@@ -200,7 +209,8 @@ bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
         struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
         if (!onnx_broadcast(im, n, v, 2))
                 return false;
-        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6, 7, onnx_element(n->inputs[0]));
+        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6, 7,
+                         onnx_element(n->inputs[0]));
 }
 
 /* QLinearSigmoid, QLinearLeakyRelu: x, x_scale, x_zero, y_scale, y_zero */
@@ -228,7 +238,8 @@ bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
         int axis, count = 1;
 
         if (!want_quantized(im, n, 0) || !onnx_int_required(im, n, "opset", &opset) ||
-            !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
+            !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
                 return false;
         axes[0] = axis;
         if (opset < 13)
@@ -253,7 +264,8 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
 {
         int64_t last, axes[RANK_MAX];
 
-        if (!want_quantized(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
+        if (!want_quantized(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+            !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
         struct value *x = dequantized(im, n, 0, 1, 2), *y;
         if (last)

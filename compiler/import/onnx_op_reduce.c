@@ -1,5 +1,5 @@
-/* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Axes that are run-time values go
- * straight into the reduce operation; the result's shape is then the declared one. */
+/* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Axes that are
+ * run-time values go straight into the reduce operation; the result's shape is then the declared one. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 struct reduction {
         struct onnx_axes axes;
-        const struct type *full;        /* of the operand */
-        const struct type *declared;    /* run-time axes: dims of the result; element of no account */
+        const struct type *full; /* of the operand */
+        const struct type *declared; /* run-time axes: dims of the result; element of no account */
 };
 
 static struct value *reduce(struct onnx_import *im, const struct reduction *r, enum reducer kind, struct value *x)
@@ -19,7 +19,8 @@ static struct value *reduce(struct onnx_import *im, const struct reduction *r, e
         attr_set(attrs, OP_reduce, "kind", kind);
         struct value *axes = onnx_axes_wrap(im, r->axes.operand, r->full->rank);
         return axes ? value_build(&im->b, OP_reduce, (struct value *[]){ x, axes }, 2, attrs,
-                                  type_with_element(im->m, r->declared, onnx_element(x))) : NULL;
+                                  type_with_element(im->m, r->declared, onnx_element(x)))
+                    : NULL;
 }
 
 static struct value *magnitude(struct onnx_import *im, struct value *x)
@@ -33,11 +34,14 @@ static struct value *spread_maximum(struct onnx_import *im, const struct reducti
         if (r->axes.state != AXES_RUNTIME)
                 return onnx_unreduce(im, reduce(im, r, REDUCE_max, x), r->full, r->axes.axes, r->axes.count);
         /* Dimension by dimension, as far as the axes name it. */
-        struct value *named = onnx_scatter_axes(im, r->axes.operand, constant_number(im->m, r->axes.operand->type, 1), r->full->rank, 0);
+        struct value *named = onnx_scatter_axes(im, r->axes.operand, constant_number(im->m, r->axes.operand->type, 1),
+                                                r->full->rank, 0);
         for (int d = 0; d < r->full->rank && x && named; d++) {
                 const int64_t axis[1] = { d };
-                struct value *is_named = onnx_with(im, OP_ne, build_gather(&im->b, named, onnx_integer(im, E_I64, d), 0), 0);
-                struct value *most = onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axis, 1, E_COMPUTE), r->full, axis, 1);
+                struct value *is_named =
+                        onnx_with(im, OP_ne, build_gather(&im->b, named, onnx_integer(im, E_I64, d), 0), 0);
+                struct value *most =
+                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axis, 1, E_COMPUTE), r->full, axis, 1);
                 x = onnx_select(im, is_named, most, x);
         }
         return x;
@@ -72,7 +76,7 @@ static struct value *compute(struct onnx_import *im, const struct reduction *r, 
         case REDUCE_OP_LOG_SUM_EXP: return log_sum_exp(im, r, x);
         case REDUCE_OP_SUM_SQUARE: return reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x));
         case REDUCE_OP_L2: return onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
-        default: {              /* mean: how many were added follows from the shapes */
+        default: { /* mean: how many were added follows from the shapes */
                 struct value *sum = reduce(im, r, REDUCE_sum, x);
                 int64_t results = sum ? type_elements(sum->type) : 0;
                 return onnx_with(im, OP_div, sum, results ? (double)(type_elements(r->full) / results) : 0);
@@ -110,7 +114,8 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
                 if (!r.declared)
                         return false;
         }
-        struct value *y = onnx_cast(im, x, wants_float(variant) && element_is_integer(e) ? E_F64 : onnx_wide_element(e));
+        struct value *y =
+                onnx_cast(im, x, wants_float(variant) && element_is_integer(e) ? E_F64 : onnx_wide_element(e));
         y = onnx_cast(im, compute(im, &r, variant, y), e);
         if (keep && r.axes.state != AXES_RUNTIME)
                 y = onnx_keep(im, y, x->type, r.axes.axes, r.axes.count);
@@ -169,7 +174,8 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         if (!flat || type_elements(t) == 0)
                 return onnx_output(n, 0, x);
         const struct type *index = type_with_element(im->m, flat->type, E_I64);
-        struct value *at = onnx_unreduce(im, arg_reduce(im, flat, REDUCE_max, axis, false), index, (const int64_t[]){ axis }, 1);
+        struct value *at =
+                onnx_unreduce(im, arg_reduce(im, flat, REDUCE_max, axis, false), index, (const int64_t[]){ axis }, 1);
         struct value *hit = onnx_cast(im, onnx_binary(im, OP_eq, at, build_iota(&im->b, index, axis)), t->element);
         return onnx_output(n, 0, onnx_reshape(im, hit, t->rank, t->dims));
 }
@@ -184,7 +190,8 @@ bool onnx_import_global_pool(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0))
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
-        y = onnx_variant(n) == REDUCE_OP_MAX ? onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE) : onnx_mean(im, x, axes, count);
+        y = onnx_variant(n) == REDUCE_OP_MAX ? onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE)
+                                             : onnx_mean(im, x, axes, count);
         return onnx_output(n, 0, onnx_keep(im, onnx_cast(im, y, onnx_element(x)), x->type, axes, count));
 }
 
@@ -193,7 +200,8 @@ bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0], *y = onnx_unary(im, OP_abs, onnx_wide(im, x));
         int64_t axes[RANK_MAX], p;
 
-        if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 1000, &p))
+        if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0) ||
+            !onnx_int_range(im, n, "p", 2, 1, 1000, &p))
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
         y = onnx_reduce(im, REDUCE_sum, onnx_with(im, OP_pow, y, (double)p), axes, count, E_COMPUTE);
@@ -203,10 +211,12 @@ bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- running sums and products: a window that reaches back to the first element ---- */
 
-static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool exclusive, bool reverse)
+static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool exclusive,
+                              bool reverse)
 {
         int rank = onnx_rank(x);
-        int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 }, starts[RANK_MAX] = { 0 }, steps[RANK_MAX], extent = onnx_dim(x, axis);
+        int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 }, starts[RANK_MAX] = { 0 }, steps[RANK_MAX],
+                                           extent = onnx_dim(x, axis);
         struct attr *attrs = attrs_new(im->m, OP_reduce_window);
 
         if (extent == 0)
@@ -236,7 +246,8 @@ bool onnx_import_cumulative(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "reverse", 0, 0, 1, &reverse) || !onnx_operand_int(im, n, 1, 0, &stated, &known))
                 return false;
         if (known)
-                return onnx_axis(im, n, stated, onnx_rank(x), &axis) && onnx_output(n, 0, cumulate(im, x, kind, axis, exclusive, reverse));
+                return onnx_axis(im, n, stated, onnx_rank(x), &axis) &&
+                       onnx_output(n, 0, cumulate(im, x, kind, axis, exclusive, reverse));
         /* a run-time axis chooses among the results of all */
         struct value *chosen = onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 1), E_I64), onnx_rank(x));
         for (int d = 0; d < onnx_rank(x); d++) {

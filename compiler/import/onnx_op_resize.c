@@ -1,12 +1,20 @@
-/* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the coordinate of every output in the input is a
- * vector of f64 that tensor operations compute (so scales, sizes and regions may be run-time values; constant ones fold away); the
- * neighbours are gathered and their weighted sum taken. */
+/* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the coordinate of every
+ * output in the input is a vector of f64 that tensor operations compute (so scales, sizes and regions may be
+ * run-time values; constant ones fold away); the neighbours are gathered and their weighted sum taken. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
 
 enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
-enum resize_transform { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, TF_CROP_AND_RESIZE, HALF_PIXEL_SYMMETRIC, TF_HALF_PIXEL_FOR_NN };
+enum resize_transform {
+        HALF_PIXEL,
+        PYTORCH_HALF_PIXEL,
+        ALIGN_CORNERS,
+        ASYMMETRIC,
+        TF_CROP_AND_RESIZE,
+        HALF_PIXEL_SYMMETRIC,
+        TF_HALF_PIXEL_FOR_NN
+};
 /* ROUND_SIMPLE: of opset 10, as onnxruntime reads it: up where it shrinks, else down */
 enum resize_round { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, ROUND_FLOOR, ROUND_CEIL, ROUND_SIMPLE };
 enum resize_policy { STRETCH, NOT_LARGER, NOT_SMALLER };
@@ -15,18 +23,27 @@ struct resize {
         int mode, transform, round, policy;
         int64_t exclude_outside, antialias;
         float cubic, extrapolation;
-        int count;                      /* axes that are resized */
+        int count; /* axes that are resized */
         int axes[RANK_MAX];
-        int64_t out[RANK_MAX];          /* per entry of axes */
-        double known_scale[RANK_MAX];   /* NaN when it is a run-time value */
+        int64_t out[RANK_MAX]; /* per entry of axes */
+        double known_scale[RANK_MAX]; /* NaN when it is a run-time value */
         bool by_sizes;
-        struct value *scales;           /* <count x f64> */
-        struct value *roi;              /* <2 count x f64>: starts, then ends; or NULL */
+        struct value *scales; /* <count x f64> */
+        struct value *roi; /* <2 count x f64>: starts, then ends; or NULL */
 };
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
-static struct value *divide(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_div, x, y); }
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_add, x, y);
+}
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_mul, x, y);
+}
+static struct value *divide(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_div, x, y);
+}
 static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
 static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
 static struct value *entry(struct onnx_import *im, struct value *v, int i)
@@ -42,8 +59,10 @@ static struct value *half_pixel(struct onnx_import *im, struct value *y, struct 
         return plus(im, divide(im, plus(im, y, 0.5), scale), -0.5);
 }
 
-/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region, which lie outside the input */
-static struct value *coordinates(struct onnx_import *im, const struct resize *r, int i, int64_t in, struct value **outside)
+/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region, which lie
+ * outside the input */
+static struct value *coordinates(struct onnx_import *im, const struct resize *r, int i, int64_t in,
+                                 struct value **outside)
 {
         struct value *y = onnx_iota(im, E_F64, r->out[i]), *scale = entry(im, r->scales, i), *x;
         /* the output's width before it was rounded down to whole elements */
@@ -55,26 +74,25 @@ static struct value *coordinates(struct onnx_import *im, const struct resize *r,
         switch (r->transform) {
         case ALIGN_CORNERS:
                 return onnx_select(im, single, zero, divide(im, times(im, y, (double)in - 1), plus(im, width, -1)));
-        case ASYMMETRIC:
-                return divide(im, y, scale);
-        case TF_HALF_PIXEL_FOR_NN:
-                return divide(im, plus(im, y, 0.5), scale);
-        case PYTORCH_HALF_PIXEL:
-                return onnx_select(im, single, zero, half_pixel(im, y, scale));
+        case ASYMMETRIC: return divide(im, y, scale);
+        case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im, y, 0.5), scale);
+        case PYTORCH_HALF_PIXEL: return onnx_select(im, single, zero, half_pixel(im, y, scale));
         case HALF_PIXEL_SYMMETRIC: {
                 struct value *adjustment = onnx_from(im, OP_div, (double)r->out[i], width);
-                return add(im, half_pixel(im, y, scale), times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2));
+                return add(im, half_pixel(im, y, scale),
+                           times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2));
         }
         case TF_CROP_AND_RESIZE: {
-                struct value *start = entry(im, r->roi, i), *extent = onnx_binary(im, OP_sub, entry(im, r->roi, r->count + i), start);
+                struct value *start = entry(im, r->roi, i),
+                             *extent = onnx_binary(im, OP_sub, entry(im, r->roi, r->count + i), start);
                 extent = times(im, extent, (double)in - 1);
-                x = onnx_select(im, single, times(im, extent, 0.5), divide(im, mul(im, y, extent), plus(im, width, -1)));
+                x = onnx_select(im, single, times(im, extent, 0.5),
+                                divide(im, mul(im, y, extent), plus(im, width, -1)));
                 x = add(im, x, times(im, start, (double)in - 1));
                 *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_gt, x, (double)in - 1));
                 return x;
         }
-        default:
-                return half_pixel(im, y, scale);
+        default: return half_pixel(im, y, scale);
         }
 }
 
@@ -88,7 +106,8 @@ static struct value *nearest(struct onnx_import *im, const struct resize *r, int
 {
         switch (r->round) {
         case ROUND_SIMPLE:
-                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), onnx_unary(im, OP_ceil, x), onnx_unary(im, OP_floor, x));
+                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), onnx_unary(im, OP_ceil, x),
+                                   onnx_unary(im, OP_floor, x));
         case ROUND_PREFER_FLOOR: return onnx_unary(im, OP_ceil, plus(im, x, -0.5));
         case ROUND_PREFER_CEIL: return onnx_unary(im, OP_floor, plus(im, x, 0.5));
         case ROUND_FLOOR: return onnx_unary(im, OP_floor, x);
@@ -107,9 +126,11 @@ static struct value *kernel(struct onnx_import *im, const struct resize *r, stru
                 return onnx_with(im, OP_max, onnx_from(im, OP_sub, 1, d), 0);
         struct value *square = mul(im, d, d);
         struct value *near = plus(im, mul(im, plus(im, times(im, d, a + 2), -(a + 3)), square), 1);
-        struct value *far = plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d), -4 * a);
+        struct value *far =
+                plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d), -4 * a);
         struct value *zero = build_scalar(&im->b, E_F64, 0);
-        return onnx_select(im, onnx_with(im, OP_le, d, 1), near, onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero));
+        return onnx_select(im, onnx_with(im, OP_le, d, 1), near,
+                           onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero));
 }
 
 /* elements to each side that the kernel of axis i reaches */
@@ -119,7 +140,7 @@ static int64_t kernel_reach(const struct resize *r, int i, int64_t in)
 
         if (!r->antialias)
                 return (int64_t)width;
-        if (isnan(scale))               /* at least this, for so many outputs */
+        if (isnan(scale)) /* at least this, for so many outputs */
                 scale = ((double)r->out[i] - 0.5) / (double)in;
         double reach = ceil(width / (scale < 1 ? scale : 1));
         return reach < NUMBER_MAX ? (int64_t)reach : NUMBER_MAX;
@@ -133,8 +154,8 @@ static struct value *spread_taps(struct onnx_import *im, struct value *v, const 
         return onnx_spread(im, v, to, (const int64_t[]){ axis, axis + 1 });
 }
 
-static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n, const struct resize *r, int i, struct value *data,
-                                 struct value *x)
+static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n, const struct resize *r, int i,
+                                 struct value *data, struct value *x)
 {
         int axis = r->axes[i], rank = onnx_rank(data);
         int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
@@ -146,13 +167,16 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
                 return NULL;
         /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
         struct value *offset = plus(im, onnx_iota(im, E_F64, taps), 1 - (double)reach);
-        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }), onnx_spread(im, offset, table, along_taps));
-        struct value *distance = onnx_unary(im, OP_abs, onnx_binary(im, OP_sub, at, onnx_spread(im, x, table, (const int64_t[]){ 0 })));
+        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }),
+                               onnx_spread(im, offset, table, along_taps));
+        struct value *distance =
+                onnx_unary(im, OP_abs, onnx_binary(im, OP_sub, at, onnx_spread(im, x, table, (const int64_t[]){ 0 })));
         if (r->antialias)
                 distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
         struct value *weight = kernel(im, r, distance);
         if (r->exclude_outside) {
-                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0), onnx_with(im, OP_gt, at, (double)in - 1));
+                struct value *beyond =
+                        onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0), onnx_with(im, OP_gt, at, (double)in - 1));
                 weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
         }
         if (r->exclude_outside || r->antialias) {
@@ -167,11 +191,15 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
         if (taps > 4) {
                 dim_t dims[2 * RANK_MAX];
                 for (int d = 0; d <= rank; d++)
-                        dims[d] = d < axis ? onnx_dim(data, d) : d == axis ? r->out[i] : d == axis + 1 ? taps : onnx_dim(data, d - 1);
+                        dims[d] = d < axis        ? onnx_dim(data, d)
+                                  : d == axis     ? r->out[i]
+                                  : d == axis + 1 ? taps
+                                                  : onnx_dim(data, d - 1);
                 const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
                 struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
                 return picked ? onnx_reduce(im, REDUCE_sum, mul(im, picked, spread_taps(im, weight, wide, axis)),
-                                            (const int64_t[]){ axis + 1 }, 1, E_COMPUTE) : NULL;
+                                            (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
+                              : NULL;
         }
         struct value *sum = NULL;
         for (int k = 0; k < taps; k++) {
@@ -207,7 +235,8 @@ static struct value *resize(struct onnx_import *im, struct onnx_node *n, const s
         }
         for (int i = 0; i < r->count && x; i++)
                 if (masks[i])
-                        x = onnx_select(im, onnx_along(im, masks[i], x->type, r->axes[i]), build_like(&im->b, x, r->extrapolation), x);
+                        x = onnx_select(im, onnx_along(im, masks[i], x->type, r->axes[i]),
+                                        build_like(&im->b, x, r->extrapolation), x);
         if (!element_is_float(e) && r->mode != RESIZE_NEAREST)
                 x = onnx_unary(im, OP_round, x);
         return onnx_cast(im, x, e);
@@ -243,7 +272,8 @@ static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct 
 }
 
 /* scales from operand `input`, or from the numbers `given` (an attribute of Upsample before opset 9) */
-static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct resize *r, int input, const float *given, int given_count)
+static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct resize *r, int input, const float *given,
+                          int given_count)
 {
         const struct type *x = n->inputs[0]->type;
         double scales[RANK_MAX];
@@ -266,7 +296,8 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
         if (!r->scales)
                 return false;
         if (onnx_dim(r->scales, 0) != r->count)
-                return onnx_invalid(im, n, "scales has %lld values, want %d", (long long)onnx_dim(r->scales, 0), r->count);
+                return onnx_invalid(im, n, "scales has %lld values, want %d", (long long)onnx_dim(r->scales, 0),
+                                    r->count);
         if (!known)
                 return resize_declared(im, n, r);
         for (int i = 0; i < r->count; i++) {
@@ -288,7 +319,8 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         int count;
         bool known;
 
-        if (!onnx_want_element(im, n, input, E_I64) || !onnx_operand_ints(im, n, input, sizes, RANK_MAX, &count, &known))
+        if (!onnx_want_element(im, n, input, E_I64) ||
+            !onnx_operand_ints(im, n, input, sizes, RANK_MAX, &count, &known))
                 return false;
         struct value *wanted = onnx_operand_vector(im, n, input);
         if (!wanted)
@@ -301,7 +333,9 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         const struct type *vector = type_tensor(im->m, E_F64, 1, (const dim_t[]){ r->count });
         r->scales = divide(im, onnx_cast(im, wanted, E_F64), constant_dense(im->m, vector, extents, NULL));
         if (r->policy != STRETCH)
-                r->scales = onnx_unreduce(im, onnx_reduce(im, r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max, r->scales, all, 1, E_COMPUTE),
+                r->scales = onnx_unreduce(im,
+                                          onnx_reduce(im, r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max, r->scales,
+                                                      all, 1, E_COMPUTE),
                                           vector, all, 1);
         if (!r->scales)
                 return false;
@@ -312,11 +346,12 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
                         return onnx_invalid(im, n, "sizes[%d] is %lld", i, (long long)sizes[i]);
                 r->out[i] = sizes[i];
                 r->known_scale[i] = (double)sizes[i] / extents[i];
-                if (isnan(chosen) || (r->policy == NOT_LARGER ? r->known_scale[i] < chosen : r->known_scale[i] > chosen))
+                if (isnan(chosen) ||
+                    (r->policy == NOT_LARGER ? r->known_scale[i] < chosen : r->known_scale[i] > chosen))
                         chosen = r->known_scale[i];
         }
         for (int i = 0; r->policy != STRETCH && i < r->count; i++) {
-                double product = floor(chosen * extents[i] + 0.5);      /* halves go up */
+                double product = floor(chosen * extents[i] + 0.5); /* halves go up */
                 r->out[i] = product < 9e18 ? (int64_t)product : INT64_MAX;
                 r->known_scale[i] = chosen;
         }
@@ -355,15 +390,18 @@ static bool resize_axes(struct onnx_import *im, struct onnx_node *n, struct resi
 static bool resize_attributes(struct onnx_import *im, struct onnx_node *n, struct resize *r)
 {
         static const char *const modes[] = { "nearest", "linear", "cubic", NULL };
-        static const char *const transforms[] = { "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
-                                                  "half_pixel_symmetric", "tf_half_pixel_for_nn", NULL };
+        static const char *const transforms[] = { "half_pixel",           "pytorch_half_pixel",
+                                                  "align_corners",        "asymmetric",
+                                                  "tf_crop_and_resize",   "half_pixel_symmetric",
+                                                  "tf_half_pixel_for_nn", NULL };
         static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL };
         static const char *const policies[] = { "stretch", "not_larger", "not_smaller", NULL };
 
         if (!onnx_choice(im, n, "mode", modes, RESIZE_NEAREST, &r->mode) ||
             !onnx_choice(im, n, "coordinate_transformation_mode", transforms, HALF_PIXEL, &r->transform) ||
             !onnx_choice(im, n, "nearest_mode", rounds, ROUND_PREFER_FLOOR, &r->round) ||
-            !onnx_float(im, n, "cubic_coeff_a", -0.75f, &r->cubic) || !onnx_float(im, n, "extrapolation_value", 0, &r->extrapolation) ||
+            !onnx_float(im, n, "cubic_coeff_a", -0.75f, &r->cubic) ||
+            !onnx_float(im, n, "extrapolation_value", 0, &r->extrapolation) ||
             !onnx_int_range(im, n, "exclude_outside", 0, 0, 1, &r->exclude_outside))
                 return false;
         if (n->opset >= 18 && (!onnx_int_range(im, n, "antialias", 0, 0, 1, &r->antialias) ||
@@ -384,17 +422,20 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
                 static const char *const modes[] = { "nearest", "linear", NULL };
                 r.transform = ASYMMETRIC;
                 r.round = ROUND_SIMPLE;
-                return onnx_choice(im, n, "mode", modes, 0, &r.mode) && resize_scales(im, n, &r, 1, NULL, 0) && resize_dims_ok(im, n, &r) &&
-                       onnx_output(n, 0, resize(im, n, &r));
+                return onnx_choice(im, n, "mode", modes, 0, &r.mode) && resize_scales(im, n, &r, 1, NULL, 0) &&
+                       resize_dims_ok(im, n, &r) && onnx_output(n, 0, resize(im, n, &r));
         }
         if (!resize_attributes(im, n, &r))
                 return false;
         if (present(n, 2) == present(n, 3))
-                return onnx_invalid(im, n, "%s scales and sizes are given, want one", present(n, 2) ? "both" : "neither");
-        if (!(present(n, 3) ? resize_sizes(im, n, &r, 3) : resize_scales(im, n, &r, 2, NULL, 0)) || !resize_dims_ok(im, n, &r))
+                return onnx_invalid(im, n, "%s scales and sizes are given, want one",
+                                    present(n, 2) ? "both" : "neither");
+        if (!(present(n, 3) ? resize_sizes(im, n, &r, 3) : resize_scales(im, n, &r, 2, NULL, 0)) ||
+            !resize_dims_ok(im, n, &r))
                 return false;
         if (r.transform == TF_CROP_AND_RESIZE) {
-                if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 || onnx_dim(n->inputs[1], 0) != 2 * r.count)
+                if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 ||
+                    onnx_dim(n->inputs[1], 0) != 2 * r.count)
                         return onnx_invalid(im, n, "tf_crop_and_resize wants a roi of %d numbers", 2 * r.count);
                 r.roi = onnx_cast(im, n->inputs[1], E_F64);
                 if (!r.roi)
@@ -416,5 +457,6 @@ bool onnx_import_upsample(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (n->opset < 9 ? !scales : !onnx_input(n, 1))
                 return onnx_invalid(im, n, "scales is missing");
-        return resize_scales(im, n, &r, 1, scales, count) && resize_dims_ok(im, n, &r) && onnx_output(n, 0, resize(im, n, &r));
+        return resize_scales(im, n, &r, 1, scales, count) && resize_dims_ok(im, n, &r) &&
+               onnx_output(n, 0, resize(im, n, &r));
 }

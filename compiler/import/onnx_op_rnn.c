@@ -1,5 +1,6 @@
-/* Recurrent operators: RNN, GRU, LSTM. The sequence's length is known, so the steps are written one after the other; what the inputs add
- * to the gates is one product for all steps. State beyond a sequence's own length stays as it is, and the output there is 0. */
+/* Recurrent operators: RNN, GRU, LSTM. The sequence's length is known, so the steps are written one after the
+ * other; what the inputs add to the gates is one product for all steps. State beyond a sequence's own length stays
+ * as it is, and the output there is 0. */
 #include <math.h>
 #include <string.h>
 
@@ -7,32 +8,64 @@
 
 enum { STEPS_MAX = 1024, ACTIVATIONS_MAX = 6 };
 enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
-enum activation { ACT_AFFINE, ACT_ELU, ACT_HARD_SIGMOID, ACT_LEAKY_RELU, ACT_RELU, ACT_SCALED_TANH, ACT_SIGMOID, ACT_SOFTPLUS,
-                  ACT_SOFTSIGN, ACT_TANH, ACT_THRESHOLDED_RELU, ACT_COUNT };
-
-static const struct { const char *name; int parameters; float alpha, beta; } activation_info[ACT_COUNT] = {
-        [ACT_AFFINE] = { "Affine", 2, 1, 0 }, [ACT_ELU] = { "Elu", 1, 1, 0 }, [ACT_HARD_SIGMOID] = { "HardSigmoid", 2, 0.2f, 0.5f },
-        [ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0.01f, 0 }, [ACT_RELU] = { "Relu", 0, 0, 0 }, [ACT_SCALED_TANH] = { "ScaledTanh", 2, 1, 1 },
-        [ACT_SIGMOID] = { "Sigmoid", 0, 0, 0 }, [ACT_SOFTPLUS] = { "Softplus", 0, 0, 0 }, [ACT_SOFTSIGN] = { "Softsign", 0, 0, 0 },
-        [ACT_TANH] = { "Tanh", 0, 0, 0 }, [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 1, 0 },
+enum activation {
+        ACT_AFFINE,
+        ACT_ELU,
+        ACT_HARD_SIGMOID,
+        ACT_LEAKY_RELU,
+        ACT_RELU,
+        ACT_SCALED_TANH,
+        ACT_SIGMOID,
+        ACT_SOFTPLUS,
+        ACT_SOFTSIGN,
+        ACT_TANH,
+        ACT_THRESHOLDED_RELU,
+        ACT_COUNT
 };
 
-struct activation_use { int kind; double alpha, beta; };
+static const struct {
+        const char *name;
+        int parameters;
+        float alpha, beta;
+} activation_info[ACT_COUNT] = {
+        [ACT_AFFINE] = { "Affine", 2, 1, 0 },
+        [ACT_ELU] = { "Elu", 1, 1, 0 },
+        [ACT_HARD_SIGMOID] = { "HardSigmoid", 2, 0.2f, 0.5f },
+        [ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0.01f, 0 },
+        [ACT_RELU] = { "Relu", 0, 0, 0 },
+        [ACT_SCALED_TANH] = { "ScaledTanh", 2, 1, 1 },
+        [ACT_SIGMOID] = { "Sigmoid", 0, 0, 0 },
+        [ACT_SOFTPLUS] = { "Softplus", 0, 0, 0 },
+        [ACT_SOFTSIGN] = { "Softsign", 0, 0, 0 },
+        [ACT_TANH] = { "Tanh", 0, 0, 0 },
+        [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 1, 0 },
+};
+
+struct activation_use {
+        int kind;
+        double alpha, beta;
+};
 
 struct recurrent {
         enum cell cell;
         int gates, directions;
-        bool backward;                  /* the only direction runs from the end */
+        bool backward; /* the only direction runs from the end */
         int64_t steps, batch, hidden, layout, input_forget, linear_before_reset;
-        float clip;                     /* 0: none */
+        float clip; /* 0: none */
         enum element e;
         struct activation_use act[ACTIVATIONS_MAX];
-        struct value *x;                /* <steps x batch x input> */
-        struct value *lengths;          /* <batch x i64>, or NULL */
+        struct value *x; /* <steps x batch x input> */
+        struct value *lengths; /* <batch x i64>, or NULL */
 };
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_add, x, y);
+}
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_mul, x, y);
+}
 
 /* ---- attributes ---- */
 
@@ -53,16 +86,20 @@ static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *k
                                 kinds[i] = k;
                 }
                 if (kinds[i] < 0)
-                        return onnx_unsupported(im, n, "activation '%s'", text_safe(im->arena, (const char *)a->strings[i].data,
-                                                                                    a->strings[i].len));
+                        return onnx_unsupported(
+                                im, n, "activation '%s'",
+                                text_safe(im->arena, (const char *)a->strings[i].data, a->strings[i].len));
         }
         return true;
 }
 
-/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the functions that have some. */
+/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the functions that have
+ * some. */
 static bool activations_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
 {
-        static const int presets[3][3] = { { ACT_TANH }, { ACT_SIGMOID, ACT_TANH }, { ACT_SIGMOID, ACT_TANH, ACT_TANH } };
+        static const int presets[3][3] = { { ACT_TANH },
+                                           { ACT_SIGMOID, ACT_TANH },
+                                           { ACT_SIGMOID, ACT_TANH, ACT_TANH } };
         int each = r->cell == CELL_RNN ? 1 : r->cell == CELL_GRU ? 2 : 3, count = each * r->directions;
         int kinds[ACTIVATIONS_MAX], alpha_count, beta_count;
         const float *alpha, *beta;
@@ -87,8 +124,9 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         int64_t sequence;
         int direction;
 
-        if (!onnx_choice(im, n, "direction", directions, 0, &direction) || !onnx_int(im, n, "hidden_size", 0, &r->hidden) ||
-            !onnx_float(im, n, "clip", 0, &r->clip) || (n->opset >= 14 && !onnx_int_range(im, n, "layout", 0, 0, 1, &r->layout)) ||
+        if (!onnx_choice(im, n, "direction", directions, 0, &direction) ||
+            !onnx_int(im, n, "hidden_size", 0, &r->hidden) || !onnx_float(im, n, "clip", 0, &r->clip) ||
+            (n->opset >= 14 && !onnx_int_range(im, n, "layout", 0, 0, 1, &r->layout)) ||
             (n->opset < 7 && !onnx_int(im, n, "output_sequence", 0, &sequence)))
                 return false;
         if (r->cell == CELL_LSTM && !onnx_int_range(im, n, "input_forget", 0, 0, 1, &r->input_forget))
@@ -139,12 +177,15 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
                 return onnx_invalid(im, n, "hidden_size is %lld", (long long)r->hidden);
         if (r->steps > STEPS_MAX)
-                return onnx_unsupported(im, n, "a sequence of %lld steps, at most %d are written out", (long long)r->steps, STEPS_MAX);
+                return onnx_unsupported(im, n, "a sequence of %lld steps, at most %d are written out",
+                                        (long long)r->steps, STEPS_MAX);
         int64_t all = r->gates * r->hidden, d = r->directions;
         const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
         if (!want_shape(im, n, 1, (const dim_t[]){ d, all, onnx_dim(r->x, 2) }, 3) ||
-            !want_shape(im, n, 2, (const dim_t[]){ d, all, r->hidden }, 3) || !want_shape(im, n, 3, (const dim_t[]){ d, 2 * all }, 2) ||
-            !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) || !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
+            !want_shape(im, n, 2, (const dim_t[]){ d, all, r->hidden }, 3) ||
+            !want_shape(im, n, 3, (const dim_t[]){ d, 2 * all }, 2) ||
+            !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) ||
+            !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
                 return false;
         if (r->cell == CELL_LSTM && (!want_shape(im, n, 6, (const dim_t[]){ first, second, r->hidden }, 3) ||
                                      !want_shape(im, n, 7, (const dim_t[]){ d, 3 * r->hidden }, 2)))
@@ -178,18 +219,21 @@ static struct value *weights(struct onnx_import *im, const struct onnx_node *n, 
 }
 
 /* the initial state of direction d: <batch x hidden> */
-static struct value *initial(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, int input, int d)
+static struct value *initial(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, int input,
+                             int d)
 {
         struct value *v = onnx_input(n, input);
 
         if (!v)
-                return constant_number(im->m, type_tensor(im->m, onnx_element(r->x), 2, (const dim_t[]){ r->batch, r->hidden }), 0);
+                return constant_number(
+                        im->m, type_tensor(im->m, onnx_element(r->x), 2, (const dim_t[]){ r->batch, r->hidden }), 0);
         return onnx_wide(im, build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
 }
 
 /* ---- one step ---- */
 
-static struct value *activate(struct onnx_import *im, const struct recurrent *r, const struct activation_use *use, struct value *x)
+static struct value *activate(struct onnx_import *im, const struct recurrent *r, const struct activation_use *use,
+                              struct value *x)
 {
         double a = use->alpha, b = use->beta;
 
@@ -200,7 +244,8 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         switch (use->kind) {
         case ACT_AFFINE: return onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
         case ACT_ELU:
-                return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a), x);
+                return onnx_select(im, onnx_with(im, OP_lt, x, 0),
+                                   onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a), x);
         case ACT_HARD_SIGMOID:
                 x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
                 return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
@@ -210,7 +255,8 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         case ACT_SIGMOID: return onnx_unary(im, OP_sigmoid, x);
         case ACT_SOFTPLUS: return onnx_unary(im, OP_softplus, x);
         case ACT_SOFTSIGN: return onnx_binary(im, OP_div, x, onnx_with(im, OP_add, onnx_unary(im, OP_abs, x), 1));
-        case ACT_THRESHOLDED_RELU: return onnx_select(im, onnx_with(im, OP_gt, x, a), x, x ? build_like(&im->b, x, 0) : NULL);
+        case ACT_THRESHOLDED_RELU:
+                return onnx_select(im, onnx_with(im, OP_gt, x, a), x, x ? build_like(&im->b, x, 0) : NULL);
         default: return onnx_unary(im, OP_tanh, x);
         }
 }
@@ -218,16 +264,16 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
 /* what one direction computes with, and its state */
 struct direction {
         const struct activation_use *act;
-        struct value *gates;            /* <steps x batch x gates * hidden>: inputs and biases */
-        struct value *recurrence;       /* <gates * hidden x hidden> */
-        struct value *hidden_bias;      /* GRU: the recurrence bias of the last gate, kept apart */
-        struct value *peephole;         /* LSTM: <3 * hidden>, of i, o, f */
+        struct value *gates; /* <steps x batch x gates * hidden>: inputs and biases */
+        struct value *recurrence; /* <gates * hidden x hidden> */
+        struct value *hidden_bias; /* GRU: the recurrence bias of the last gate, kept apart */
+        struct value *peephole; /* LSTM: <3 * hidden>, of i, o, f */
         struct value *h, *c;
 };
 
 /* x times rows [from, from + count) of the recurrence */
-static struct value *recur(struct onnx_import *im, const struct onnx_node *n, const struct direction *d, struct value *x, int64_t from,
-                           int64_t count)
+static struct value *recur(struct onnx_import *im, const struct onnx_node *n, const struct direction *d,
+                           struct value *x, int64_t from, int64_t count)
 {
         struct value *rows = part(im, d->recurrence, 0, from, count);
 
@@ -239,34 +285,36 @@ static struct value *gate(struct onnx_import *im, const struct recurrent *r, str
         return part(im, gates, 1, k * r->hidden, r->hidden);
 }
 
-static struct value *peep(struct onnx_import *im, const struct recurrent *r, const struct direction *d, struct value *x, int k,
-                          struct value *c)
+static struct value *peep(struct onnx_import *im, const struct recurrent *r, const struct direction *d, struct value *x,
+                          int k, struct value *c)
 {
         return d->peephole ? add(im, x, mul(im, part(im, d->peephole, 0, k * r->hidden, r->hidden), c)) : x;
 }
 
-static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, const struct direction *d,
-                      struct value *x, struct value **h, struct value **c)
+static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
+                      const struct direction *d, struct value *x, struct value **h, struct value **c)
 {
         struct value *g = add(im, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
         struct value *in = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 0), 0, d->c));
-        struct value *forget = r->input_forget ? onnx_from(im, OP_sub, 1, in)
-                                               : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
+        struct value *forget = r->input_forget
+                                       ? onnx_from(im, OP_sub, 1, in)
+                                       : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
         struct value *candidate = activate(im, r, &d->act[1], gate(im, r, g, 3));
         struct recurrent unclipped = *r;
 
         *c = add(im, mul(im, forget, d->c), mul(im, in, candidate));
         struct value *out = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 1), 1, *c));
-        unclipped.clip = 0;             /* the cell's state is no gate */
+        unclipped.clip = 0; /* the cell's state is no gate */
         *h = mul(im, out, activate(im, &unclipped, &d->act[2], *c));
 }
 
-static void gru_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, const struct direction *d,
-                     struct value *x, struct value **h)
+static void gru_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
+                     const struct direction *d, struct value *x, struct value **h)
 {
         int64_t size = r->hidden;
         struct value *g = add(im, part(im, x, 1, 0, 2 * size), recur(im, n, d, d->h, 0, 2 * size));
-        struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)), *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
+        struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
+                     *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset ? recur(im, n, d, d->h, 2 * size, size)
                                                      : recur(im, n, d, mul(im, reset, d->h), 2 * size, size);
 
@@ -277,7 +325,8 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
 }
 
 /* advances the state by step t; gives the step's output */
-static struct value *step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d, int64_t t)
+static struct value *step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
+                          struct direction *d, int64_t t)
 {
         struct value *h = NULL, *c = d->c;
         struct value *x = build_gather(&im->b, d->gates, onnx_integer(im, E_I64, t), 0);
@@ -293,7 +342,8 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n, con
                 d->c = c;
                 return h;
         }
-        struct value *runs = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, (double)t), h->type, (const int64_t[]){ 0 });
+        struct value *runs =
+                onnx_spread(im, onnx_with(im, OP_gt, r->lengths, (double)t), h->type, (const int64_t[]){ 0 });
         d->h = onnx_select(im, runs, h, d->h);
         d->c = c ? onnx_select(im, runs, c, d->c) : NULL;
         return onnx_select(im, runs, h, build_like(&im->b, h, 0));
@@ -301,7 +351,8 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n, con
 
 /* ---- one direction, and the whole ---- */
 
-static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, int number, struct direction *d)
+static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, int number,
+                          struct direction *d)
 {
         int64_t all = r->gates * r->hidden;
         struct value *w = weights(im, n, 1, number), *bias = weights(im, n, 3, number);
@@ -320,7 +371,8 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
         if (r->cell == CELL_GRU) {
                 d->hidden_bias = part(im, of_state, 0, 2 * r->hidden, r->hidden);
                 struct value *zero = d->hidden_bias ? build_like(&im->b, d->hidden_bias, 0) : NULL;
-                of_state = build_concat(&im->b, (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden), zero }, 2, 0);
+                of_state =
+                        build_concat(&im->b, (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden), zero }, 2, 0);
         }
         d->gates = add(im, d->gates, add(im, of_input, of_state));
         return d->gates != NULL;
@@ -341,16 +393,18 @@ static struct value *stacked(struct onnx_import *im, struct value **values, int6
         return constant_number(im->m, type_tensor(im->m, t->element, t->rank + 1, dims), 0);
 }
 
-static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, struct value **y, struct value **h,
-                              struct value **c)
+static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, struct value **y,
+                              struct value **h, struct value **c)
 {
         const struct type *state = h[0]->type;
-        struct value *all = stacked(im, y, r->directions, y[0]->type);        /* <directions x steps x batch x hidden> */
-        struct value *outputs[3] = { NULL, stacked(im, h, r->directions, state), c[0] ? stacked(im, c, r->directions, state) : NULL };
+        struct value *all = stacked(im, y, r->directions, y[0]->type); /* <directions x steps x batch x hidden> */
+        struct value *outputs[3] = { NULL, stacked(im, h, r->directions, state),
+                                     c[0] ? stacked(im, c, r->directions, state) : NULL };
 
         if (!all || !outputs[1])
                 return false;
-        outputs[0] = build_transpose(&im->b, all, r->layout ? (const int64_t[]){ 2, 1, 0, 3 } : (const int64_t[]){ 1, 0, 2, 3 });
+        outputs[0] = build_transpose(&im->b, all,
+                                     r->layout ? (const int64_t[]){ 2, 1, 0, 3 } : (const int64_t[]){ 1, 0, 2, 3 });
         for (int i = 0; i < 3; i++) {
                 if (i > 0 && r->layout && outputs[i])
                         outputs[i] = build_transpose(&im->b, outputs[i], (const int64_t[]){ 1, 0, 2 });

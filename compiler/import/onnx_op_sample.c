@@ -1,4 +1,5 @@
-/* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a neighbour is 0, clamped, or reflected. */
+/* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a neighbour is 0,
+ * clamped, or reflected. */
 #include "compiler/import/onnx_helpers.h"
 
 enum sample_mode { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC };
@@ -8,14 +9,22 @@ enum { TAPS_MAX = 4, COMBINATIONS_MAX = 64 };
 struct sample {
         int mode, padding, taps;
         int64_t align;
-        int64_t points;                 /* per batch entry */
+        int64_t points; /* per batch entry */
 };
 
 /* the neighbours of all points along one spatial dimension: <batch x points> each */
-struct neighbour { struct value *index, *inside, *weight; };
+struct neighbour {
+        struct value *index, *inside, *weight;
+};
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_add, x, y); }
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y) { return onnx_binary(im, OP_mul, x, y); }
+static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_add, x, y);
+}
+static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_binary(im, OP_mul, x, y);
+}
 static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
 static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
 static struct value *clamp(struct onnx_import *im, struct value *x, double low, double high)
@@ -41,12 +50,14 @@ static struct value *reflected(struct onnx_import *im, struct value *x, double l
         struct value *rest = onnx_binary(im, OP_sub, past, times(im, times_over, range));
         struct value *half = times(im, onnx_unary(im, OP_floor, times(im, times_over, 0.5)), 2);
         struct value *odd = onnx_binary(im, OP_ne, times_over, half);
-        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd), plus(im, rest, low), onnx_from(im, OP_sub, high, rest));
+        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd), plus(im, rest, low),
+                                         onnx_from(im, OP_sub, high, rest));
         return onnx_select(im, beyond(im, x, low, high), back, x);
 }
 
 /* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding does so */
-static struct value *denormalized(struct onnx_import *im, const struct sample *s, struct value *x, int64_t extent, double low, double high)
+static struct value *denormalized(struct onnx_import *im, const struct sample *s, struct value *x, int64_t extent,
+                                  double low, double high)
 {
         if (s->align)
                 x = times(im, plus(im, x, 1), ((double)extent - 1) / 2);
@@ -66,7 +77,8 @@ static struct value *tap_weight(struct onnx_import *im, const struct sample *s, 
 
         if (s->mode == SAMPLE_LINEAR)
                 return k ? t : onnx_from(im, OP_sub, 1, t);
-        struct value *d = k < 2 ? plus(im, t, 1 - k) : onnx_from(im, OP_sub, k - 1, t);         /* distance of neighbour k - 1 */
+        struct value *d =
+                k < 2 ? plus(im, t, 1 - k) : onnx_from(im, OP_sub, k - 1, t); /* distance of neighbour k - 1 */
         if (k == 1 || k == 2)
                 return plus(im, mul(im, plus(im, times(im, d, a + 2), -(a + 3)), mul(im, d, d)), 1);
         return plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d), -4 * a);
@@ -81,7 +93,9 @@ static bool neighbours(struct onnx_import *im, const struct sample *s, struct va
         struct value *base = onnx_unary(im, OP_floor, x), *t = base ? onnx_binary(im, OP_sub, x, base) : NULL;
         for (int k = 0; k < s->taps; k++) {
                 struct value *at = s->mode == SAMPLE_CUBIC ? plus(im, base, k - 1) : k ? plus(im, base, k) : base;
-                taps[k].inside = s->padding == PADDING_ZEROS ? onnx_unary(im, OP_not, beyond(im, at, 0, (double)extent - 1)) : NULL;
+                taps[k].inside = s->padding == PADDING_ZEROS
+                                         ? onnx_unary(im, OP_not, beyond(im, at, 0, (double)extent - 1))
+                                         : NULL;
                 if (s->padding == PADDING_REFLECTION)
                         at = onnx_unary(im, OP_trunc, reflected(im, at, low, high));
                 taps[k].index = onnx_cast(im, clamp(im, at, 0, (double)extent - 1), E_I64);
@@ -93,8 +107,8 @@ static bool neighbours(struct onnx_import *im, const struct sample *s, struct va
 }
 
 /* image <N x C x pixels>; one neighbour of every point: its pixel times its weight */
-static struct value *combination(struct onnx_import *im, struct value *image, const struct sample *s, struct neighbour (*taps)[TAPS_MAX],
-                                 int dims, int number, const dim_t *extents)
+static struct value *combination(struct onnx_import *im, struct value *image, const struct sample *s,
+                                 struct neighbour (*taps)[TAPS_MAX], int dims, int number, const dim_t *extents)
 {
         struct value *index = NULL, *inside = NULL, *weight = NULL;
         const int64_t onto[2] = { 0, 2 };
@@ -108,13 +122,15 @@ static struct value *combination(struct onnx_import *im, struct value *image, co
                 if (tap->weight)
                         weight = weight ? mul(im, weight, tap->weight) : tap->weight;
         }
-        const struct type *to = type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(image, 0), onnx_dim(image, 1), s->points });
+        const struct type *to =
+                type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(image, 0), onnx_dim(image, 1), s->points });
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", 2);
         index = onnx_spread(im, index, to, onto);
         if (!index)
                 return NULL;
-        struct value *pixel = value_build(&im->b, OP_gather_elements, (struct value *[]){ image, index }, 2, attrs, NULL);
+        struct value *pixel =
+                value_build(&im->b, OP_gather_elements, (struct value *[]){ image, index }, 2, attrs, NULL);
         if (inside && pixel)
                 pixel = onnx_select(im, onnx_spread(im, inside, to, onto), pixel, build_like(&im->b, pixel, 0));
         return weight && pixel ? mul(im, pixel, onnx_spread(im, weight, to, onto)) : pixel;
@@ -122,7 +138,9 @@ static struct value *combination(struct onnx_import *im, struct value *image, co
 
 static bool sample_attributes(struct onnx_import *im, struct onnx_node *n, struct sample *s)
 {
-        static const char *const modes[] = { "nearest", "linear", "cubic", NULL }, *const early[] = { "nearest", "bilinear", "bicubic", NULL };
+        static const char *const modes[] = { "nearest", "linear", "cubic", NULL }, *const early[] = { "nearest",
+                                                                                                      "bilinear",
+                                                                                                      "bicubic", NULL };
         static const char *const paddings[] = { "zeros", "border", "reflection", NULL };
 
         if (!onnx_choice(im, n, "mode", n->opset < 20 ? early : modes, SAMPLE_LINEAR, &s->mode) ||
@@ -141,8 +159,8 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
         int rank = onnx_rank(x), dims = rank - 2, combinations = 1;
         dim_t result[RANK_MAX], pixels = 1;
 
-        if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_want_rank(im, n, 1, rank, rank) || !onnx_want_float(im, n, 1) ||
-            !sample_attributes(im, n, &s))
+        if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_want_rank(im, n, 1, rank, rank) ||
+            !onnx_want_float(im, n, 1) || !sample_attributes(im, n, &s))
                 return false;
         if (onnx_dim(grid, 0) != onnx_dim(x, 0) || onnx_dim(grid, rank - 1) != dims)
                 return onnx_invalid(im, n, "a grid %s for an image %s", type_text(im->arena, im->m, grid->type),
@@ -170,7 +188,7 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
         x = onnx_reshape(im, onnx_cast(im, x, computed), 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), pixels });
         if (!grid || !x)
                 return false;
-        for (int d = 0; d < dims; d++)  /* the grid counts dimensions from the last */
+        for (int d = 0; d < dims; d++) /* the grid counts dimensions from the last */
                 if (!neighbours(im, &s, build_gather(&im->b, grid, onnx_integer(im, E_I64, dims - 1 - d), 2),
                                 onnx_dim(n->inputs[0], d + 2), computed, taps[d]))
                         return false;
@@ -193,14 +211,18 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
         bool known;
         const struct type *to;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_element(im, n, 1, E_I64) || !onnx_int_range(im, n, "align_corners", 0, 0, 1, &align) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_element(im, n, 1, E_I64) ||
+            !onnx_int_range(im, n, "align_corners", 0, 0, 1, &align) ||
             !onnx_operand_ints(im, n, 1, size, RANK_MAX, &count, &known) || !theta)
                 return false;
-        if ((dims != 2 && dims != 3) || onnx_rank(theta) != 3 || onnx_dim(theta, 1) != dims || onnx_dim(theta, 2) != dims + 1)
-                return onnx_invalid(im, n, "theta is %s for a size of %d numbers", type_text(im->arena, im->m, theta->type), dims + 2);
+        if ((dims != 2 && dims != 3) || onnx_rank(theta) != 3 || onnx_dim(theta, 1) != dims ||
+            onnx_dim(theta, 2) != dims + 1)
+                return onnx_invalid(im, n, "theta is %s for a size of %d numbers",
+                                    type_text(im->arena, im->m, theta->type), dims + 2);
         if (known) {
                 if (size[0] != onnx_dim(theta, 0))
-                        return onnx_invalid(im, n, "size has %lld images, theta %lld", (long long)size[0], (long long)onnx_dim(theta, 0));
+                        return onnx_invalid(im, n, "size has %lld images, theta %lld", (long long)size[0],
+                                            (long long)onnx_dim(theta, 0));
                 for (int d = 0; d <= dims; d++)
                         result[d] = d ? size[d + 1] : size[0];
                 result[dims + 1] = dims;
@@ -215,8 +237,9 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const int64_t onto[2] = { 0, dims + 1 };
         for (int m = 0; m <= dims; m++) {
-                struct value *factor = onnx_spread(im, build_gather(&im->b, theta, onnx_integer(im, E_I64, m), 2), to, onto);
-                if (m < dims) {         /* x first, which is the last dimension */
+                struct value *factor =
+                        onnx_spread(im, build_gather(&im->b, theta, onnx_integer(im, E_I64, m), 2), to, onto);
+                if (m < dims) { /* x first, which is the last dimension */
                         int64_t extent = to->dims[dims - m];
                         struct value *at = onnx_iota(im, to->element, extent);
                         at = align ? times(im, at, extent > 1 ? 2 / ((double)extent - 1) : 0)

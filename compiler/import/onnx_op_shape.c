@@ -1,13 +1,13 @@
-/* Operators that give the same elements another shape, repeat them, or ask for shapes. A target shape that is a run-time
- * value is taken from the declared type of the result. */
+/* Operators that give the same elements another shape, repeat them, or ask for shapes. A target shape that is a
+ * run-time value is taken from the declared type of the result. */
 #include "base/size.h"
 #include "compiler/import/onnx_helpers.h"
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
 
 /* Reshape's rules: 0 copies an extent of x (unless allow_zero), one -1 takes what is left. */
-static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, const struct type *x, const int64_t *shape, int rank,
-                            bool allow_zero, dim_t *dims)
+static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, const struct type *x,
+                            const int64_t *shape, int rank, bool allow_zero, dim_t *dims)
 {
         int64_t total = type_elements(x), known;
         int open = -1;
@@ -24,18 +24,21 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
                         open = i;
                         dims[i] = 1;
                 } else if (shape[i] < 0 || shape[i] > NUMBER_MAX) {
-                        return onnx_invalid(im, n, "shape[%d] is %lld, want -1 to %d", i, (long long)shape[i], NUMBER_MAX);
+                        return onnx_invalid(im, n, "shape[%d] is %lld, want -1 to %d", i, (long long)shape[i],
+                                            NUMBER_MAX);
                 }
         }
         if (!size_elements(dims, rank, &known))
                 return onnx_invalid(im, n, "shape is too large");
         if (open >= 0) {
                 if (known == 0 || total % known)
-                        return onnx_invalid(im, n, "%lld elements do not divide into a shape with an open extent beside %lld",
+                        return onnx_invalid(im, n,
+                                            "%lld elements do not divide into a shape with an open extent beside %lld",
                                             (long long)total, (long long)known);
                 dims[open] = total / known;
         } else if (known != total) {
-                return onnx_invalid(im, n, "a shape of %lld elements for an operand of %lld", (long long)known, (long long)total);
+                return onnx_invalid(im, n, "a shape of %lld elements for an operand of %lld", (long long)known,
+                                    (long long)total);
         }
         return true;
 }
@@ -54,13 +57,14 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (known)
                 return reshape_resolve(im, n, x->type, shape, rank, allow_zero, dims) &&
-                       onnx_type(im, n, onnx_element(x), rank, dims) && onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
+                       onnx_type(im, n, onnx_element(x), rank, dims) &&
+                       onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
         const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
         if (!to)
                 return false;
         if (type_elements(to) != type_elements(x->type))
-                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements", type_text(im->arena, im->m, to),
-                                    (long long)type_elements(x->type));
+                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements",
+                                    type_text(im->arena, im->m, to), (long long)type_elements(x->type));
         return onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
 }
 
@@ -87,8 +91,8 @@ static bool reshape_declared(struct onnx_import *im, struct onnx_node *n, int ra
         const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
 
         if (to && type_elements(to) != type_elements(x->type))
-                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements", type_text(im->arena, im->m, to),
-                                    (long long)type_elements(x->type));
+                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements",
+                                    type_text(im->arena, im->m, to), (long long)type_elements(x->type));
         return to && onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
 }
 
@@ -172,8 +176,8 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                         int a = d - (rank - t->rank), b = d - (rank - count);
                         int64_t have = a >= 0 ? t->dims[a] : 1, want = b >= 0 ? shape[b] : 1;
                         if (want < 0 || (have != 1 && want != 1 && have != want))
-                                return onnx_invalid(im, n, "extent %lld at dimension %d cannot be expanded to %lld", (long long)have, d,
-                                                    (long long)want);
+                                return onnx_invalid(im, n, "extent %lld at dimension %d cannot be expanded to %lld",
+                                                    (long long)have, d, (long long)want);
                         dims[d] = have == 1 ? want : have;
                 }
         } else {
@@ -186,11 +190,12 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < t->rank; d++) {
                         int at = rank - t->rank + d;
                         if (at < 0 || (t->dims[d] != 1 && t->dims[d] != dims[at]))
-                                return onnx_invalid(im, n, "%s cannot be expanded to the declared %s", type_text(im->arena, im->m, t),
-                                                    type_text(im->arena, im->m, to));
+                                return onnx_invalid(im, n, "%s cannot be expanded to the declared %s",
+                                                    type_text(im->arena, im->m, t), type_text(im->arena, im->m, to));
                 }
         }
-        return onnx_type(im, n, onnx_element(x), rank, dims) && onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
+        return onnx_type(im, n, onnx_element(x), rank, dims) &&
+               onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
 }
 
 /* x repeated along axis d: [before, 1, here] becomes [before, times, here] */
@@ -232,8 +237,8 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; to && d < rank; d++) {
                         repeats[d] = onnx_dim(x, d) ? to->dims[d] / onnx_dim(x, d) : 1;
                         if (repeats[d] * onnx_dim(x, d) != to->dims[d])
-                                return onnx_invalid(im, n, "extent %lld at dimension %d is no multiple of %lld", (long long)to->dims[d], d,
-                                                    (long long)onnx_dim(x, d));
+                                return onnx_invalid(im, n, "extent %lld at dimension %d is no multiple of %lld",
+                                                    (long long)to->dims[d], d, (long long)onnx_dim(x, d));
                 }
         }
         if (!to)
@@ -294,6 +299,8 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
                         return onnx_unsupported(im, n, "training with a ratio that is not the constant 0");
         }
         if (onnx_wants(n, 1))
-                onnx_output(n, 1, constant_number(im->m, n->opset < 10 ? x->type : type_with_element(im->m, x->type, E_BOOL), 1));
+                onnx_output(
+                        n, 1,
+                        constant_number(im->m, n->opset < 10 ? x->type : type_with_element(im->m, x->type, E_BOOL), 1));
         return onnx_output(n, 0, x);
 }

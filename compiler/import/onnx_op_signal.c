@@ -1,18 +1,18 @@
-/* Signal processing: DFT, STFT, window functions. A transform is one product with the matrix of its roots of unity, which tensor
- * operations compute from indices reduced modulo the period, so angles stay small and exact. */
+/* Signal processing: DFT, STFT, window functions. A transform is one product with the matrix of its roots of
+ * unity, which tensor operations compute from indices reduced modulo the period, so angles stay small and exact. */
 #include "compiler/import/onnx_helpers.h"
 
-static const double turn = 6.283185307179586477;          /* 2 pi */
+static const double turn = 6.283185307179586477; /* 2 pi */
 
 struct transform {
         int64_t period;
-        int64_t in, in_parts;           /* extents of the operand: along the axis, and 1 or 2 for real or complex */
+        int64_t in, in_parts; /* extents of the operand: along the axis, and 1 or 2 for real or complex */
         int64_t out, out_parts;
-        bool inverse, folded;           /* folded: the operand holds half of a symmetric spectrum */
+        bool inverse, folded; /* folded: the operand holds half of a symmetric spectrum */
 };
 
-/* <in x in_parts x out x out_parts x f64>: cos(turn * (i k / period + (part out - part in) / 4)), the other way round for the inverse:
- * part 1 is the imaginary one, a quarter turn away */
+/* <in x in_parts x out x out_parts x f64>: cos(turn * (i k / period + (part out - part in) / 4)), the other way
+ * round for the inverse: part 1 is the imaginary one, a quarter turn away */
 static struct value *roots(struct onnx_import *im, const struct onnx_node *n, const struct transform *t)
 {
         const dim_t dims[4] = { t->in, t->in_parts, t->out, t->out_parts };
@@ -22,10 +22,12 @@ static struct value *roots(struct onnx_import *im, const struct onnx_node *n, co
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
         struct value *quarter = onnx_binary(im, OP_sub, build_iota(&im->b, index, 3), build_iota(&im->b, index, 1));
-        struct value *at = onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)t->period), 4);
+        struct value *at =
+                onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)t->period), 4);
         at = onnx_binary(im, t->inverse ? OP_sub : OP_add, at, onnx_with(im, OP_mul, quarter, (double)t->period));
-        struct value *root = onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)t->period)));
-        if (t->folded) {        /* every element but the first, and the middle one, stands for two */
+        struct value *root =
+                onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)t->period)));
+        if (t->folded) { /* every element but the first, and the middle one, stands for two */
                 struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0),
                                                 onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period));
                 root = onnx_select(im, one, root, onnx_with(im, OP_mul, root, 2));
@@ -43,12 +45,14 @@ static struct value *fitted(struct onnx_import *im, struct value *x, int axis, i
                 dims[d] = d == axis ? extent : onnx_dim(x, d);
         if (extent == onnx_dim(x, axis))
                 return x;
-        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0), constant_ints(im->m, low, onnx_rank(x)) };
+        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
+                                      constant_ints(im->m, low, onnx_rank(x)) };
         return value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
 }
 
 /* x, whose last dimension is the parts, transformed along axis */
-static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis, const struct transform *t)
+static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis,
+                                 const struct transform *t)
 {
         int last = onnx_rank(x) - 1;
         const int64_t over_x[2] = { axis, last }, over_roots[2] = { 0, 1 };
@@ -69,8 +73,8 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
 }
 
 /* extents for axis; length: of the transform, -1 when not stated. False, without a message, when there are none. */
-static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse,
-                           bool onesided, struct transform *t)
+static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse, bool onesided,
+                           struct transform *t)
 {
         int64_t extent = x->dims[axis], parts = x->dims[x->rank - 1];
 
@@ -89,12 +93,15 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
         bool known, axis_known = true;
         int axis = 0, rank = onnx_rank(n->inputs[0]);
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_int_range(im, n, "inverse", 0, 0, 1, &inverse) ||
-            !onnx_int_range(im, n, "onesided", 0, 0, 1, &onesided) || !onnx_operand_int(im, n, 1, -1, &length, &known) || !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
+            !onnx_int_range(im, n, "inverse", 0, 0, 1, &inverse) ||
+            !onnx_int_range(im, n, "onesided", 0, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, -1, &length, &known) || !x)
                 return false;
         if (!known)
                 return onnx_unsupported(im, n, "dft_length is a run-time value, want a constant");
-        if (n->opset < 20 ? !onnx_int(im, n, "axis", 1, &stated) : !onnx_operand_int(im, n, 2, -2, &stated, &axis_known))
+        if (n->opset < 20 ? !onnx_int(im, n, "axis", 1, &stated)
+                          : !onnx_operand_int(im, n, 2, -2, &stated, &axis_known))
                 return false;
         if (axis_known && !onnx_axis(im, n, stated, rank, &axis))
                 return false;
@@ -141,30 +148,34 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         bool known, length_known;
         struct transform t;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
-            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) || !onnx_operand_int(im, n, 1, 1, &step, &known) ||
-            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) ||
+            !onnx_want_integer(im, n, 3) || !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
+            !x)
                 return false;
         if (window && (onnx_rank(window) != 1 || onnx_element(window) != onnx_element(n->inputs[0])))
                 return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, window->type));
         if (window && length_known && length >= 0 && length != onnx_dim(window, 0))
-                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length, (long long)onnx_dim(window, 0));
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length,
+                                    (long long)onnx_dim(window, 0));
         length = window ? onnx_dim(window, 0) : length;
         if (!window && !length_known)
                 return onnx_unsupported(im, n, "frame_length is a run-time value, want a constant or a window");
         if (length < 1 || length > onnx_dim(x, 1) || (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length, (long long)step,
-                                    (long long)onnx_dim(x, 1));
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length,
+                                    (long long)step, (long long)onnx_dim(x, 1));
         const struct type *to = known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
         if (!known && !to)
                 return false;
         int64_t frames = known ? (onnx_dim(x, 1) - length) / step + 1 : to->dims[1];
         const dim_t dims[4] = { onnx_dim(x, 0), frames, length, onnx_dim(x, 2) };
-        const struct type *cut = onnx_type(im, n, onnx_element(x), 4, dims), *table = onnx_type(im, n, E_I64, 2, dims + 1);
+        const struct type *cut = onnx_type(im, n, onnx_element(x), 4, dims),
+                          *table = onnx_type(im, n, E_I64, 2, dims + 1);
         if (!cut || !table)
                 return false;
         struct value *stride = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        struct value *index = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride), build_iota(&im->b, table, 1));
+        struct value *index = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride),
+                                          build_iota(&im->b, table, 1));
         x = index ? build_gather(&im->b, x, index, 1) : NULL;
         if (window)
                 x = onnx_binary(im, OP_mul, x, onnx_spread(im, onnx_wide(im, window), cut, (const int64_t[]){ 2 }));
@@ -180,16 +191,20 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
 /* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2 cos 2x */
 bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
 {
-        static const double coefficients[3][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 1 - 25.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
+        static const double coefficients[3][3] = { { 0.5, 0.5, 0 },
+                                                   { 25.0 / 46, 1 - 25.0 / 46, 0 },
+                                                   { 0.42, 0.5, 0.08 } };
         const double *a = coefficients[onnx_variant(n)];
         int64_t number, periodic, size;
         enum element e;
         bool known;
 
-        if (!onnx_int(im, n, "output_datatype", 1, &number) || !onnx_element_number(im, n, "output_datatype", number, &e) ||
+        if (!onnx_int(im, n, "output_datatype", 1, &number) ||
+            !onnx_element_number(im, n, "output_datatype", number, &e) ||
             !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) || !onnx_operand_int(im, n, 0, 0, &size, &known))
                 return false;
-        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
+        const struct type *to =
+                known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
         if (!to)
                 return false;
         int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
@@ -197,6 +212,7 @@ bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
         struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
         struct value *w = onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
         if (a[2] != 0)
-                w = onnx_binary(im, OP_add, w, onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
+                w = onnx_binary(im, OP_add, w,
+                                onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
         return onnx_output(n, 0, onnx_cast(im, w, e));
 }

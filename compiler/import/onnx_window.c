@@ -2,8 +2,8 @@
 #include "compiler/import/onnx_helpers.h"
 
 /* an INTS attribute of exactly `want` entries in [least, NUMBER_MAX]; absent: `preset` in each */
-static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char *name, int want, int64_t least, int64_t preset,
-                         int64_t *values)
+static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char *name, int want, int64_t least,
+                         int64_t preset, int64_t *values)
 {
         const int64_t *given;
         int count;
@@ -18,14 +18,15 @@ static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char
                 return onnx_invalid(im, n, "%s has %d values, want %d", name, count, want);
         for (int i = 0; i < want; i++) {
                 if (given[i] < least || given[i] > NUMBER_MAX)
-                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %d", name, (long long)given[i], (long long)least,
-                                            NUMBER_MAX);
+                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %d", name, (long long)given[i],
+                                            (long long)least, NUMBER_MAX);
                 values[i] = given[i];
         }
         return true;
 }
 
-bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel, bool dilations, struct onnx_window *w)
+bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel, bool dilations,
+                      struct onnx_window *w)
 {
         static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL };
 
@@ -41,17 +42,19 @@ bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, con
                 return false;
         for (int d = 0; d < rank; d++) {
                 if (kernel && w->kernel[d] && w->kernel[d] != kernel[d])
-                        return onnx_invalid(im, n, "kernel_shape[%d] is %lld, but the weights have %lld", d, (long long)w->kernel[d],
-                                            (long long)kernel[d]);
+                        return onnx_invalid(im, n, "kernel_shape[%d] is %lld, but the weights have %lld", d,
+                                            (long long)w->kernel[d], (long long)kernel[d]);
                 if (kernel)
                         w->kernel[d] = kernel[d];
                 if (w->kernel[d] < 1)
-                        return onnx_invalid(im, n, kernel ? "weights of extent 0" : "attribute kernel_shape is missing");
+                        return onnx_invalid(im, n,
+                                            kernel ? "weights of extent 0" : "attribute kernel_shape is missing");
         }
         return true;
 }
 
-bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w, const dim_t *in, bool ceil_mode)
+bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w, const dim_t *in,
+                       bool ceil_mode)
 {
         for (int d = 0; d < w->rank; d++) {
                 int64_t extent = onnx_window_extent(w, d), stride = w->strides[d];
@@ -68,8 +71,10 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                         *low = *high = 0;
                 int64_t slack = in[d] + *low + *high - extent;
                 if (slack < 0)
-                        return onnx_invalid(im, n, "a window of extent %lld does not fit the padded extent %lld of spatial dimension %d",
-                                            (long long)extent, (long long)(slack + extent), d);
+                        return onnx_invalid(
+                                im, n,
+                                "a window of extent %lld does not fit the padded extent %lld of spatial dimension %d",
+                                (long long)extent, (long long)(slack + extent), d);
                 w->out[d] = slack / stride + 1;
                 w->high[d] = *high;
                 if (ceil_mode) {
