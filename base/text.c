@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
@@ -198,6 +199,7 @@ struct map {
         struct arena *arena;
         struct entry *entries;
         size_t count, capacity;         /* capacity is a power of two */
+        uint64_t key[2];                /* random: nobody can choose names that meet */
 };
 
 uint64_t text_hash(const void *bytes, size_t length)
@@ -219,7 +221,38 @@ struct map *map_new(struct arena *arena)
         map->arena = arena;
         map->capacity = 16;
         map->entries = arena_array(arena, map->capacity, sizeof *map->entries);
+        if (getentropy(map->key, sizeof map->key))
+                map->key[0] = (uintptr_t)map;
         return map;
+}
+
+static uint64_t rotate_left(uint64_t x, int n) { return x << n | x >> (64 - n); }
+
+static void sip_round(uint64_t v[4])
+{
+        v[0] += v[1]; v[1] = rotate_left(v[1], 13) ^ v[0]; v[0] = rotate_left(v[0], 32);
+        v[2] += v[3]; v[3] = rotate_left(v[3], 16) ^ v[2];
+        v[0] += v[3]; v[3] = rotate_left(v[3], 21) ^ v[0];
+        v[2] += v[1]; v[1] = rotate_left(v[1], 17) ^ v[2]; v[2] = rotate_left(v[2], 32);
+}
+
+/* SipHash-1-3 (Aumasson and Bernstein 2012) */
+static uint64_t map_hash(const struct map *map, const char *key, size_t length)
+{
+        uint64_t v[4] = { map->key[0] ^ UINT64_C(0x736f6d6570736575), map->key[1] ^ UINT64_C(0x646f72616e646f6d),
+                          map->key[0] ^ UINT64_C(0x6c7967656e657261), map->key[1] ^ UINT64_C(0x7465646279746573) };
+        for (size_t i = 0; i <= length; i += 8) {
+                uint64_t word = i + 8 > length ? (uint64_t)length << 56 : 0;
+                if (i < length)
+                        memcpy(&word, key + i, i + 8 > length ? length - i : 8);
+                v[3] ^= word;
+                sip_round(v);
+                v[0] ^= word;
+        }
+        v[2] ^= 255;
+        for (int i = 0; i < 3; i++)
+                sip_round(v);
+        return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 static struct entry *map_find(const struct map *map, const char *key, size_t length, uint64_t hash)
@@ -233,12 +266,12 @@ static struct entry *map_find(const struct map *map, const char *key, size_t len
 
 void *map_get(const struct map *map, const char *key, size_t length)
 {
-        return map_find(map, key, length, text_hash(key, length))->value;
+        return map_find(map, key, length, map_hash(map, key, length))->value;
 }
 
 void map_set(struct map *map, const char *key, size_t length, void *value)
 {
-        uint64_t hash = text_hash(key, length);
+        uint64_t hash = map_hash(map, key, length);
         struct entry *e = map_find(map, key, length, hash);
         if (e->value) {
                 e->value = value;

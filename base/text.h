@@ -31,8 +31,8 @@ bool names_reserve(struct names *names, const char *identifier);      /* false w
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback);
 bool text_is_identifier(const char *text);                /* a C identifier, not reserved, at most 31 long */
 
-/* A hash map from byte strings to pointers, keyed by content (SipHash with a fixed key would not resist a
- * chosen set; it grows on long probes instead). Keys are copied. */
+/* A hash map from byte strings to pointers: SipHash with a random key per map, so that no chosen set of names is slow.
+ * It cannot be walked, so nothing depends on the key. Keys are copied. */
 struct map;
 struct map *map_new(struct arena *arena);
 void *map_get(const struct map *map, const char *key, size_t length);         /* NULL when absent */
