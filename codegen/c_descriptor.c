@@ -188,12 +188,32 @@ void c_header(struct c_writer *w, struct text *out)
 
 /* ---- the descriptor ---- */
 
+/* The model's name of a port as a C expression. C99 promises string literals of 4095 bytes only: a longer name becomes
+ * an array of its bytes. */
+static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b)
+{
+        enum { LITERAL_BYTES = 4095 };
+        const char *name = port_name(b);
+        size_t length = strlen(name);
+        if (length <= LITERAL_BYTES)
+                return arena_printf(w->arena, "\"%s\"", text_literal(w->arena, name, length));
+        const char *array = c_global(w, arena_printf(w->arena, "%s_name", c_name(w, b)->text));
+        struct text bytes = { 0 };
+        for (size_t i = 0; i <= length; i++)
+                text_add(&bytes, "%s%s'\\%03o'", i ? "," : "", i % 12 ? "" : "\n        ", (unsigned char)name[i]);
+        text_add(w->out, "static const char %s[%zu] = {%s\n};\n", array, length + 1, bytes.data);
+        text_free(&bytes);
+        return array;
+}
+
 /* the name of the array, or NULL when there are no tensors */
 static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count,
                                const char *stem)
 {
         const char **shapes = arena_array(w->arena, (size_t)count + 1, sizeof *shapes);
+        const char **names = arena_array(w->arena, (size_t)count + 1, sizeof *names);
         for (int i = 0; i < count; i++) {
+                names[i] = put_port_name(w, buffers[i]);
                 if (!rank_of(buffers[i]))
                         continue;
                 shapes[i] = c_global(
@@ -210,9 +230,7 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         for (int i = 0; i < count; i++) {
                 const struct loop_buffer *b = buffers[i];
                 const struct element_info *e = &element_info[b->element];
-                c_line(w, "        { \"%s\", %d, %d, %s, NULL, %llu },",
-                       text_literal(w->arena, port_name(b), strlen(port_name(b))), e->onnx,
-                       rank_of(b), shapes[i] ? shapes[i] : "NULL",
+                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i], e->onnx, rank_of(b), shapes[i] ? shapes[i] : "NULL",
                        (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }
         c_line(w, "};");
