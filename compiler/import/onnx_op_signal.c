@@ -100,6 +100,8 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!known)
                 return onnx_unsupported(im, n, "dft_length is a run-time value, want a constant");
+        if (inverse && !onesided)
+                return onnx_unsupported(im, n, "the inverse transform to complex values");
         if (n->opset < 20 ? !onnx_int(im, n, "axis", 1, &stated)
                           : !onnx_operand_int(im, n, 2, -2, &stated, &axis_known))
                 return false;
