@@ -149,47 +149,6 @@ static bool begins_with(const struct run *run, const char *word)
         return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
 }
 
-/* --dim and --input on the symbols of a .dnn text */
-static bool bind_symbols(struct run *run)
-{
-        struct module *m = run->state.module;
-        const struct list *dims = &run->options.dims;
-        int64_t *extents = arena_array(run->arena, (size_t)m->symbol_count + 1, sizeof *extents);
-        for (int i = 0; i < m->symbol_count; i++)
-                extents[i] = -1;
-        for (int i = 0; i < dims->count; i++) {
-                const char *text = dims->items[i], *equal = strrchr(text, '=');
-                int found = -1;
-                int64_t extent;
-                for (int s = 0; equal && s < m->symbol_count; s++)
-                        if (strlen(m->symbols[s].name) == (size_t)(equal - text) &&
-                            !strncmp(m->symbols[s].name, text, (size_t)(equal - text)))
-                                found = s;
-                if (found < 0 || !int_parse(equal + 1, &extent) || extent < 0) {
-                        diag_error(&run->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'",
-                                   text_safe(run->arena, text, strlen(text)));
-                        return false;
-                }
-                extents[found] = extent;
-        }
-        if (run->options.inputs.count || run->options.outputs.count || run->options.keep.count) {
-                diag_error(&run->diag, EXIT_USAGE, "--input, --output and --keep are for .onnx models");
-                return false;
-        }
-        bool open = false;
-        for (int i = 0; i < m->symbol_count; i++) {
-                if (extents[i] >= 0)
-                        continue;
-                open = true;
-                if (run->options.emit != EMIT_IR)
-                        diag_error(&run->diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N", m->symbols[i].name,
-                                   m->symbols[i].name);
-        }
-        if (open && run->options.emit != EMIT_IR)
-                return false;
-        return !dims->count || module_bind(m, extents, &run->diag);
-}
-
 /* A dump remembers the options it came about by; where it goes on from there with others, both are said. */
 static void remember_command(struct run *run)
 {
@@ -218,7 +177,7 @@ static bool read_model(struct run *run)
         }
         if (begins_with(run, "dnn")) {
                 run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob, run, &run->diag);
-                return run->state.module && bind_symbols(run);
+                return run->state.module && bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
         struct import_options import = {
                 .path = strcmp(model, "-") ? model : NULL, .external_dir = o->external,

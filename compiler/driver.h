@@ -23,6 +23,9 @@ struct run {
 
 enum exit_code driver_main(int argc, char **argv);
 
+/* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir only. */
+bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag);
+
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
 /* C text (and header text, when h is not NULL) of the planned program */

@@ -127,6 +127,32 @@ def test_open_dimensions(tmp_path):
     assert call(model, "-o", tmp_path / "m.c", "--dim", "N=2", "--input", "x=3x3").returncode != 0
 
 
+SYMBOLIC = '''dnn 1
+module "symbolic"
+symbol N <= 64
+func @main(%x "x": <N x 3 x f32>) -> ("y") {
+  %0 = max(%x, 0.0) : <N x 3 x f32>
+  %1 = concat(%0, %0) axis=0 : <(N + N) x 3 x f32>
+  yield(%1)
+}
+'''
+
+
+def test_symbols_of_a_text(tmp_path):
+    path = tmp_path / "s.dnn"
+    path.write_text(SYMBOLIC)
+    done = call(path, "-o", tmp_path / "s.c")
+    assert done.returncode == dnncc.INVALID and "--dim N=" in done.stderr, done.stderr
+    for option in ("--dim=N=4", "--input=x=4x3"):
+        assert call(path, "-o", tmp_path / "s.c", option).returncode == 0
+        assert "S_Y_ELEMS 24u" in (tmp_path / "s.h").read_text()
+    for options in (["--dim", "N=65"], ["--dim", "N=-1"], ["--dim", "M=1"], ["--input", "x=4"], ["--input", "x=4x5"],
+                    ["--input", "z=4x3"], ["--dim", "N=3", "--input", "x=4x3"], ["--input", "x=4x"], ["--input", "x=x3"]):
+        assert call(path, "-o", tmp_path / "s.c", *options).returncode in (dnncc.USAGE, dnncc.INVALID), options
+    done = call(path, "--emit=ir", "--passes=", "-o", "-")
+    assert done.returncode == 0 and "<N + N x 3 x f32>" in done.stdout, done.stdout
+
+
 def test_unsupported_lists_every_node(tmp_path):
     nodes = [helper.make_node("NoSuchThing", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "fine"),
              helper.make_node("OtherThing", ["b"], ["y"], "second", domain="com.example")]

@@ -1,0 +1,110 @@
+/* --dim NAME=N and --input NAME=1x3x8 on a module with symbols. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "compiler/driver.h"
+
+struct binding { struct module *m; struct arena *arena; struct diag *diag; int64_t *extents; };
+
+static const char *safe(const struct binding *b, const char *text) { return text_safe(b->arena, text, strlen(text)); }
+
+static bool bind(struct binding *b, int symbol, int64_t extent)
+{
+        if (b->extents[symbol] < 0 || b->extents[symbol] == extent) {
+                b->extents[symbol] = extent;
+                return true;
+        }
+        diag_error(b->diag, EXIT_USAGE, "dimension '%s' is bound to %" PRId64 " and to %" PRId64, b->m->symbols[symbol].name,
+                   b->extents[symbol], extent);
+        return false;
+}
+
+static bool bind_dim(struct binding *b, const char *text)
+{
+        const char *equal = strrchr(text, '=');
+        int64_t extent;
+        for (int s = 0; equal && s < b->m->symbol_count; s++)
+                if (strlen(b->m->symbols[s].name) == (size_t)(equal - text) &&
+                    !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) && int_parse(equal + 1, &extent) && extent >= 0)
+                        return bind(b, s, extent);
+        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'", safe(b, text));
+        return false;
+}
+
+/* the input's type, by the model's own name of it */
+static const struct type *input_type(const struct module *m, const char *name, size_t length)
+{
+        for (const struct function *f = m->functions; f; f = f->next)
+                for (int i = 0; i < f->body.argument_count; i++)
+                        if (strlen(f->input_ports[i].name) == length && !strncmp(f->input_ports[i].name, name, length))
+                                return f->body.arguments[i].type;
+        return NULL;
+}
+
+/* "1x3x8" into dims; -1 when it is no shape */
+static int parse_shape(const struct binding *b, const char *text, int64_t dims[RANK_MAX])
+{
+        int rank = 0;
+        while (*text) {
+                size_t length = strcspn(text, "x");
+                char *digits = arena_copy(b->arena, text, length + 1);
+                digits[length] = 0;
+                if (rank == RANK_MAX || !int_parse(digits, &dims[rank]) || dims[rank++] < 0)
+                        return -1;
+                text += length;
+                if (*text == 'x' && !*++text)
+                        return -1;
+        }
+        return rank;
+}
+
+static bool bind_input(struct binding *b, const char *text)
+{
+        const char *equal = strrchr(text, '=');
+        const struct type *type = equal ? input_type(b->m, text, (size_t)(equal - text)) : NULL;
+        int64_t dims[RANK_MAX];
+        int rank = type ? parse_shape(b, equal + 1, dims) : -1;
+        if (rank < 0 || rank != type->rank) {
+                diag_error(b->diag, EXIT_USAGE, "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'",
+                           safe(b, text));
+                return false;
+        }
+        for (int i = 0; i < rank; i++) {
+                dim_t d = type->dims[i];
+                if (!dim_is_static(d) && b->m->dims[~d].kind == DIM_SYMBOL) {
+                        if (!bind(b, b->m->dims[~d].symbol, dims[i]))
+                                return false;
+                } else if (dim_is_static(d) && d != dims[i]) {
+                        diag_error(b->diag, EXIT_USAGE, "--input %s: extent %d is %" PRId64 " in the model", safe(b, text), i, d);
+                        return false;
+                }
+        }
+        return true;
+}
+
+bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag)
+{
+        struct binding b = { m, arena, diag, arena_array(arena, (size_t)m->symbol_count + 1, sizeof *b.extents) };
+        for (int i = 0; i < m->symbol_count; i++)
+                b.extents[i] = -1;
+        for (int i = 0; i < options->dims.count; i++)
+                if (!bind_dim(&b, options->dims.items[i]))
+                        return false;
+        for (int i = 0; i < options->inputs.count; i++)
+                if (!bind_input(&b, options->inputs.items[i]))
+                        return false;
+        if (options->outputs.count || options->keep.count) {
+                diag_error(diag, EXIT_USAGE, "--output and --keep are for .onnx models");
+                return false;
+        }
+        bool open = false;
+        for (int i = 0; i < m->symbol_count && options->emit != EMIT_IR; i++) {
+                if (b.extents[i] >= 0)
+                        continue;
+                open = true;
+                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N", m->symbols[i].name, m->symbols[i].name);
+        }
+        bool any = options->dims.count || options->inputs.count;
+        return !open && (!any || module_bind(m, b.extents, diag));
+}
