@@ -94,6 +94,10 @@ static void test_memory_budget(void **state)
         assert_int_equal(h.diag.errors, 1);
         p = harness_parse(&h, "buffer @t : f64[1000000000000] workspace\nbuffer @u : f64[1000000000000] workspace\nmain {\n}\n");
         assert_null(interp_new(p, true, UINT64_C(1) << 40, &h.diag));
+        int errors = h.diag.errors;
+        p = harness_parse(&h, "buffer @c : f32[1000000000000] constant = splat 2.0\nmain {\n}\n");
+        interp_free(interp_new(p, true, 64, &h.diag));           /* a splat stays one element */
+        assert_int_equal(h.diag.errors, errors);
         harness_close(&h);
 }
 
@@ -206,6 +210,11 @@ static void test_steps(void **state)
         assert_int_equal(run_steps(counted, 0, &steps), INTERP_OK);
         assert_true(steps >= 10000 && steps <= 200000);
         uint64_t needed = steps;
+        assert_int_equal(run_steps("  alloc %a : f32[1000000] stack\n  store %a[3] = 1.0\n", 0, &steps), INTERP_OK);
+        assert_true(steps >= 50000 && steps <= 100000);
+        assert_int_equal(run_steps("  var %s : f32 = 0.0\n  for %i = 0 to 1000 {\n    set %s = %s + %x[2]\n  }\n  store %y[0] = %s\n",
+                                   0, &steps), INTERP_OK);
+        assert_true(steps >= 1000 && steps <= 2000);
         assert_int_equal(run_steps(counted, needed, &steps), INTERP_OK);
         assert_int_equal(run_steps(counted, needed / 2, &steps), INTERP_OUT_OF_STEPS);
 }
@@ -217,9 +226,9 @@ static const char threads[] =
         "buffer @y : f32[64] output \"y\"\n"
         "kernel @k(%x: in f32[64], %y: out f32[64]) {\n"
         "  for %b = 0 to 4 gpu_block {\n"
-        "    alloc %s : f32[16] shared\n"
         "    for %u = 0 to 4 gpu_thread {\n"
         "      for %t = 0 to 4 gpu_thread {\n"
+        "        alloc %s : f32[16] shared\n"
         "        let %at : index = %b * 16 + %u * 4\n"
         "        let %own : f32 = %x[%at + %t]\n"
         "        store %s[%u * 4 + %t] = %own * 2.0\n"
@@ -269,7 +278,7 @@ static void test_threads(void **state)
 /* ---- floats as double ---- */
 
 static const char doubles[] =
-        " workspace 64 align 16 live 48\n"
+        " workspace 32 align 16 live 16\n"
         "buffer @x : f32[4] input \"x\"\n"
         "buffer @h : f16[4] input \"h\"\n"
         "buffer @n : i32[4] input \"n\"\n"

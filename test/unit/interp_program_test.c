@@ -62,9 +62,9 @@ static const char reductions[] =
         "buffer @x : f32[600] input \"x\"\n"
         "buffer @u : u8[600] input \"u\"\n"
         "buffer @s : i8[600] input \"s\"\n"
-        "buffer @y : f32[5] output \"y\"\n"
-        "buffer @z : i32[3] output \"z\"\n"
-        "kernel @k(%x: in f32[600], %u: in u8[600], %s: in i8[600], %y: out f32[5], %z: out i32[3]) {\n"
+        "buffer @y : f32[6] output \"y\"\n"
+        "buffer @z : i32[4] output \"z\"\n"
+        "kernel @k(%x: in f32[600], %u: in u8[600], %s: in i8[600], %y: out f32[6], %z: out i32[4]) {\n"
         "  var %a : f32 = 0.0\n"
         "  for %i = 0 to 20 step 3 {\n"
         "    for %j = 1 to 30 step 7 {\n"
@@ -106,6 +106,16 @@ static const char reductions[] =
         "  for %i8 = 0 to 600 {\n"
         "    set %h = %h + (i32(%u[%i8]) - 128) * i32(%s[%i8])\n"
         "  }\n"
+        "  var %p : f32 = 0.0\n"
+        "  for %i9 = 0 to 600 {\n"
+        "    set %p = %p + %x[%i9, %i9 % 3 == 0]\n"
+        "  }\n"
+        "  store %y[5] = %p\n"
+        "  var %q : i32 = 1\n"
+        "  for %j9 = 0 to 50 {\n"
+        "    set %q = %q + i32(%u[index(%q & 255)]) * i32(%s[%j9])\n"
+        "  }\n"
+        "  store %z[3] = %q\n"
         "  store %z[0] = %f\n"
         "  store %z[1] = %g\n"
         "  store %z[2] = %h\n"
@@ -118,8 +128,8 @@ static void test_reductions(void **state)
         static float x[600];
         static uint8_t u[600];
         static int8_t s[600];
-        volatile float y[5] = { 0, -INFINITY, 0, 1, 0 };
-        int32_t z[3] = { 7, 0, 0 };
+        volatile float y[6] = { 0, -INFINITY, 0, 1, 0, 0 };
+        int32_t z[4] = { 7, 0, 0, 1 };
         fill(x, 600, 3);
         for (int i = 0; i < 600; i++) {
                 u[i] = (uint8_t)(i * 37);
@@ -132,6 +142,10 @@ static void test_reductions(void **state)
                 y[1] = x[i] > y[1] ? x[i] : y[1];
                 volatile float product = x[i / 7] * x[i % 11];
                 y[2] = y[2] + product;
+                if (i % 3 == 0)
+                        y[5] = y[5] + x[i];
+                if (i < 50)
+                        z[3] += u[z[3] & 255] * s[i];
                 z[0] += u[i] * s[599 - i];
                 z[1] += s[i] * s[i];
                 z[2] += (u[i] - 128) * s[i];
@@ -139,12 +153,12 @@ static void test_reductions(void **state)
         for (int i = 0; i < 40; i++)
                 for (int j = i; j < 15; j++)
                         y[4] = y[4] + x[j * 40 + i];
-        float got[5];
-        int32_t got_z[3];
+        float got[6];
+        int32_t got_z[4];
         const void *inputs[] = { x, u, s };
         void *outputs[] = { got, got_z };
         assert_int_equal(run_text(reductions, inputs, outputs), INTERP_OK);
-        for (int k = 0; k < 5; k++)
+        for (int k = 0; k < 6; k++)
                 assert_true(got[k] == y[k]);
         assert_memory_equal(got_z, z, sizeof z);
 }
@@ -197,9 +211,9 @@ static void test_control(void **state)
 /* a loop's end is computed once, its counter does not overflow, select evaluates one side */
 static const char corners[] =
         "buffer @x : f32[4] input \"x\"\n"
-        "buffer @y : f32[6] output \"y\"\n"
+        "buffer @y : f32[7] output \"y\"\n"
         "buffer @e : f32[0] output \"e\"\n"
-        "kernel @k(%x: in f32[4], %y: out f32[6], %e: out f32[0]) {\n"
+        "kernel @k(%x: in f32[4], %y: out f32[7], %e: out f32[0]) {\n"
         "  var %n : index = 3\n"
         "  var %count : f32 = 0.0\n"
         "  for %i = 0 to %n {\n"
@@ -212,6 +226,11 @@ static const char corners[] =
         "    set %count = %count + 1.0\n"
         "  }\n"
         "  store %y[1] = %count\n"
+        "  set %count = 0.0\n"
+        "  for %j = -9223372036854775807 to index(%x[3]) - 9223372036854775807 {\n"
+        "    set %count = %count + %x[0] / 2.0\n"
+        "  }\n"
+        "  store %y[6] = %count\n"
         "  for %i3 = 2 to 6 {\n"
         "    store %y[%i3] = select(%i3 >= 2 & %i3 < 4, %x[%i3], select(%i3 == 5, %x[%i3 - 5] + %x[%i3 - 4], 0.5))\n"
         "  }\n"
@@ -224,11 +243,11 @@ static const char corners[] =
 static void test_corners(void **state)
 {
         (void)state;
-        float x[] = { 1, 2, 3, 4 }, y[6];
+        float x[] = { 1, 2, 3, 4 }, y[7];
         const void *inputs[] = { x };
         void *outputs[] = { y, NULL };
         assert_int_equal(run_text(corners, inputs, outputs), INTERP_OK);
-        assert_true(y[0] == 3 && y[1] == 2 && y[2] == 3 && y[3] == 4 && y[4] == 0.5f && y[5] == 3);
+        assert_true(y[0] == 3 && y[1] == 2 && y[2] == 3 && y[3] == 4 && y[4] == 0.5f && y[5] == 3 && y[6] == 2);
 }
 
 /* ---- strips ---- */
