@@ -19,7 +19,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp \
+.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp bench-compile \
         docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -149,6 +149,14 @@ check-docs: $(B)/manual
 
 format:
 	clang-format -i $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) $(wildcard test/unit/*.c test/*.c examples/*/main.c)
+
+# ns per innermost step of the interpreter; time and memory of compiling a ResNet-50 with 102 MB of weights
+bench-interp: $(B)/interp_bench
+	$(B)/interp_bench
+$(B)/interp_bench: test/bench/interp_bench.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+bench-compile: all python
+	$(PY) test/bench/compile_bench.py
 
 clean:
 	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(GENERATED) $(B)/onnx.pb-c.c

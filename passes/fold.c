@@ -169,6 +169,13 @@ struct value *fold_op(struct builder *b, struct op *op, void *context)
 
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context)
 {
+        if (s->constant->kind == CONSTANT_SPLAT) {
+                struct value *product = build_binary(b, OP_mul, x, constant_splat(b->m, x->type, s->constant->data));
+                return product && value_is_constant(product) ? product : NULL;
+        }
+        bool replaces = x->constant->kind == CONSTANT_DENSE && value_has_one_use(x);
+        if (!replaces && type_bytes(x->type) > context->limits.fold_bytes)
+                return NULL;
         struct region side = { .function = b->region->function };
         struct builder outside = { .m = b->m, .region = &side, .diag = b->diag };
         struct op *fusion = op_build(&outside, OP_fusion, NULL, 0, NULL, &x->type, 1);

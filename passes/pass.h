@@ -50,7 +50,8 @@ const struct pass *pass_find(const char *name);
 /* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook (context: struct
  * pass_context *) and the fold pass. NULL: not worth it, too big, or out of budget; never an error. */
 struct value *fold_op(struct builder *b, struct op *op, void *context);
-/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the others; NULL: out of budget. */
+/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the others; NULL: out of budget, or
+ * it would be larger than what it replaces. */
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context);
 
 #endif

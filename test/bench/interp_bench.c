@@ -7,7 +7,10 @@
 
 #include "ir/interp.h"
 
-struct bench { const char *name, *text; double steps; };
+struct bench {
+        const char *name, *text;
+        double steps;
+};
 
 static const struct bench benches[] = {
         { "convolve 3x3, 16 -> 16 channels, 32x32",
@@ -22,7 +25,8 @@ static const struct bench benches[] = {
           "        for %c = 0 to 16 {\n"
           "          for %a = max(0, 1 - %i) to min(3, 33 - %i) {\n"
           "            for %b = max(0, 1 - %j) to min(3, 33 - %j) {\n"
-          "              set %sum = %sum + %x[%c * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)] * %w[%m * 144 + %c * 9 + %a * 3 + %b]\n"
+          "              set %sum = %sum + %x[%c * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)] * %w[%m * 144 + %c * 9 + "
+          "%a * 3 + %b]\n"
           "            }\n"
           "          }\n"
           "        }\n"
@@ -31,7 +35,8 @@ static const struct bench benches[] = {
           "    }\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 16.0 * 16 * 94 * 94 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          16.0 * 16 * 94 * 94 },
         { "the same, relu of the input in the innermost loop",
           "buffer @x : f32[16384] input \"x\"\n"
           "buffer @w : f32[2304] input \"w\"\n"
@@ -44,7 +49,8 @@ static const struct bench benches[] = {
           "        for %c = 0 to 16 {\n"
           "          for %a = max(0, 1 - %i) to min(3, 33 - %i) {\n"
           "            for %b = max(0, 1 - %j) to min(3, 33 - %j) {\n"
-          "              set %sum = %sum + max(%x[%c * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)], 0.0) * %w[%m * 144 + %c * 9 + %a * 3 + %b]\n"
+          "              set %sum = %sum + max(%x[%c * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)], 0.0) * %w[%m * 144 "
+          "+ %c * 9 + %a * 3 + %b]\n"
           "            }\n"
           "          }\n"
           "        }\n"
@@ -53,7 +59,8 @@ static const struct bench benches[] = {
           "    }\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 16.0 * 16 * 94 * 94 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          16.0 * 16 * 94 * 94 },
         { "depthwise convolve 3x3, 64 channels, 32x32",
           "buffer @x : f32[65536] input \"x\"\n"
           "buffer @w : f32[576] input \"w\"\n"
@@ -65,7 +72,8 @@ static const struct bench benches[] = {
           "        var %sum : f32 = 0.0\n"
           "        for %a = max(0, 1 - %i) to min(3, 33 - %i) {\n"
           "          for %b = max(0, 1 - %j) to min(3, 33 - %j) {\n"
-          "            set %sum = %sum + %x[%m * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)] * %w[%m * 9 + %a * 3 + %b]\n"
+          "            set %sum = %sum + %x[%m * 1024 + (%i + %a - 1) * 32 + (%j + %b - 1)] * %w[%m * 9 + %a * 3 + "
+          "%b]\n"
           "          }\n"
           "        }\n"
           "        store %y[%m * 1024 + %i * 32 + %j] = %sum\n"
@@ -73,7 +81,8 @@ static const struct bench benches[] = {
           "    }\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 64.0 * 94 * 94 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          64.0 * 94 * 94 },
         { "matrix product 96 x 96 x 96",
           "buffer @x : f32[9216] input \"x\"\n"
           "buffer @w : f32[9216] input \"w\"\n"
@@ -89,7 +98,8 @@ static const struct bench benches[] = {
           "    }\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 96.0 * 96 * 96 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          96.0 * 96 * 96 },
         { "i32 product of u8 - 3 and i8, 96 x 96 x 96",
           "buffer @x : u8[9216] input \"x\"\n"
           "buffer @w : i8[9216] input \"w\"\n"
@@ -105,7 +115,8 @@ static const struct bench benches[] = {
           "    }\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 96.0 * 96 * 96 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          96.0 * 96 * 96 },
         { "relu(x + w)",
           "buffer @x : f32[65536] input \"x\"\n"
           "buffer @w : f32[65536] input \"w\"\n"
@@ -115,7 +126,8 @@ static const struct bench benches[] = {
           "    store %y[%i] = max(%x[%i] + %w[%i], 0.0)\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 65536 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          65536 },
         { "exp(x)",
           "buffer @x : f32[65536] input \"x\"\n"
           "buffer @w : f32[65536] input \"w\"\n"
@@ -125,7 +137,8 @@ static const struct bench benches[] = {
           "    store %y[%i] = exp(%x[%i])\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 65536 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          65536 },
         { "8 lanes of x * w, f32",
           "buffer @x : f32[65536] input \"x\"\n"
           "buffer @w : f32[65536] input \"w\"\n"
@@ -135,17 +148,17 @@ static const struct bench benches[] = {
           "    store %y[%i] = %x<8>[%i] * %w<8>[%i]\n"
           "  }\n"
           "}\n"
-          "main {\n  call @k(@x, @w, @y)\n}\n", 65536 },
+          "main {\n  call @k(@x, @w, @y)\n}\n",
+          65536 },
 };
 
-static const char addition[] =
-        "buffer @x : f32[1] input \"x\"\n"
-        "buffer @w : f32[1] input \"w\"\n"
-        "buffer @y : f32[1] output \"y\"\n"
-        "kernel @k(%x: in f32[1], %w: in f32[1], %y: out f32[1]) {\n"
-        "  store %y[0] = %x[0] + %w[0]\n"
-        "}\n"
-        "main {\n  call @k(@x, @w, @y)\n}\n";
+static const char addition[] = "buffer @x : f32[1] input \"x\"\n"
+                               "buffer @w : f32[1] input \"w\"\n"
+                               "buffer @y : f32[1] output \"y\"\n"
+                               "kernel @k(%x: in f32[1], %w: in f32[1], %y: out f32[1]) {\n"
+                               "  store %y[0] = %x[0] + %w[0]\n"
+                               "}\n"
+                               "main {\n  call @k(@x, @w, @y)\n}\n";
 
 static double now(void)
 {
@@ -202,7 +215,8 @@ int main(void)
                 return 1;
         for (size_t i = 0; i < sizeof benches / sizeof *benches; i++) {
                 const struct bench *b = &benches[i];
-                printf("%-52s %6.2f ns per step\n", b->name, measure(parse(arena, library, b->text, &diag), &diag) / b->steps);
+                printf("%-52s %6.2f ns per step\n", b->name,
+                       measure(parse(arena, library, b->text, &diag), &diag) / b->steps);
         }
         enum { TIMES = 20000 };
         const struct loop_program *p = parse(arena, library, addition, &diag);
