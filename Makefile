@@ -74,10 +74,11 @@ $(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: compiler/import/onnx.proto
 	protoc-c --c_out=$(B) -Icompiler/import compiler/import/onnx.proto
 $(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.h
 
-# The library of math functions travels inside the program, as C string literals.
-$(B)/library.inc: ir/library.loop
+# The library of math functions travels inside the program, as C string literals; callees first.
+LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric power bits)
+$(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/doc/dnncc

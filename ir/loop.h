@@ -269,7 +269,7 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
 struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library, const char *formula,
                                struct loop_expr *const *args, int count, struct diag *diag);
 
-/* ---- the library: math by formula, and intrinsics (ir/library.loop, parsed once) ---- */
+/* ---- the library: math by formula, and intrinsics (ir/library/, parsed once) ---- */
 
 struct loop_library *loop_library_new(struct arena *arena, struct diag *diag);
 /* overloads differ in the element type of the first parameter; NULL when there is none */
