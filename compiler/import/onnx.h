@@ -8,7 +8,8 @@
  *   onnx_ops.def      one row per framework operator and opset range
  *   onnx_op_*.c       importers: a node becomes Tensor IR in a few lines
  *
- * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message but through text_safe. */
+ * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message but through
+ * text_safe. */
 #ifndef COMPILER_IMPORT_ONNX_H
 #define COMPILER_IMPORT_ONNX_H
 
@@ -38,7 +39,7 @@ struct onnx_node {
         int input_count, output_count;  /* trailing absent ones not counted */
         struct value **inputs;          /* NULL: absent ("") */
         struct value **outputs;         /* room for output_count */
-        const struct type **declared;   /* per output: static type the model states (value_info, graph output), or NULL */
+        const struct type **declared;   /* per output: static type the model states, or NULL */
         const bool *wanted;             /* per output: named by the node ("" is not) */
         const struct onnx_row *row;     /* NULL: a call of a model's function */
         const Onnx__NodeProto *proto;   /* attribute references of a function's body filled in */
@@ -78,8 +79,10 @@ bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, f
 bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name, const int64_t **values, int *count);
 bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, const float **values, int *count);
 /* one of a NULL-terminated list; *which is its index; absent: preset */
-bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset, int *which);
-bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant);       /* NULL when absent */
+bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset,
+                 int *which);
+/* *constant: NULL when absent */
+bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant);
 const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n, const char *name);
 
 /* TensorProto to constant; external data through the options' rules. NULL after one error that names the tensor. */
@@ -89,8 +92,8 @@ struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, co
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
                    struct value *const *arguments, int argument_count);
 /* The same nodes straight into the current region (a branch known at compile time); outputs[output_count] are set. */
-bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
-                       struct value **outputs, int output_count);
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
+                       int argument_count, struct value **outputs, int output_count);
 
 /* Scan before unpacking as `message`: false after one error. Constant stack, one pass. */
 bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,

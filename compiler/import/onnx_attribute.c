@@ -1,5 +1,5 @@
-/* Checked access to a node's attributes. A type tag must be there and say the truth; every attribute must be asked for by the
- * importer, or it has a meaning that dnncc does not know. */
+/* Checked access to a node's attributes. A type tag must be there and say the truth; every
+ * attribute must be asked for by the importer, or it has a meaning that dnncc does not know. */
 #include "compiler/import/onnx_model.h"
 
 #include <limits.h>
@@ -36,10 +36,11 @@ static const char *type_name(int type)
 static unsigned values_present(const attribute_t *a)
 {
 #define HAS(condition, type) ((condition) ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##type : 0u)
-        return HAS(a->has_f, FLOAT) | HAS(a->has_i, INT) | HAS(a->has_s, STRING) | HAS(a->t, TENSOR) | HAS(a->g, GRAPH) |
-               HAS(a->sparse_tensor, SPARSE_TENSOR) | HAS(a->tp, TYPE_PROTO) | HAS(a->n_floats, FLOATS) |
-               HAS(a->n_ints, INTS) | HAS(a->n_strings, STRINGS) | HAS(a->n_tensors, TENSORS) | HAS(a->n_graphs, GRAPHS) |
-               HAS(a->n_sparse_tensors, SPARSE_TENSORS) | HAS(a->n_type_protos, TYPE_PROTOS);
+        return HAS(a->has_f, FLOAT) | HAS(a->has_i, INT) | HAS(a->has_s, STRING) | HAS(a->t, TENSOR) |
+               HAS(a->g, GRAPH) | HAS(a->sparse_tensor, SPARSE_TENSOR) | HAS(a->tp, TYPE_PROTO) |
+               HAS(a->n_floats, FLOATS) | HAS(a->n_ints, INTS) | HAS(a->n_strings, STRINGS) |
+               HAS(a->n_tensors, TENSORS) | HAS(a->n_graphs, GRAPHS) | HAS(a->n_sparse_tensors, SPARSE_TENSORS) |
+               HAS(a->n_type_protos, TYPE_PROTOS);
 #undef HAS
 }
 
@@ -71,7 +72,8 @@ bool onnx_attributes_check(struct onnx_import *im, const Onnx__NodeProto *node)
                 if (a->ref_attr_name.len && values_present(a))
                         return attribute_error(im, node, a, "has a value and refers to one");
                 if (values_present(a) & ~(1u << a->type))
-                        return attribute_error(im, node, a, arena_printf(im->arena, "says it is %s and holds another value", type));
+                        return attribute_error(im, node, a,
+                                               arena_printf(im->arena, "says it is %s and holds another value", type));
         }
         return true;
 }
@@ -103,7 +105,8 @@ bool onnx_has(const struct onnx_node *n, const char *name)
 }
 
 /* *found: NULL when the node has none of that name; false after an error */
-static bool attribute_get(struct onnx_import *im, struct onnx_node *n, const char *name, int type, const attribute_t **found)
+static bool attribute_get(struct onnx_import *im, struct onnx_node *n, const char *name, int type,
+                          const attribute_t **found)
 {
         int index = attribute_index(n, name);
         *found = NULL;
@@ -173,7 +176,8 @@ bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, 
         return !a || count_fits(im, n, name, a->n_floats, count);
 }
 
-bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset, int *which)
+bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset,
+                 int *which)
 {
         const attribute_t *a;
         *which = preset;
@@ -199,7 +203,8 @@ bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const ch
                 return true;
         if (!a->t)
                 return onnx_invalid(im, n, "attribute '%s' holds no tensor", name);
-        *constant = onnx_tensor(im, a->t, arena_printf(im->arena, "%s: attribute '%s'", onnx_node_text(im, n->proto), name));
+        *constant = onnx_tensor(im, a->t,
+                                arena_printf(im->arena, "%s: attribute '%s'", onnx_node_text(im, n->proto), name));
         return *constant != NULL;
 }
 

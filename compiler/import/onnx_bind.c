@@ -1,5 +1,6 @@
-/* Types of values: what the file declares, with symbols bound by --dim and --input. After this every input of the graph has a
- * static shape, or the user has been told which options would give it one. */
+/* Types of values: what the file declares, with symbols bound by --dim and --input. After this
+ * every input of the graph has a static shape, or the user has been told which options would give
+ * it one. */
 #include "compiler/import/onnx_model.h"
 
 #include <inttypes.h>
@@ -27,7 +28,8 @@ static const char *safe(struct onnx_import *im, const char *option)
         const char *equals = strrchr(option, '=');
         size_t length = equals ? (size_t)(equals - option) : strlen(option);
         const char *name = text_safe(im->arena, option, length);
-        return equals ? arena_printf(im->arena, "%s=%s", name, text_safe(im->arena, equals + 1, strlen(equals + 1))) : name;
+        return equals ? arena_printf(im->arena, "%s=%s", name, text_safe(im->arena, equals + 1, strlen(equals + 1)))
+                      : name;
 }
 
 /* Binds a symbol, or checks that it was bound to the same extent. */
@@ -35,8 +37,8 @@ static bool bind(struct onnx_import *im, const char *symbol, size_t length, int6
 {
         struct onnx_binding *b = map_get(im->model->dims, symbol, length);
         if (b && b->extent != extent)
-                return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s", text_safe(im->arena, symbol, length),
-                             b->extent, b->origin, extent, origin);
+                return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s",
+                             text_safe(im->arena, symbol, length), b->extent, b->origin, extent, origin);
         if (!b) {
                 b = ARENA_NEW(im->arena, struct onnx_binding);
                 *b = (struct onnx_binding){ .extent = extent, .origin = origin };
@@ -51,7 +53,8 @@ bool onnx_read_options(struct onnx_import *im)
         for (int i = 0; i < o->dim_count; i++) {
                 const char *equals = strrchr(o->dims[i], '=');
                 int64_t extent;
-                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) || extent < 0 || extent > INT32_MAX)
+                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) || extent < 0 ||
+                    extent > INT32_MAX)
                         return usage(im, "--dim %s: want NAME=N with N from 0 to %d", safe(im, o->dims[i]), INT32_MAX);
                 if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
                           arena_printf(im->arena, "--dim %s", safe(im, o->dims[i]))))
@@ -63,7 +66,8 @@ bool onnx_read_options(struct onnx_import *im)
                         return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, o->inputs[i]));
                 if (map_get(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i])))
                         return usage(im, "--input %s: given twice", safe(im, o->inputs[i]));
-                map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]), arena_string(im->arena, o->inputs[i]));
+                map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]),
+                        arena_string(im->arena, o->inputs[i]));
         }
         return true;
 }
@@ -108,7 +112,8 @@ static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
         return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? v->type->tensor_type : NULL;
 }
 
-/* The static type, once all dims are known; NULL when open, too large, or of elements without storage. */
+/* The static type, once all dims are known; NULL when open, too large, or of elements without
+ * storage. */
 static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
 {
         int64_t count;
@@ -117,7 +122,8 @@ static const struct type *static_type(struct onnx_import *im, const struct onnx_
         return type_tensor(im->m, d->element, d->rank, d->dims);
 }
 
-static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
+static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v,
+                             struct onnx_declaration *d)
 {
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
         d->rank = -1;
@@ -126,7 +132,8 @@ static bool read_declaration(struct onnx_import *im, const char *what, const Onn
         if (!t->shape)
                 return true;
         if (t->shape->n_dim > RANK_MAX) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", what, t->shape->n_dim, RANK_MAX);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", what, t->shape->n_dim,
+                           RANK_MAX);
                 return false;
         }
         d->rank = (int)t->shape->n_dim;
@@ -138,7 +145,8 @@ static bool read_declaration(struct onnx_import *im, const char *what, const Onn
         return true;
 }
 
-bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count, bool output)
+bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count,
+                  bool output)
 {
         if (!scope->declared)
                 scope->declared = map_new(im->arena);
@@ -221,7 +229,8 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
                                 return false;
                 } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0 &&
                            d->dim_value != dims[i])
-                        return usage(im, "--input %s: dimension %d of the input is %" PRId64, safe(im, option), i, d->dim_value);
+                        return usage(im, "--input %s: dimension %d of the input is %" PRId64, safe(im, option), i,
+                                     d->dim_value);
         }
         return true;
 }
@@ -239,15 +248,15 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 if (d->dims[i] >= 0)
                         continue;
                 if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !dim->dim_param.len) {
-                        onnx_error(im, "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents", name, i,
-                                   name, d->rank == 1 ? "N" : "1x...", d->rank);
+                        onnx_error(im, "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents",
+                                   name, i, name, d->rank == 1 ? "N" : "1x...", d->rank);
                         return;
                 }
                 if (map_get(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len))
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len, im);
-                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=...", name, SAFE(im, dim->dim_param),
-                           SAFE(im, dim->dim_param));
+                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=...", name,
+                           SAFE(im, dim->dim_param), SAFE(im, dim->dim_param));
         }
 }
 
@@ -259,11 +268,18 @@ static bool is_open(const struct onnx_declaration *d)
         return open;
 }
 
-static const char *const kind_text[] = {
-        [ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE] = "a sequence", [ONNX__TYPE_PROTO__VALUE_MAP_TYPE] = "a map",
-        [ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE] = "an optional", [ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE] = "a sparse tensor",
-        [ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE] = "an opaque value",
-};
+const char *onnx_kind_text(const Onnx__TypeProto *t)
+{
+        switch (t->value_case) {
+        case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE: return "a tensor";
+        case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE: return "a sequence";
+        case ONNX__TYPE_PROTO__VALUE_MAP_TYPE: return "a map";
+        case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE: return "an optional";
+        case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE: return "a sparse tensor";
+        case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE: return "an opaque value";
+        default: return "nothing";
+        }
+}
 
 /* The static type of one input. NULL: *skipped (listed as unsupported), or an error. */
 static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v, bool *skipped)
@@ -272,7 +288,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         struct onnx_declaration d = { .rank = -1 };
         *skipped = v->type && v->type->value_case && !tensor_type(v);
         if (*skipped) {
-                onnx_list(im, "%s is %s, which is not supported", what, kind_text[v->type->value_case]);
+                onnx_list(im, "%s is %s, which is not supported", what, onnx_kind_text(v->type));
                 return NULL;
         }
         if (!tensor_type(v)) {
@@ -298,7 +314,8 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         }
         int64_t limit = im->context->limits.tensor_bytes;
         if (!d.type || type_elements(d.type) > limit / element_info[d.element].bytes) {
-                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, &d)), "tensor_bytes", limit);
+                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, &d)),
+                                "tensor_bytes", limit);
                 return NULL;
         }
         return d.type;
@@ -316,7 +333,8 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
         struct onnx_declaration d = { .output = true };
         const char *what = arena_printf(im->arena, "initializer '%s'", SAFE(im, v->name));
         if (option_of(im, v->name))
-                return usage(im, "--input %s: '%s' is a constant of the model", safe(im, option_of(im, v->name)), SAFE(im, v->name));
+                return usage(im, "--input %s: '%s' is a constant of the model", safe(im, option_of(im, v->name)),
+                             SAFE(im, v->name));
         if (!e->value || !tensor_type(v))
                 return true;
         return read_declaration(im, what, v, &d) && onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
@@ -330,7 +348,8 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                         const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
                         if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !d->dim_param.len)
                                 continue;
-                        struct onnx_binding *b = map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+                        struct onnx_binding *b =
+                                map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
                         if (b)
                                 b->used = true;
                 }
@@ -355,15 +374,16 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
                 note_symbols(im, g->value_info, g->n_value_info);
         }
         for (int i = 0; i < o->dim_count; i++) {
-                const struct onnx_binding *b = map_get(im->model->dims, o->dims[i], (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
+                const struct onnx_binding *b =
+                        map_get(im->model->dims, o->dims[i], (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
                 if (!b->used)
                         ok = usage(im, "--dim %s: the model has no such dimension", safe(im, o->dims[i]));
         }
         return ok;
 }
 
-static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__ValueInfoProto *v,
-                       bool wanted)
+static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
+                       const Onnx__ValueInfoProto *v, bool wanted)
 {
         bool skipped = !wanted;
         struct onnx_declaration unused;

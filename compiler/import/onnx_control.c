@@ -1,5 +1,5 @@
-/* Control flow: If. A branch that is known at compile time stands in the node's place and the other one is never looked at,
- * which is how exporters guard code for other shapes. */
+/* Control flow: If. A branch that is known at compile time stands in the node's place and the other
+ * one is never looked at, which is how exporters guard code for other shapes. */
 #include "compiler/import/onnx_model.h"
 
 /* The condition as a scalar; NULL after an error. */
@@ -27,11 +27,13 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
         return true;
 }
 
-static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c, const Onnx__GraphProto *const *branches)
+static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c,
+                        const Onnx__GraphProto *const *branches)
 {
         int count = (int)branches[0]->n_output;
         if (branches[0]->n_output != branches[1]->n_output)
-                return onnx_invalid(im, n, "the branches have %zu and %zu outputs", branches[0]->n_output, branches[1]->n_output);
+                return onnx_invalid(im, n, "the branches have %zu and %zu outputs", branches[0]->n_output,
+                                    branches[1]->n_output);
         if (n->output_count > count)
                 return onnx_invalid(im, n, "%d outputs, its branches have %d", n->output_count, count);
         const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
@@ -43,7 +45,7 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
         bool ok = true;
         for (int i = 0; i < 2; i++)
                 op_add_region(op, i);
-        for (int i = 0; i < 2; i++)             /* the second one too when the first is not supported: its nodes are listed */
+        for (int i = 0; i < 2; i++) /* the second one too when the first is not supported: its nodes are listed */
                 if (!onnx_subgraph(im, branches[i], op->regions[i], NULL, 0)) {
                         if (!im->model->skip)
                                 return false;

@@ -1,7 +1,8 @@
-/* Tensor data in other files. The location is a word of the model, so it is trusted with nothing: it names a file inside one
- * folder, the model's own or the one given by --allow-external. The path is walked component by component from a
- * descriptor of that folder, links are not followed, and all checks are made on the descriptor that is read. The bytes
- * are read, not mapped: a mapped file that shrinks is a signal. */
+/* Tensor data in other files. The location is a word of the model, so it is trusted with nothing:
+ * it names a file inside one folder, the model's own or the one given by --allow-external. The path
+ * is walked component by component from a descriptor of that folder, links are not followed, and
+ * all checks are made on the descriptor that is read. The bytes are read, not mapped: a mapped file
+ * that shrinks is a signal. */
 #include "compiler/import/onnx_model.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@ struct place {
         int64_t offset, length;         /* length -1: not stated */
 };
 
-/* A file read from. Equal ranges are read once; all others together may not be more than the file holds, so that a small
- * model cannot fill the memory from one file. */
+/* A file read from. Equal ranges are read once; all others together may not be more than the file
+ * holds, so that a small model cannot fill the memory from one file. */
 struct file {
         int64_t read;
         struct map *ranges;             /* offset, length -> data */
@@ -34,15 +35,18 @@ static bool key_is(const Onnx__StringStringEntryProto *e, const char *key)
 }
 
 /* decimal digits and nothing else */
-static bool read_number(struct onnx_import *im, const char *what, const Onnx__StringStringEntryProto *e, int64_t *number)
+static bool read_number(struct onnx_import *im, const char *what, const Onnx__StringStringEntryProto *e,
+                        int64_t *number)
 {
         bytes_t v = e->value;
         bool ok = v.len > 0 && v.len < 20;
         *number = 0;
         for (size_t i = 0; ok && i < v.len; i++)
-                ok = v.data[i] >= '0' && v.data[i] <= '9' && int_mul(*number, 10, number) && int_add(*number, v.data[i] - '0', number);
+                ok = v.data[i] >= '0' && v.data[i] <= '9' && int_mul(*number, 10, number) &&
+                     int_add(*number, v.data[i] - '0', number);
         if (!ok)
-                return onnx_error(im, "%s: external data: %s '%s' is no byte count", what, SAFE(im, e->key), SAFE(im, v));
+                return onnx_error(im, "%s: external data: %s '%s' is no byte count", what, SAFE(im, e->key),
+                                  SAFE(im, v));
         return true;
 }
 
@@ -78,8 +82,10 @@ static bool read_place(struct onnx_import *im, const Onnx__TensorProto *t, const
         *p = (struct place){ .length = -1 };
         for (size_t i = 0; i < t->n_external_data; i++) {
                 const Onnx__StringStringEntryProto *e = t->external_data[i];
-                const Onnx__StringStringEntryProto **slot = key_is(e, "location") ? &location : key_is(e, "offset") ? &offset
-                                                            : key_is(e, "length") ? &length : NULL;
+                const Onnx__StringStringEntryProto **slot = key_is(e, "location") ? &location
+                                                            : key_is(e, "offset") ? &offset
+                                                            : key_is(e, "length") ? &length
+                                                                                  : NULL;
                 if (slot && *slot)
                         return onnx_error(im, "%s: external data: two entries '%s'", what, SAFE(im, e->key));
                 if (slot)
@@ -128,7 +134,8 @@ static int open_beneath(const char *folder, char *path)
                 next = strchr(path, '/');
                 if (next)
                         *next++ = 0;
-                int inner = openat(at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (next ? O_DIRECTORY : 0));
+                int inner = openat(
+                        at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (next ? O_DIRECTORY : 0));
                 int error = errno;
                 close(at);
                 errno = error;
@@ -165,13 +172,17 @@ static bool check_file(struct onnx_import *im, const char *what, const struct pl
         if (st.st_nlink != 1)
                 return cannot(im, what, p, "the file has several names (hard links)");
         if (st.st_size > limit)
-                return onnx_over_limit(im, arena_printf(im->arena, "%s: external data '%s' of %lld bytes", what, SAFE(im, p->location),
-                                                        (long long)st.st_size), "file_bytes", limit);
+                return onnx_over_limit(im,
+                                       arena_printf(im->arena, "%s: external data '%s' of %lld bytes", what,
+                                                    SAFE(im, p->location), (long long)st.st_size),
+                                       "file_bytes", limit);
         if (p->length >= 0 && (size_t)p->length != bytes)
-                return onnx_error(im, "%s: external data has %" PRId64 " bytes, its shape and type want %zu", what, p->length, bytes);
+                return onnx_error(im, "%s: external data has %" PRId64 " bytes, its shape and type want %zu", what,
+                                  p->length, bytes);
         if (!int_add(p->offset, (int64_t)bytes, &end) || end > st.st_size)
-                return onnx_error(im, "%s: external data: offset %" PRId64 " and %zu bytes pass the end of '%s' (%lld bytes)", what,
-                                  p->offset, bytes, SAFE(im, p->location), (long long)st.st_size);
+                return onnx_error(
+                        im, "%s: external data: offset %" PRId64 " and %zu bytes pass the end of '%s' (%lld bytes)",
+                        what, p->offset, bytes, SAFE(im, p->location), (long long)st.st_size);
         return true;
 }
 
@@ -193,7 +204,8 @@ static struct file *file_of(struct onnx_import *im, const struct place *p, const
         return file;
 }
 
-static const void *read_file(struct onnx_import *im, const char *what, const struct place *p, const char *folder, int fd, size_t bytes)
+static const void *read_file(struct onnx_import *im, const char *what, const struct place *p, const char *folder,
+                             int fd, size_t bytes)
 {
         struct file *file = file_of(im, p, folder);
         const int64_t range[2] = { p->offset, (int64_t)bytes };
@@ -222,7 +234,10 @@ const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, co
                 return NULL;
         const char *folder = base_folder(im);
         if (!folder) {
-                onnx_error(im, "%s: external data of a model from standard input (allow a folder with --allow-external=DIR)", what);
+                onnx_error(
+                        im,
+                        "%s: external data of a model from standard input (allow a folder with --allow-external=DIR)",
+                        what);
                 return NULL;
         }
         int fd = open_beneath(folder, arena_string(im->arena, p.path));

@@ -1,6 +1,7 @@
-/* Functions of a model: a node that no row makes may call one, and the body stands in its place. A body sees its inputs and
- * nothing else; its nodes may take attributes from the call. Calls must not come back to where they started, and what
- * they expand to is counted before anything is expanded: 40 functions of two calls each are 2^40 nodes. */
+/* Functions of a model: a node that no row makes may call one, and the body stands in its place. A
+ * body sees its inputs and nothing else; its nodes may take attributes from the call. Calls must
+ * not come back to where they started, and what they expand to is counted before anything is
+ * expanded: 40 functions of two calls each are 2^40 nodes. */
 #include "compiler/import/onnx_model.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@ enum { OPSET_NEWEST = 27 };             /* of ai.onnx */
 
 /* ---- operator sets ---- */
 
-bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count, const char *of)
+bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count,
+                 const char *of)
 {
         *opsets = map_new(im->arena);
         if (!count)
@@ -24,13 +26,15 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
                 if (version < 1)
                         return onnx_error(im, "%s imports opset %" PRId64 " of %s", of, version, name);
                 if (version > (domain.len ? INT32_MAX : OPSET_NEWEST)) {
-                        diag_error(im->diag, EXIT_UNSUPPORTED, "%s imports opset %" PRId64 " of %s, %d is the newest that is supported",
-                                   of, version, name, domain.len ? INT32_MAX : OPSET_NEWEST);
+                        diag_error(im->diag, EXIT_UNSUPPORTED,
+                                   "%s imports opset %" PRId64 " of %s, %d is the newest that is supported", of,
+                                   version, name, domain.len ? INT32_MAX : OPSET_NEWEST);
                         return false;
                 }
                 int *known = map_get(*opsets, (const char *)domain.data, domain.len);
                 if (known && *known != version)
-                        return onnx_error(im, "%s imports opset %d and opset %" PRId64 " of %s", of, *known, version, name);
+                        return onnx_error(im, "%s imports opset %d and opset %" PRId64 " of %s", of, *known, version,
+                                          name);
                 known = ARENA_NEW(im->arena, int);
                 *known = (int)version;
                 map_set(*opsets, (const char *)domain.data, domain.len, known);
@@ -41,8 +45,8 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
 /* ---- the table ---- */
 
 /* domain NUL name NUL overload */
-static const char *function_key(struct onnx_import *im, char *room, size_t size, bytes_t domain, bytes_t name, bytes_t overload,
-                                size_t *length)
+static const char *function_key(struct onnx_import *im, char *room, size_t size, bytes_t domain, bytes_t name,
+                                bytes_t overload, size_t *length)
 {
         bytes_t parts[] = { onnx_domain(domain), name, overload };
         *length = parts[0].len + parts[1].len + parts[2].len + 2;
@@ -76,7 +80,8 @@ static bool collect(struct onnx_import *im, struct onnx_function *all)
                 f->name = SAFE(im, f->proto->name);
                 char room[256];
                 size_t length;
-                const char *key = function_key(im, room, sizeof room, f->proto->domain, f->proto->name, f->proto->overload, &length);
+                const char *key = function_key(im, room, sizeof room, f->proto->domain, f->proto->name,
+                                               f->proto->overload, &length);
                 if (!f->proto->name.len)
                         return onnx_error(im, "a function without a name");
                 if (map_get(im->model->functions, key, length))
@@ -269,13 +274,15 @@ static bool check_call(struct onnx_import *im, const struct onnx_node *n, const 
                 if (!named(n->proto->attribute, n->proto->n_attribute, f->attribute[i]))
                         return onnx_invalid(im, n, "the call lacks attribute '%s'", SAFE(im, f->attribute[i]));
         if ((size_t)n->input_count > f->n_input || (size_t)n->output_count > f->n_output)
-                return onnx_invalid(im, n, "%d inputs and %d outputs, the function has %zu and %zu", n->input_count, n->output_count,
-                                    f->n_input, f->n_output);
+                return onnx_invalid(im, n, "%d inputs and %d outputs, the function has %zu and %zu", n->input_count,
+                                    n->output_count, f->n_input, f->n_output);
         return true;
 }
 
-/* What reference a stands for: a copy of the call's attribute under a's name. *out NULL: the call leaves it out. */
-static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__AttributeProto *a, Onnx__AttributeProto **out)
+/* What reference a stands for: a copy of the call's attribute under a's name. *out NULL: the call
+ * leaves it out. */
+static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__AttributeProto *a,
+                    Onnx__AttributeProto **out)
 {
         const struct onnx_frame *frame = im->model->frame;
         *out = a;
@@ -283,7 +290,8 @@ static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__A
                 return true;
         const char *name = SAFE(im, a->name);
         if (!frame->function)
-                return onnx_error(im, "%s: attribute '%s' refers to a function's, outside of one", onnx_node_text(im, node), name);
+                return onnx_error(im, "%s: attribute '%s' refers to a function's, outside of one",
+                                  onnx_node_text(im, node), name);
         const Onnx__FunctionProto *f = frame->function->proto;
         const Onnx__AttributeProto *given = named(frame->call->attribute, frame->call->n_attribute, a->ref_attr_name);
         if (!given)
@@ -291,11 +299,11 @@ static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__A
         *out = NULL;
         if (!given)
                 return is_parameter(f, a->ref_attr_name) ||
-                       onnx_error(im, "%s: attribute '%s' refers to '%s', which the function does not have", onnx_node_text(im, node),
-                                  name, SAFE(im, a->ref_attr_name));
+                       onnx_error(im, "%s: attribute '%s' refers to '%s', which the function does not have",
+                                  onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
         if (given->type != a->type)
-                return onnx_error(im, "%s: attribute '%s' refers to '%s', which has another type", onnx_node_text(im, node), name,
-                                  SAFE(im, a->ref_attr_name));
+                return onnx_error(im, "%s: attribute '%s' refers to '%s', which has another type",
+                                  onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
         *out = arena_copy(im->arena, given, sizeof *given);
         (*out)->name = a->name;
         return true;
@@ -342,7 +350,8 @@ static bool take_results(struct onnx_import *im, struct onnx_node *n, const stru
                 if (!n->wanted[i])
                         continue;
                 if (!e || e->state == NAME_ABSENT)
-                        return onnx_error(im, "function '%s': output '%s' is not defined", f->name, SAFE(im, f->proto->output[i]));
+                        return onnx_error(im, "function '%s': output '%s' is not defined", f->name,
+                                          SAFE(im, f->proto->output[i]));
                 if (!e->value) {
                         im->model->skip = true;
                         return false;

@@ -1,6 +1,7 @@
-/* Graphs: scopes of names, and nodes one after the other. A node finds its inputs by name, then either its row's importer
- * builds it or the function it calls is expanded in its place. What is not supported is listed, its results become
- * unknown, and the nodes that need them are passed over, so that one run names everything that is missing. */
+/* Graphs: scopes of names, and nodes one after the other. A node finds its inputs by name, then
+ * either its row's importer builds it or the function it calls is expanded in its place. What is
+ * not supported is listed, its results become unknown, and the nodes that need them are passed
+ * over, so that one run names everything that is missing. */
 #include "compiler/import/onnx_model.h"
 
 #include <inttypes.h>
@@ -118,11 +119,13 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
         return entry;
 }
 
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry, const char *what,
-                       const Onnx__NodeProto *node)
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry,
+                       const char *what, const Onnx__NodeProto *node)
 {
-        const char *wrong = !name.len ? "without a name" : memchr(name.data, 0, name.len) ? "has a NUL in its name"
-                            : onnx_scope_find(scope, name) ? "has a name that is taken" : NULL;
+        const char *wrong = !name.len                        ? "without a name"
+                            : memchr(name.data, 0, name.len) ? "has a NUL in its name"
+                            : onnx_scope_find(scope, name)   ? "has a name that is taken"
+                                                             : NULL;
         if (wrong)
                 return onnx_error(im, "%s%s%s '%s' %s", node ? onnx_node_text(im, node) : "", node ? ": " : "", what,
                                   SAFE(im, name), wrong);
@@ -136,8 +139,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 const Onnx__TensorProto *t = g->initializer[i];
                 struct onnx_entry entry = { .initializer = true };
                 bool wanted = !needed || (t->name.len && map_get(needed, (const char *)t->name.data, t->name.len));
-                if (wanted && !onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)), &entry.value,
-                                      &entry.unsupported))
+                if (wanted && !onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)),
+                                                &entry.value, &entry.unsupported))
                         return false;
                 entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
                 if (!onnx_scope_define(im, scope, t->name, entry, "initializer", NULL))
@@ -147,8 +150,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];
                 bytes_t name = t->values ? t->values->name : onnx_bytes("");
                 onnx_list(im, "sparse initializer '%s' is not supported", SAFE(im, name));
-                if (!onnx_scope_define(im, scope, name, (struct onnx_entry){ .state = NAME_UNKNOWN }, "sparse initializer",
-                                       NULL))
+                if (!onnx_scope_define(im, scope, name, (struct onnx_entry){ .state = NAME_UNKNOWN },
+                                       "sparse initializer", NULL))
                         return false;
         }
         return true;
@@ -213,7 +216,8 @@ void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node)
         if (!f || f->surveyed)
                 return;
         f->surveyed = true;
-        const struct onnx_frame *outer = im->model->frame, frame = { .caller = outer, .function = f, .opsets = f->opsets };
+        const struct onnx_frame *outer = im->model->frame,
+                                frame = { .caller = outer, .function = f, .opsets = f->opsets };
         im->model->frame = &frame;
         survey_nodes(im, f->proto->node, f->proto->n_node);
         im->model->frame = outer;
@@ -261,8 +265,9 @@ struct node_room {
         unsigned char attribute_used[ROOM];
 };
 
-#define TAKE(im, room, count) \
-        ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room)) : arena_array((im)->arena, (size_t)(count), sizeof *(room)))
+#define TAKE(im, room, count)                                                                                          \
+        ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room))                                                     \
+                                 : arena_array((im)->arena, (size_t)(count), sizeof *(room)))
 
 static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n, struct node_room *room)
 {
@@ -316,11 +321,15 @@ static bool charge(struct onnx_import *im, const struct onnx_node *n)
                         const struct type *t = op->results[i].type;
                         int64_t bytes = type_is_static(t) && element_is_stored(t->element) ? type_bytes(t) : 0;
                         if (bytes > limits->tensor_bytes)
-                                return onnx_over_limit(im, arena_printf(im->arena, "%s: %" PRId64 " bytes", onnx_node_text(im, n->proto),
-                                                                        bytes), "tensor_bytes", limits->tensor_bytes);
+                                return onnx_over_limit(im,
+                                                       arena_printf(im->arena, "%s: %" PRId64 " bytes",
+                                                                    onnx_node_text(im, n->proto), bytes),
+                                                       "tensor_bytes", limits->tensor_bytes);
                         if (!int_add(model->bytes, bytes, &model->bytes) || model->bytes > limits->total_bytes)
-                                return onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of all results so far",
-                                                                        onnx_node_text(im, n->proto)), "total_bytes", limits->total_bytes);
+                                return onnx_over_limit(im,
+                                                       arena_printf(im->arena, "%s: bytes of all results so far",
+                                                                    onnx_node_text(im, n->proto)),
+                                                       "total_bytes", limits->total_bytes);
                 }
                 if (++model->operations > limits->nodes)
                         return onnx_over_limit(im, "operations", "nodes", limits->nodes);
@@ -333,7 +342,8 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
 {
         for (int i = 0; i < n->output_count; i++) {
                 bytes_t name = n->proto->output[i];
-                struct onnx_entry entry = { .state = known ? NAME_KNOWN : NAME_UNKNOWN, .value = known ? n->outputs[i] : NULL };
+                struct onnx_entry entry = { .state = known ? NAME_KNOWN : NAME_UNKNOWN,
+                                            .value = known ? n->outputs[i] : NULL };
                 if (!n->wanted[i])
                         continue;
                 if (known && !entry.value) {
@@ -423,27 +433,30 @@ static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, stru
         return true;
 }
 
-static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
-                         struct value **outputs)
+static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
+                         int argument_count, struct value **outputs)
 {
         if (g->n_input != (size_t)argument_count)
-                return onnx_error(im, "subgraph '%s': %zu inputs, want %d", SAFE(im, g->name), g->n_input, argument_count);
+                return onnx_error(im, "subgraph '%s': %zu inputs, want %d", SAFE(im, g->name), g->n_input,
+                                  argument_count);
         for (int i = 0; i < argument_count; i++)
                 if (!onnx_scope_define(im, im->scope, g->input[i]->name, (struct onnx_entry){ .value = arguments[i] },
                                        "subgraph input", NULL))
                         return false;
         int *order, count;
-        return onnx_initializers(im, im->scope, g, NULL) && onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
+        return onnx_initializers(im, im->scope, g, NULL) &&
+               onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
                onnx_declare(im, im->scope, g->output, g->n_output, false) &&
                (order = onnx_order(im, g->node, g->n_node, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
                find_outputs(im, g, outputs);
 }
 
-bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
-                       struct value **outputs, int output_count)
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
+                       int argument_count, struct value **outputs, int output_count)
 {
         if (g->n_output < (size_t)output_count)
-                return onnx_error(im, "subgraph '%s': %zu outputs, want %d", SAFE(im, g->name), g->n_output, output_count);
+                return onnx_error(im, "subgraph '%s': %zu outputs, want %d", SAFE(im, g->name), g->n_output,
+                                  output_count);
         if (!onnx_enter(im))
                 return false;
         struct onnx_scope *outer = im->scope;
@@ -457,8 +470,8 @@ bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct
         return ok;
 }
 
-bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region, struct value *const *arguments,
-                   int argument_count)
+bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
+                   struct value *const *arguments, int argument_count)
 {
         struct region *outer = im->b.region;
         struct op *counted = im->model->counted;

@@ -11,7 +11,8 @@ enum { IR_OLDEST = 3, IR_NEWEST = 13 };
 
 /* ---- unpacking ---- */
 
-/* Small messages live as long as the import; large fields, tensor data that is, as long as the module (onnx_tensor.c). */
+/* Small messages live as long as the import; large fields, tensor data that is, as long as the
+ * module (onnx_tensor.c). */
 enum { LARGE = 1024 };
 
 static void *unpack_alloc(void *context, size_t bytes)
@@ -25,8 +26,8 @@ static void unpack_free(void *context, void *pointer)
         (void)context, (void)pointer;
 }
 
-static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDescriptor *message, const unsigned char *bytes,
-                                size_t length)
+static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDescriptor *message,
+                                const unsigned char *bytes, size_t length)
 {
         ProtobufCAllocator allocator = { unpack_alloc, unpack_free, im };
         if (!onnx_wire_check(bytes, length, message, &im->context->limits, im->diag))
@@ -43,10 +44,11 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
 {
         const Onnx__ModelProto *proto = im->model->proto;
         if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_NEWEST)
-                return onnx_error(im, "IR version %" PRId64 " of the ONNX format, %d to %d are supported", proto->ir_version, IR_OLDEST,
-                                  IR_NEWEST);
+                return onnx_error(im, "IR version %" PRId64 " of the ONNX format, %d to %d are supported",
+                                  proto->ir_version, IR_OLDEST, IR_NEWEST);
         if (proto->ir_version < IR_OLDEST) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "IR version %" PRId64 " of the ONNX format, %d is the oldest that is supported",
+                diag_error(im->diag, EXIT_UNSUPPORTED,
+                           "IR version %" PRId64 " of the ONNX format, %d is the oldest that is supported",
                            proto->ir_version, IR_OLDEST);
                 return false;
         }
@@ -83,7 +85,8 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         const struct import_options *o = im->options;
-        w->names = arena_array(im->arena, g->n_output + (size_t)o->output_count + (size_t)o->keep_count, sizeof *w->names);
+        w->names =
+                arena_array(im->arena, g->n_output + (size_t)o->output_count + (size_t)o->keep_count, sizeof *w->names);
         w->set = map_new(im->arena);
         for (size_t i = 0; i < g->n_output && !o->output_count; i++)
                 want(w, g->output[i]->name);
@@ -115,17 +118,12 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w, const 
                 if (i < from_graph)
                         diag_error(im->diag, EXIT_INVALID, "output '%s' is made by no node", SAFE(im, name));
                 else
-                        diag_error(im->diag, EXIT_USAGE, "--output or --keep '%s': the model has no such value", SAFE(im, name));
+                        diag_error(im->diag, EXIT_USAGE, "--output or --keep '%s': the model has no such value",
+                                   SAFE(im, name));
                 ok = false;
         }
         return ok;
 }
-
-static const char *const kind_text[] = {
-        [ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE] = "a sequence", [ONNX__TYPE_PROTO__VALUE_MAP_TYPE] = "a map",
-        [ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE] = "an optional", [ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE] = "a sparse tensor",
-        [ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE] = "an opaque value",
-};
 
 /* Lists the wanted outputs that are no tensors. */
 static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
@@ -136,7 +134,7 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
                 if (t && t->value_case && t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                     (!im->options->output_count || is_wanted(w, g->output[i]->name)))
                         onnx_list(im, "output '%s' is %s, which is not supported", SAFE(im, g->output[i]->name),
-                                  kind_text[t->value_case]);
+                                  onnx_kind_text(t));
         }
 }
 
@@ -161,8 +159,10 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
 
 /* ---- the graph ---- */
 
-/* Initializers and inputs into the scope and the function; the order of the nodes that the wanted outputs need. NULL after an error. */
-static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f, struct onnx_wiring *w, int *count)
+/* Initializers and inputs into the scope and the function; the order of the nodes that the wanted
+ * outputs need. NULL after an error. */
+static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f, struct onnx_wiring *w,
+                    int *count)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         struct map *needed = NULL;
@@ -210,13 +210,14 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         return true;
 }
 
-static void import_new(struct onnx_import *im, struct onnx_model *model, struct module *m, const struct import_options *options,
-                       struct pass_context *context)
+static void import_new(struct onnx_import *im, struct onnx_model *model, struct module *m,
+                       const struct import_options *options, struct pass_context *context)
 {
         struct arena *arena = arena_new();
         *model = (struct onnx_model){ .omitted_end = &model->omitted };
-        *im = (struct onnx_import){ .m = m, .diag = context->diag, .context = context, .options = options, .arena = arena,
-                                    .model = model };
+        *im = (struct onnx_import){
+                .m = m, .diag = context->diag, .context = context, .options = options, .arena = arena, .model = model
+        };
         im->unsupported = map_new(arena);
         im->b = (struct builder){ .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context };
         model->rows = onnx_rows_map(arena);

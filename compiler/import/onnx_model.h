@@ -1,5 +1,5 @@
-/* The importer's own state: the model as a whole, scopes of names, functions, the node at hand. Shared by the files that
- * walk graphs; importers of operators need only onnx.h.
+/* The importer's own state: the model as a whole, scopes of names, functions, the node at hand.
+ * Shared by the files that walk graphs; importers of operators need only onnx.h.
  *
  *   onnx_model.c      the door: header checks, inputs, outputs, the module
  *   onnx_bind.c       types of values; --dim and --input
@@ -107,10 +107,13 @@ void onnx_list_end(struct onnx_import *im);               /* the counts */
 
 /* ---- onnx_bind.c ---- */
 
+const char *onnx_kind_text(const Onnx__TypeProto *t);     /* "a sequence" */
 bool onnx_read_options(struct onnx_import *im);           /* --dim and --input into model->dims and shapes */
 /* The declarations of a list of values into scope->declared. */
-bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count, bool output);
-/* All graph inputs that are not initializers become arguments of f. needed: names, or NULL for all. */
+bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count,
+                  bool output);
+/* All graph inputs that are not initializers become arguments of f. needed: names, or NULL for all.
+ */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__GraphProto *g,
                       struct map *needed);
 const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);     /* or NULL */
@@ -130,10 +133,11 @@ struct onnx_wiring {
 /* NULL after an error: a value made twice. */
 struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count);
 void onnx_wiring_free(struct onnx_wiring *w);
-/* Keeps only the nodes that the wanted names need; fills *names with every name they and wanted refer to. */
+/* Keeps only the nodes that the wanted names need; fills *names with every name they and wanted
+ * refer to. */
 void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
-/* The nodes' numbers, producers first, in the file's order where that will do; *count of them. NULL after an error: an
- * undefined name, a cycle. */
+/* The nodes' numbers, producers first, in the file's order where that will do; *count of them. NULL
+ * after an error: an undefined name, a cycle. */
 int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, const struct onnx_scope *scope, int *count);
 /* the same for nodes of which all are needed */
 int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count, int *count);
@@ -142,10 +146,10 @@ int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t no
 
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
 struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);        /* innermost first; or NULL */
-/* false after an error: NUL in the name, or taken already here or around; what: "input", "output", for the message, of
- * node unless NULL */
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry, const char *what,
-                       const Onnx__NodeProto *node);
+/* false after an error: NUL in the name, or taken already here or around; what: "input", "output",
+ * for the message, of node unless NULL */
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry,
+                       const char *what, const Onnx__NodeProto *node);
 /* needed: names, or NULL for all; the others are not read */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g, struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
@@ -163,17 +167,21 @@ void onnx_leave(struct onnx_import *im);
 
 /* ---- onnx_function.c ---- */
 
-bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count, const char *of);
+bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count,
+                 const char *of);
 bool onnx_functions(struct onnx_import *im);              /* tables, acyclic calls, the node budget */
 struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
 bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f);
-/* the node with attribute references replaced by the call's; node itself without any; NULL after an error */
+/* the node with attribute references replaced by the call's; node itself without any; NULL after an
+ * error */
 const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onnx__NodeProto *node);
 
 /* ---- onnx_tensor.c, onnx_external.c ---- */
 
-/* As onnx_tensor; *value NULL and *why set where the tensor is well-formed and its type not supported. */
-bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value, const char **why);
+/* As onnx_tensor; *value NULL and *why set where the tensor is well-formed and its type not
+ * supported. */
+bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value,
+                      const char **why);
 /* exactly `bytes` bytes of t's external data, in the module's arena; NULL after an error */
 const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, size_t bytes);
 

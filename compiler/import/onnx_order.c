@@ -1,6 +1,7 @@
-/* Which node needs which. A node needs the producers of its inputs and of every name that its subgraphs refer to; inner names
- * that shadow outer ones are errors, so counting all of a subgraph's names is right. Kahn's algorithm: linear, no
- * recursion but into subgraphs, whose depth the wire scan has bounded. */
+/* Which node needs which. A node needs the producers of its inputs and of every name that its
+ * subgraphs refer to; inner names that shadow outer ones are errors, so counting all of a
+ * subgraph's names is right. Kahn's algorithm: linear, no recursion but into subgraphs, whose depth
+ * the wire scan has bounded. */
 #include "compiler/import/onnx_model.h"
 
 #include <limits.h>
@@ -67,7 +68,8 @@ struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *con
                         if (!name.len)
                                 continue;
                         if (producer_of(w, name) >= 0) {
-                                onnx_error(im, "%s: value '%s' is made twice", onnx_node_text(im, nodes[i]), SAFE(im, name));
+                                onnx_error(im, "%s: value '%s' is made twice", onnx_node_text(im, nodes[i]),
+                                           SAFE(im, name));
                                 onnx_wiring_free(w);
                                 return NULL;
                         }
@@ -198,7 +200,8 @@ static int *cycle_error(struct ordering *o)
                 met[d.next] = true;
                 each_reference(o->w->nodes[d.next], false, waiting_visit, &d);
         }
-        onnx_error(o->im, "%s: needs its own result: the graph has a cycle", onnx_node_text(o->im, o->w->nodes[d.next]));
+        onnx_error(o->im, "%s: needs its own result: the graph has a cycle",
+                   onnx_node_text(o->im, o->w->nodes[d.next]));
         return NULL;
 }
 

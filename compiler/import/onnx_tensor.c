@@ -1,9 +1,9 @@
-/* TensorProto to constant. Values come as raw little-endian bytes, as a typed list, or from another file; their number must be
- * exactly what the shape says. Nothing is copied where the bytes can be used as they lie: unpacking put large fields into
- * the module's arena, aligned.
+/* TensorProto to constant. Values come as raw little-endian bytes, as a typed list, or from another
+ * file; their number must be exactly what the shape says. Nothing is copied where the bytes can be
+ * used as they lie: unpacking put large fields into the module's arena, aligned.
  *
- * Which list holds what: float_data f32; double_data f64; int64_data i64; uint64_data u64, u32; int32_data everything
- * smaller, one value each, or one packed byte each for types below 8 bits. */
+ * Which list holds what: float_data f32; double_data f64; int64_data i64; uint64_data u64, u32;
+ * int32_data everything smaller, one value each, or one packed byte each for types below 8 bits. */
 #include "compiler/import/onnx_model.h"
 
 #include <inttypes.h>
@@ -154,20 +154,22 @@ static bool dims_check(struct reading *r)
 {
         const Onnx__TensorProto *t = r->t;
         if (t->n_dims > RANK_MAX) {
-                diag_error(r->im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", r->what, t->n_dims, RANK_MAX);
+                diag_error(r->im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", r->what, t->n_dims,
+                           RANK_MAX);
                 return false;
         }
         for (size_t i = 0; i < t->n_dims; i++)
                 if (t->dims[i] < 0)
-                        return onnx_error(r->im, "%s: extent %" PRId64 " of dimension %zu is negative", r->what, t->dims[i], i);
+                        return onnx_error(r->im, "%s: extent %" PRId64 " of dimension %zu is negative", r->what,
+                                          t->dims[i], i);
         int64_t bits;
         int width = element_bits(r->element);
         if (!size_elements(t->dims, (int)t->n_dims, &r->count) || !int_mul(r->count, width, &bits))
                 return tensor_error(r, "its extents are too large");
         r->bytes = (size_t)(bits / 8 + (bits % 8 != 0));
         if ((int64_t)r->bytes > r->im->context->limits.tensor_bytes)
-                return onnx_over_limit(r->im, arena_printf(r->im->arena, "%s: %zu bytes", r->what, r->bytes), "tensor_bytes",
-                                       r->im->context->limits.tensor_bytes);
+                return onnx_over_limit(r->im, arena_printf(r->im->arena, "%s: %zu bytes", r->what, r->bytes),
+                                       "tensor_bytes", r->im->context->limits.tensor_bytes);
         return true;
 }
 
@@ -186,7 +188,9 @@ static bool sources_check(const struct reading *r)
                 if (field_count(t, (enum field)f) && (external || t->raw_data.len || f != (int)own))
                         return onnx_error(r->im, "%s: unexpected %s in a tensor of %s%s", r->what, field_names[f],
                                           element_info[r->element].text,
-                                          external ? " with external data" : t->raw_data.len ? " with raw_data" : "");
+                                          external          ? " with external data"
+                                          : t->raw_data.len ? " with raw_data"
+                                                            : "");
         if (external)
                 return !t->raw_data.len || tensor_error(r, "raw_data in a tensor with external data");
         size_t given = field_count(t, own), want = list_length(r);
@@ -197,11 +201,13 @@ static bool sources_check(const struct reading *r)
                         return onnx_error(r->im, "%s: raw_data has %zu bytes, its shape and type want %zu", r->what,
                                           t->raw_data.len, r->bytes);
         } else if (given != want)
-                return onnx_error(r->im, "%s: %s has %zu entries, its shape wants %zu", r->what, field_names[own], given, want);
+                return onnx_error(r->im, "%s: %s has %zu entries, its shape wants %zu", r->what, field_names[own],
+                                  given, want);
         return true;
 }
 
-bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value, const char **why)
+bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value,
+                      const char **why)
 {
         struct reading r = { .im = im, .t = t, .what = what };
         *value = NULL;
@@ -211,7 +217,8 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
         if (!dims_check(&r) || !sources_check(&r))
                 return false;
         if (!element_is_stored(r.element)) {
-                *why = arena_printf(im->arena, "%s: element type %s is not supported", what, element_info[r.element].text);
+                *why = arena_printf(im->arena, "%s: element type %s is not supported", what,
+                                    element_info[r.element].text);
                 return true;
         }
         const void *data;

@@ -1,9 +1,9 @@
 /* Scan of a model's bytes before protobuf-c unpacks them.
  *
- * protobuf-c recurses once per nested message, merges messages that are given twice, cuts wide integers short and
- * allocates hundreds of bytes for a message of two: all of that on the word of the file. This scan walks the same wire
- * format with an explicit stack in one pass, knows the fields from the descriptors of onnx.proto, and lets through only
- * what unpacks within bounds:
+ * protobuf-c recurses once per nested message, merges messages that are given twice, cuts wide
+ * integers short and allocates hundreds of bytes for a message of two: all of that on the word of
+ * the file. This scan walks the same wire format with an explicit stack in one pass, knows the
+ * fields from the descriptors of onnx.proto, and lets through only what unpacks within bounds:
  *
  *   - tags, varints, lengths and packed arrays are whole and lie inside the message around them
  *   - a known field has the wire type of its type, an int32 or enum has a value of that type
@@ -125,7 +125,9 @@ static int wire_of(ProtobufCType type)
         switch (type) {
         case PROTOBUF_C_TYPE_FLOAT: return WIRE_FIXED32;
         case PROTOBUF_C_TYPE_DOUBLE: return WIRE_FIXED64;
-        case PROTOBUF_C_TYPE_BYTES: case PROTOBUF_C_TYPE_STRING: case PROTOBUF_C_TYPE_MESSAGE: return WIRE_BYTES;
+        case PROTOBUF_C_TYPE_BYTES:
+        case PROTOBUF_C_TYPE_STRING:
+        case PROTOBUF_C_TYPE_MESSAGE: return WIRE_BYTES;
         default: return WIRE_VARINT;
         }
 }
@@ -144,8 +146,10 @@ static bool charge(struct scan *s, uint64_t bytes)
         s->unpacked += bytes;           /* at most some hundred times the file: no overflow */
         if (s->unpacked <= 3 * file + (uint64_t)s->limits->unpack_bytes)
                 return true;
-        diag_error(s->diag, EXIT_INVALID, "the file's messages unpack into more than three times its size and %" PRId64
-                   " bytes (raise it with --limit unpack_bytes=N)", s->limits->unpack_bytes);
+        diag_error(s->diag, EXIT_INVALID,
+                   "the file's messages unpack into more than three times its size and %" PRId64
+                   " bytes (raise it with --limit unpack_bytes=N)",
+                   s->limits->unpack_bytes);
         return false;
 }
 
@@ -173,8 +177,9 @@ static bool check_packed(struct scan *s, const ProtobufCFieldDescriptor *field, 
 static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, uint64_t length)
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
-                diag_error(s->diag, EXIT_INVALID, "messages are nested more than %d deep (--limit wire_depth=N, at most %d)",
-                           s->depth, DEPTH_MAX);
+                diag_error(s->diag, EXIT_INVALID,
+                           "messages are nested more than %d deep (--limit wire_depth=N, at most %d)", s->depth,
+                           DEPTH_MAX);
                 return false;
         }
         if (s->depth == 0 && field->descriptor == &onnx__graph_proto__descriptor)

@@ -1,5 +1,6 @@
-/* The importer's core from the inside: what it makes of a model, what it copies, what it says. Hostile files are the business of
- * test/hostile. Models are built as protobuf-c structures and packed. */
+/* The importer's core from the inside: what it makes of a model, what it copies, what it says.
+ * Hostile files are the business of test/hostile. Models are built as protobuf-c structures and
+ * packed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,8 +123,14 @@ static Onnx__ValueInfoProto *value(struct fixture *f, const char *name, int type
         return v;
 }
 
-static void input(struct fixture *f, const char *name) { f->inputs[f->graph.n_input++] = value(f, name, 1, 1, (int64_t[]){ 4 }); }
-static void output(struct fixture *f, const char *name) { f->outputs[f->graph.n_output++] = value(f, name, 0, 0, NULL); }
+static void input(struct fixture *f, const char *name)
+{
+        f->inputs[f->graph.n_input++] = value(f, name, 1, 1, (int64_t[]){ 4 });
+}
+static void output(struct fixture *f, const char *name)
+{
+        f->outputs[f->graph.n_output++] = value(f, name, 0, 0, NULL);
+}
 
 static void open_input(struct fixture *f, const char *name, const char *symbol)
 {
@@ -235,7 +242,8 @@ static void test_unsupported_list(void **state)
 {
         struct fixture *f = *state;
         for (int i = 0; i < 60; i++)
-                node(f, i % 2 ? "Bar" : "Foo", i ? arena_printf(f->arena, "t%d", i - 1) : "x", arena_printf(f->arena, "t%d", i));
+                node(f, i % 2 ? "Bar" : "Foo", i ? arena_printf(f->arena, "t%d", i - 1) : "x",
+                     arena_printf(f->arena, "t%d", i));
         node(f, "Neg", "t59", "y");
         input(f, "x");
         output(f, "y");
@@ -262,7 +270,8 @@ static void test_errors_name_the_node(void **state)
         n->name.len = 0;
         expect_error(f, EXIT_INVALID, "m: error: node of output 'y' (Neg): 0 inputs, want 1\n");
         f->opset.version = 28;
-        expect_error(f, EXIT_UNSUPPORTED, "m: error: the model imports opset 28 of ai.onnx, 27 is the newest that is supported\n");
+        expect_error(f, EXIT_UNSUPPORTED,
+                     "m: error: the model imports opset 28 of ai.onnx, 27 is the newest that is supported\n");
 }
 
 /* ---- tensors ---- */
@@ -281,7 +290,7 @@ static void test_large_data_is_not_copied(void **state)
         assert_int_equal(c->kind, CONSTANT_DENSE);
         assert_int_equal((uintptr_t)c->data % 16, 0);
         assert_memory_equal(c->data, data, COUNT * sizeof *data);
-        assert_true(arena_bytes(f->m->arena) < COUNT * sizeof *data + (16 << 20));      /* once, and room for arguments */
+        assert_true(arena_bytes(f->m->arena) < COUNT * sizeof *data + (16 << 20)); /* once, and room for arguments */
         free(data);
 }
 
@@ -306,22 +315,26 @@ static void test_equal_data_is_a_splat(void **state)
 static void test_wire(void **state)
 {
         struct fixture *f = *state;
-        static const struct { const char *bytes; size_t length; const char *want; } rows[] = {
-                { "\x3a\x00", 2, NULL },                                        /* an empty graph */
-                { "\x3a\x00\x98\x06\x07", 5, NULL },                            /* an unknown field */
-                { "\x3a\x02\x0a\x00", 4, NULL },                                /* a graph with an empty node */
+        static const struct { const char *bytes; size_t length; const char *want;
+        } rows[] = {
+                { "\x3a\x00", 2, NULL }, /* an empty graph */
+                { "\x3a\x00\x98\x06\x07", 5, NULL }, /* an unknown field */
+                { "\x3a\x02\x0a\x00", 4, NULL }, /* a graph with an empty node */
                 { "", 0, "not an ONNX model: the file is empty" },
                 { "\x08\x08", 2, "not an ONNX model: it holds no graph" },
                 { "\x3a\x01", 2, "not an ONNX model: a length points past the end, at byte 2" },
                 { "\x3a\x00\x00", 3, "the file is damaged: no such field number, at byte 2, in a ModelProto" },
                 { "\x3a\x00\x0b", 3, "the file is damaged: no such wire type, at byte 2, in a ModelProto" },
-                { "\x3a\x00\x3a\x00", 4, "the file is damaged: field graph is given twice, at byte 3, in a ModelProto" },
-                { "\x3a\x02\x08\x00", 4, "the file is damaged: field node has the wrong wire type, at byte 3, in a GraphProto" },
+                { "\x3a\x00\x3a\x00", 4,
+                  "the file is damaged: field graph is given twice, at byte 3, in a ModelProto" },
+                { "\x3a\x02\x08\x00", 4,
+                  "the file is damaged: field node has the wrong wire type, at byte 3, in a GraphProto" },
                 { "\x3a\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 13,
                   "the file is damaged: a number is longer than 64 bits, at byte 13, in a ModelProto" },
                 { "\x3a\x08\x2a\x06\x10\x80\x80\x80\x80\x10", 10,
                   "the file is damaged: field data_type is out of range, at byte 10, in a TensorProto" },
-                { "\x3a\x06\x2a\x04\x0a\x02\x01\x80", 8, "the file is damaged: a number is cut off, at byte 8, in a TensorProto" },
+                { "\x3a\x06\x2a\x04\x0a\x02\x01\x80", 8,
+                  "the file is damaged: a number is cut off, at byte 8, in a TensorProto" },
                 { "\x3a\x07\x2a\x05\x22\x03\x01\x02\x03", 9,
                   "the file is damaged: field float_data is cut off inside an element, at byte 6, in a TensorProto" },
                 { "PK\3\4", 4, "not an ONNX model, but a zip archive; PyTorch files and saved models are such" },
@@ -329,8 +342,8 @@ static void test_wire(void **state)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
                 rewind(f->diag.stream);
                 f->diag.errors = 0;
-                bool ok = onnx_wire_check((const unsigned char *)rows[i].bytes, rows[i].length, &onnx__model_proto__descriptor,
-                                          &limits_preset, &f->diag);
+                bool ok = onnx_wire_check((const unsigned char *)rows[i].bytes, rows[i].length,
+                                          &onnx__model_proto__descriptor, &limits_preset, &f->diag);
                 fputc(0, f->diag.stream);
                 fflush(f->diag.stream);
                 assert_int_equal(ok, !rows[i].want);
@@ -346,8 +359,9 @@ static void test_wire_depth(void **state)
         enum { DEPTH = 2000 };
         unsigned char *text = arena_alloc(f->arena, 5 * DEPTH);
         size_t length = 0, room = 5 * DEPTH;
-        for (int i = 0; i < DEPTH; i++) {                               /* from the inside out: sequence_type / elem_type */
-                unsigned char head[4] = { i % 2 ? 0x22 : 0x0a, (unsigned char)(length & 127) | 128, (unsigned char)(length >> 7) };
+        for (int i = 0; i < DEPTH; i++) { /* from the inside out: sequence_type / elem_type */
+                unsigned char head[4] = { i % 2 ? 0x22 : 0x0a, (unsigned char)(length & 127) | 128,
+                                          (unsigned char)(length >> 7) };
                 room -= 3;
                 memcpy(text + room, head, 3);
                 length += 3;
