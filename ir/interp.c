@@ -40,12 +40,18 @@ static void describe(struct interp *interp, struct loop_buffer *b, int number, i
         struct loop_buffer *root = loop_buffer_root(b, &view);
         enum element element = interp_element(b->element, interp->as_double);
         bool splat = root->space == SPACE_CONSTANT && root->splat;
-        interp->descriptors[number] = (struct descriptor){ .extent = b->extent, .mask = splat ? 0 : ~UINT64_C(0), .offset = -1,
+        interp->descriptors[number] = (struct descriptor){ .extent = b->extent,
+                                                           .mask = splat ? 0 : ~UINT64_C(0),
+                                                           .offset = -1,
                                                            .bytes = element_info[element].bytes };
-        interp->buffers[number] = (struct interp_buffer){
-                .element = b->element, .space = root->space, .root = root == b ? number : root->number, .data = root->data,
-                .view = splat ? 0 : view * element_info[element].bytes,
-                .port = b->space == SPACE_INPUT ? (*inputs)++ : b->space == SPACE_OUTPUT ? (*outputs)++ : -1 };
+        interp->buffers[number] = (struct interp_buffer){ .element = b->element,
+                                                          .space = root->space,
+                                                          .root = root == b ? number : root->number,
+                                                          .data = root->data,
+                                                          .view = splat ? 0 : view * element_info[element].bytes,
+                                                          .port = b->space == SPACE_INPUT    ? (*inputs)++
+                                                                  : b->space == SPACE_OUTPUT ? (*outputs)++
+                                                                                             : -1 };
         b->number = number;
 }
 
@@ -55,7 +61,8 @@ static bool place_converted(struct interp *interp, const struct loop_program *p,
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
                 int64_t extent = b->splat && b->space == SPACE_CONSTANT ? 1 : b->extent;
-                if (is_converted(b, options->as_double) && !interp_reserve(interp, extent, d->bytes, options, &d->offset, diag))
+                if (is_converted(b, options->as_double) &&
+                    !interp_reserve(interp, extent, d->bytes, options, &d->offset, diag))
                         return false;
         }
         return true;
@@ -82,7 +89,7 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                 d->offset = region + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
-                else if (d->extent > room / d->bytes)           /* not in the plan: nothing may use it */
+                else if (d->extent > room / d->bytes) /* not in the plan: nothing may use it */
                         d->extent = room / d->bytes;
         }
         return true;
@@ -125,8 +132,10 @@ static void point(struct interp *interp, const void *const *inputs, void *const 
                 if (d->offset >= 0)
                         d->data = interp->memory + d->offset;
                 else if (b && b->root == n)
-                        d->data = b->space == SPACE_OUTPUT ? outputs[b->port] :
-                                  (unsigned char *)(uintptr_t)(b->space == SPACE_INPUT ? inputs[b->port] : b->data);
+                        d->data = b->space == SPACE_OUTPUT
+                                          ? outputs[b->port]
+                                          : (unsigned char *)(uintptr_t)(b->space == SPACE_INPUT ? inputs[b->port]
+                                                                                                 : b->data);
                 if (b && b->root == n && b->space == SPACE_INPUT && d->offset >= 0)
                         widen(b->element, inputs[b->port], d->data, d->extent);
         }
@@ -186,7 +195,8 @@ void interp_free(struct interp *interp)
         free(interp);
 }
 
-int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs, uint64_t max_steps, uint64_t *steps)
+int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs, uint64_t max_steps,
+               uint64_t *steps)
 {
         if (interp->memory_bytes > interp->garbage_from)
                 memset(interp->memory + interp->garbage_from, GARBAGE, interp->memory_bytes - interp->garbage_from);

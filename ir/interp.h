@@ -10,7 +10,8 @@
 struct interp;
 
 /* as_double: every float buffer and operation in double precision: inputs and constants are widened, outputs of float
- * type are written as double, library functions of f32 are replaced by their f64 twins, conversions between float types do nothing.
+ * type are written as double, library functions of f32 are replaced by their f64 twins, conversions between float types
+ * do nothing, bits of a float are those of the number rounded to its type.
  * NULL after an error (EXIT_BUDGET when the workspace is beyond max_bytes, 0 = no limit). */
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes, struct diag *diag);
 void interp_free(struct interp *interp);
@@ -20,6 +21,7 @@ enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
 /* inputs[], outputs[]: in the program's buffer order, dense, aligned. max_steps bounds executed instructions (0 = no
  * limit). *steps, if not NULL, receives how many were executed. */
-int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs, uint64_t max_steps, uint64_t *steps);
+int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs, uint64_t max_steps,
+               uint64_t *steps);
 
 #endif

@@ -1,9 +1,9 @@
 /* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the interpreter.
  *
  * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots. There is no
- * recursion in Loop IR, so every function has slots of its own (kernels are called by JSR, library functions are written
- * out in place), and nothing is allocated while running. Every load and store compares its subscript with the extent of
- * the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
+ * recursion in Loop IR, so every kernel has slots of its own and one to return by, library functions are written out
+ * where they are called, and nothing is allocated while running. Every load and store compares its subscript with the
+ * extent of the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
 #ifndef IR_INTERP_CODE_H
 #define IR_INTERP_CODE_H
 
@@ -46,7 +46,7 @@ struct nest {
 
 /* A buffer of the program; its descriptor has the same number. */
 struct interp_buffer {
-        enum element element;           /* in the program and at its callers; the descriptor's may be wider (as_double) */
+        enum element element;           /* in the program; the descriptor's may be wider (as_double) */
         enum loop_space space;          /* of the root, as all below */
         int root, port;                 /* number of the root buffer; of the input or output */
         int64_t view;                   /* bytes from the root's begin */
@@ -67,7 +67,7 @@ struct interp {
 
 struct interp_options {
         bool as_double;
-        bool plain;                     /* code as it stands: nothing hoisted, shared or fused, for comparison in tests */
+        bool plain;                     /* nothing hoisted, shared or fused: for comparison in tests */
         int strip;                      /* iterations per strip; 0: STRIP_LANES */
         uint64_t max_bytes;
 };

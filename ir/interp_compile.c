@@ -25,7 +25,7 @@ static void compile_let(struct compiler *c, const struct loop_stmt *s)
                 bool changes = false;
                 for (int t = 0; t < form.count; t++)
                         changes |= form.terms[t].value.changes;
-                if (!changes) {         /* each use is summed up where it stands */
+                if (!changes) { /* each use is summed up where it stands */
                         bind_variable(c, v, (struct cell){ .slot = -1 }, new_form(c, &form))->definition = s->a;
                         return;
                 }
@@ -84,9 +84,11 @@ static int new_descriptor(struct compiler *c, enum element e, int64_t extent, in
         struct interp *interp = c->interp;
         interp->descriptors = compiler_grow(interp->descriptors, interp->descriptor_count, &c->descriptor_room,
                                             sizeof *interp->descriptors);
-        interp->descriptors[interp->descriptor_count] = (struct descriptor){
-                .extent = extent, .mask = ~UINT64_C(0), .offset = offset,
-                .bytes = element_info[interp_element(e, c->options->as_double)].bytes };
+        interp->descriptors[interp->descriptor_count] =
+                (struct descriptor){ .extent = extent,
+                                     .mask = ~UINT64_C(0),
+                                     .offset = offset,
+                                     .bytes = element_info[interp_element(e, c->options->as_double)].bytes };
         return interp->descriptor_count++;
 }
 
@@ -130,9 +132,10 @@ static void compile_loop(struct compiler *c, const struct loop_stmt *s,
         chunk_open(c, &chunk, true);
         bind_variable(c, s->variable, value_here(c, counter, 1), -1);
         body(c, s, context);
-        loop_close(c, &chunk, (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
-                   (struct instruction){ .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot,
-                                         .c = end.slot });
+        loop_close(c, &chunk,
+                   (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
+                   (struct instruction){
+                           .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot, .c = end.slot });
 }
 
 static void compile_while(struct compiler *c, const struct loop_stmt *s)
@@ -177,7 +180,9 @@ static bool has_barrier(const struct loop_block *block, int depth)
 
 /* Between two barriers all threads run one after the other: the nest of thread loops is run once per part of its
  * innermost body. What a part declares is gone in the next, except shared memory and what can be computed again. */
-struct part { const struct loop_stmt *first, *end; };
+struct part {
+        const struct loop_stmt *first, *end;
+};
 
 static bool is_thread_nest(const struct loop_stmt *s)
 {
@@ -186,7 +191,8 @@ static bool is_thread_nest(const struct loop_stmt *s)
 
 static bool computes_again(const struct loop_expr *e)
 {
-        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY ||
+            (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
                 return false;
         for (int i = 0; i < e->arity; i++)
                 if (!computes_again(e->args[i]))
@@ -252,7 +258,8 @@ static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
         c->kernels = compiler_grow(c->kernels, c->kernel_count, &c->kernel_room, sizeof *c->kernels);
         struct kernel *k = &c->kernels[c->kernel_count];
         f->number = c->kernel_count++;
-        *k = (struct kernel){ f, new_label(c), new_slots(c, 1), c->interp->descriptor_count, new_slots(c, f->scalar_count) };
+        *k = (struct kernel){ f, new_label(c), new_slots(c, 1), c->interp->descriptor_count,
+                              new_slots(c, f->scalar_count) };
         for (int i = 0; i < f->buffer_count; i++)
                 new_descriptor(c, f->buffers[i]->element, f->buffers[i]->extent, -1);
         return k;
@@ -303,10 +310,11 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_RETURN:
                 c->returned = compile_expr(c, s->a, c->return_into);
                 if (s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_VAR)
-                        c->returned.changes = false;    /* nobody sets it any more */
+                        c->returned.changes = false; /* nobody sets it any more */
                 break;
         case STMT_ALLOC: compile_alloc(c, s); break;
-        case STMT_BARRIER: case STMT_PREFETCH: break;
+        case STMT_BARRIER:
+        case STMT_PREFETCH: break;
         }
 }
 
@@ -322,7 +330,8 @@ void compile_block(struct compiler *c, const struct loop_block *block)
 
 /* ---- programs ---- */
 
-/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one is taken for computed in another */
+/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one passes for computed in
+ * another */
 static struct list compile_program(struct compiler *c)
 {
         struct chunk all, chunk;
@@ -345,8 +354,13 @@ static struct list compile_program(struct compiler *c)
 bool interp_compile(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
                     struct diag *diag)
 {
-        struct compiler c = { .p = p, .interp = interp, .diag = diag, .options = options, .mask = { .slot = -1 },
-                              .return_into = -1, .descriptor_room = interp->descriptor_count };
+        struct compiler c = { .p = p,
+                              .interp = interp,
+                              .diag = diag,
+                              .options = options,
+                              .mask = { .slot = -1 },
+                              .return_into = -1,
+                              .descriptor_room = interp->descriptor_count };
         struct list code = compile_program(&c);
         bool good = !c.failed && compiler_finish(&c, &code);
         free(c.nodes);

@@ -4,7 +4,7 @@
  * runs once before the loop; an operation whose operands do not change in the loop goes there at once (level: 0 for
  * constants, 1 for a function's body, one more for each loop around). Operations on values that never change are
  * remembered while the block they were placed in is open, so that equal ones are computed once. Both are safe
- * because expressions are total and without effects; only loads and calls stay where they are. */
+ * because expressions are total and without effects; only loads stay where they are. */
 #ifndef IR_INTERP_COMPILE_H
 #define IR_INTERP_COMPILE_H
 
@@ -111,11 +111,12 @@ bool compiler_finish(struct compiler *c, const struct list *code);       /* into
 
 enum slot_kind kind_of(const struct compiler *c, enum element e);
 struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into);
-struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e);    /* f64 for f32 when as_double */
+/* what a call means: the f64 function for the f32 one when as_double */
+struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e);
 struct cell splat(struct compiler *c, struct cell v, int lanes, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);       /* of loop_ops.def */
-enum { STORE_CODE = 1, VECTOR_LOAD_CODE = 2, VECTOR_STORE_CODE = 3, RUN_CODE = 2 };     /* from the scalar load; RUN_CODE from those of a vector */
+enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* added to the scalar load's; RUN_CODE to a vector's */
 int load_code(const struct compiler *c, enum element e);
 bool expr_is_leaf(const struct loop_expr *e);
 struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form);
@@ -124,8 +125,8 @@ const struct bound *bound_of(struct compiler *c, const struct loop_variable *v);
 /* ---- interp_index.c ---- */
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer);
-/* The fields of an instruction that loads or stores `lanes` elements (under a mask, or slot -1), and what to add to its
- * scalar code: 0 and VECTOR_LOAD_CODE and perhaps RUN_CODE. In a strip a scalar subscript may differ from lane to lane. */
+/* The fields of an instruction that loads or stores `lanes` elements, under a mask if not NULL, and what to add to its
+ * scalar code: 0, or VECTOR_CODE and perhaps RUN_CODE. In a strip a scalar subscript may differ from lane to lane. */
 int compile_address(struct compiler *c, const struct loop_buffer *buffer, const struct loop_expr *index, int lanes,
                     const struct loop_expr *mask, struct instruction *i);
 int new_form(struct compiler *c, const struct form *form);           /* its number */

@@ -35,10 +35,7 @@ int new_slots(struct compiler *c, int count)
         return first;
 }
 
-int new_label(struct compiler *c)
-{
-        return c->label_count++;
-}
+int new_label(struct compiler *c) { return c->label_count++; }
 
 void list_append(struct compiler *c, struct list *list, struct instruction i)
 {
@@ -71,8 +68,12 @@ static void list_join(struct compiler *c, struct list *to, const struct list *fr
 
 void chunk_open(struct compiler *c, struct chunk *chunk, bool loop)
 {
-        *chunk = (struct chunk){ .parent = c->chunk, .code = { -1, -1, 0 }, .before = { -1, -1, 0 }, .loop = loop,
-                                 .number = ++c->chunk_count, .level = c->chunk ? c->chunk->level + loop : 1 };
+        *chunk = (struct chunk){ .parent = c->chunk,
+                                 .code = { -1, -1, 0 },
+                                 .before = { -1, -1, 0 },
+                                 .loop = loop,
+                                 .number = ++c->chunk_count,
+                                 .level = c->chunk ? c->chunk->level + loop : 1 };
         c->chunk = chunk;
 }
 
@@ -101,15 +102,9 @@ void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begi
         emit_label(c, out);
 }
 
-void emit(struct compiler *c, struct instruction i)
-{
-        list_append(c, &c->chunk->code, i);
-}
+void emit(struct compiler *c, struct instruction i) { list_append(c, &c->chunk->code, i); }
 
-void emit_label(struct compiler *c, int label)
-{
-        emit(c, (struct instruction){ .code = I_LABEL, .e = label });
-}
+void emit_label(struct compiler *c, int label) { emit(c, (struct instruction){ .code = I_LABEL, .e = label }); }
 
 void emit_jump(struct compiler *c, enum instruction_code code, int b, int label)
 {
@@ -119,15 +114,17 @@ void emit_jump(struct compiler *c, enum instruction_code code, int b, int label)
 void emit_move(struct compiler *c, int to, struct cell from, int lanes)
 {
         if (to != from.slot)
-                emit(c, (struct instruction){ .code = lanes > 1 ? V_MOVE : I_MOVE, .lanes = (uint16_t)(lanes > 1 ? lanes : 0),
-                                              .a = to, .b = from.slot });
+                emit(c, (struct instruction){ .code = lanes > 1 ? V_MOVE : I_MOVE,
+                                              .lanes = (uint16_t)(lanes > 1 ? lanes : 0),
+                                              .a = to,
+                                              .b = from.slot });
 }
 
 /* ---- sharing ---- */
 
 static bool chunk_is_open(const struct compiler *c, int number)
 {
-        if (!number)                    /* constants */
+        if (!number) /* constants */
                 return true;
         for (const struct chunk *k = c->chunk; k; k = k->parent)
                 if (k->number == number)
@@ -146,7 +143,8 @@ static unsigned hash_key(const struct instruction *i)
 
 static bool same_key(const struct instruction *x, const struct instruction *y)
 {
-        return x->code == y->code && x->lanes == y->lanes && x->b == y->b && x->c == y->c && x->d == y->d && x->e == y->e;
+        return x->code == y->code && x->lanes == y->lanes && x->b == y->b && x->c == y->c && x->d == y->d &&
+               x->e == y->e;
 }
 
 static const struct shared *share_find(const struct compiler *c, const struct instruction *key)
@@ -182,7 +180,9 @@ static void share_add(struct compiler *c, const struct instruction *key, int slo
 
 struct cell constant_bits(struct compiler *c, uint64_t bits)
 {
-        const struct instruction key = { .code = I_NONE, .b = (int32_t)(uint32_t)bits, .c = (int32_t)(uint32_t)(bits >> 32) };
+        const struct instruction key = { .code = I_NONE,
+                                         .b = (int32_t)(uint32_t)bits,
+                                         .c = (int32_t)(uint32_t)(bits >> 32) };
         const struct shared *known = share_find(c, &key);
         if (known)
                 return (struct cell){ .slot = known->slot, .lanes = 1 };
@@ -193,10 +193,7 @@ struct cell constant_bits(struct compiler *c, uint64_t bits)
         return (struct cell){ .slot = slot, .lanes = 1 };
 }
 
-struct cell constant_int(struct compiler *c, int64_t value)
-{
-        return constant_bits(c, (uint64_t)value);
-}
+struct cell constant_int(struct compiler *c, int64_t value) { return constant_bits(c, (uint64_t)value); }
 
 struct cell value_here(const struct compiler *c, int slot, int lanes)
 {
@@ -214,7 +211,7 @@ static struct chunk *loop_inside(const struct compiler *c, int level)
 }
 
 struct cell compute(struct compiler *c, struct instruction i, int lanes, int into, const struct cell *x,
-                     const struct cell *y, const struct cell *z)
+                    const struct cell *y, const struct cell *z)
 {
         const struct cell *operands[] = { x, y, z };
         struct cell splats[3];
@@ -228,7 +225,8 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
                 if (!operands[k])
                         continue;
                 if (mixed && operands[k]->lanes < lanes) {
-                        splats[k] = compute(c, (struct instruction){ .code = V_SPLAT }, lanes, -1, operands[k], NULL, NULL);
+                        splats[k] =
+                                compute(c, (struct instruction){ .code = V_SPLAT }, lanes, -1, operands[k], NULL, NULL);
                         operands[k] = &splats[k];
                 }
                 *fields[k] = operands[k]->slot;

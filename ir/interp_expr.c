@@ -14,38 +14,73 @@ static const uint16_t arithmetic[LOOP_CAST][KIND_COUNT] = {
 #define COMPARE(op, kind, ...) [LOOP_##op][KIND_##kind] = I_##op##_##kind,
 #define SAME(op, kind, as) [LOOP_##op][KIND_##kind] = I_##op##_##as,
 #include "ir/interp_ops.def"
-        [LOOP_SUM_LANES] = { [KIND_F32] = H_ADD_F32, [KIND_F64] = H_ADD_F64, [KIND_I32] = H_ADD_I32, [KIND_U32] = H_ADD_U32,
-                             [KIND_I64] = H_ADD_I64, [KIND_U64] = H_ADD_I64 },
-        [LOOP_MIN_LANES] = { [KIND_F32] = H_MIN_F32, [KIND_F64] = H_MIN_F64, [KIND_I32] = H_MIN_I64, [KIND_U32] = H_MIN_U64,
-                             [KIND_I64] = H_MIN_I64, [KIND_U64] = H_MIN_U64 },
-        [LOOP_MAX_LANES] = { [KIND_F32] = H_MAX_F32, [KIND_F64] = H_MAX_F64, [KIND_I32] = H_MAX_I64, [KIND_U32] = H_MAX_U64,
-                             [KIND_I64] = H_MAX_I64, [KIND_U64] = H_MAX_U64 },
+        [LOOP_SUM_LANES] = { [KIND_F32] = H_ADD_F32,
+                             [KIND_F64] = H_ADD_F64,
+                             [KIND_I32] = H_ADD_I32,
+                             [KIND_U32] = H_ADD_U32,
+                             [KIND_I64] = H_ADD_I64,
+                             [KIND_U64] = H_ADD_I64 },
+        [LOOP_MIN_LANES] = { [KIND_F32] = H_MIN_F32,
+                             [KIND_F64] = H_MIN_F64,
+                             [KIND_I32] = H_MIN_I64,
+                             [KIND_U32] = H_MIN_U64,
+                             [KIND_I64] = H_MIN_I64,
+                             [KIND_U64] = H_MIN_U64 },
+        [LOOP_MAX_LANES] = { [KIND_F32] = H_MAX_F32,
+                             [KIND_F64] = H_MAX_F64,
+                             [KIND_I32] = H_MAX_I64,
+                             [KIND_U32] = H_MAX_U64,
+                             [KIND_I64] = H_MAX_I64,
+                             [KIND_U64] = H_MAX_U64 },
 };
 
-_Static_assert(I_UNLESS_NE_I64 - I_UNLESS_LT_F32 == I_NE_I64 - I_LT_F32, "comparisons and their branches run in parallel");
+_Static_assert(I_UNLESS_NE_I64 - I_UNLESS_LT_F32 == I_NE_I64 - I_LT_F32,
+               "comparisons and their branches run in parallel");
 
 static const uint16_t loads[ELEMENT_COUNT] = {
-        [E_F32] = I_LOAD_F32, [E_F64] = I_LOAD_U64, [E_F16] = I_LOAD_U16, [E_BF16] = I_LOAD_U16, [E_I8] = I_LOAD_I8,
-        [E_I16] = I_LOAD_I16, [E_I32] = I_LOAD_I32, [E_I64] = I_LOAD_U64, [E_U8] = I_LOAD_U8, [E_U16] = I_LOAD_U16,
-        [E_U32] = I_LOAD_U32, [E_U64] = I_LOAD_U64, [E_BOOL] = I_LOAD_BOOL, [E_INDEX] = I_LOAD_U64,
+        [E_F32] = I_LOAD_F32,   [E_F64] = I_LOAD_U64,   [E_F16] = I_LOAD_U16, [E_BF16] = I_LOAD_U16,
+        [E_I8] = I_LOAD_I8,     [E_I16] = I_LOAD_I16,   [E_I32] = I_LOAD_I32, [E_I64] = I_LOAD_U64,
+        [E_U8] = I_LOAD_U8,     [E_U16] = I_LOAD_U16,   [E_U32] = I_LOAD_U32, [E_U64] = I_LOAD_U64,
+        [E_BOOL] = I_LOAD_BOOL, [E_INDEX] = I_LOAD_U64,
 };
 
 /* Conversions between floats and to integers, and what integers of a width wrap with. */
 static const uint16_t float_steps[3][ELEMENT_COUNT] = {
-        { [E_F64] = I_F32_F64, [E_F16] = I_F32_F16, [E_BF16] = I_F32_BF16, [E_I8] = I_F32_I8, [E_I16] = I_F32_I16,
-          [E_I32] = I_F32_I32, [E_I64] = I_F32_I64, [E_INDEX] = I_F32_I64, [E_U8] = I_F32_U8, [E_U16] = I_F32_U16,
-          [E_U32] = I_F32_U32, [E_U64] = I_F32_U64, [E_BOOL] = I_F32_BOOL },
-        { [E_F32] = I_F64_F32, [E_F16] = I_F64_F16, [E_BF16] = I_F64_BF16, [E_I8] = I_F64_I8, [E_I16] = I_F64_I16,
-          [E_I32] = I_F64_I32, [E_I64] = I_F64_I64, [E_INDEX] = I_F64_I64, [E_U8] = I_F64_U8, [E_U16] = I_F64_U16,
-          [E_U32] = I_F64_U32, [E_U64] = I_F64_U64, [E_BOOL] = I_F64_BOOL },
+        { [E_F64] = I_F32_F64,
+          [E_F16] = I_F32_F16,
+          [E_BF16] = I_F32_BF16,
+          [E_I8] = I_F32_I8,
+          [E_I16] = I_F32_I16,
+          [E_I32] = I_F32_I32,
+          [E_I64] = I_F32_I64,
+          [E_INDEX] = I_F32_I64,
+          [E_U8] = I_F32_U8,
+          [E_U16] = I_F32_U16,
+          [E_U32] = I_F32_U32,
+          [E_U64] = I_F32_U64,
+          [E_BOOL] = I_F32_BOOL },
+        { [E_F32] = I_F64_F32,
+          [E_F16] = I_F64_F16,
+          [E_BF16] = I_F64_BF16,
+          [E_I8] = I_F64_I8,
+          [E_I16] = I_F64_I16,
+          [E_I32] = I_F64_I32,
+          [E_I64] = I_F64_I64,
+          [E_INDEX] = I_F64_I64,
+          [E_U8] = I_F64_U8,
+          [E_U16] = I_F64_U16,
+          [E_U32] = I_F64_U32,
+          [E_U64] = I_F64_U64,
+          [E_BOOL] = I_F64_BOOL },
 };
-static const uint16_t integer_steps[2][ELEMENT_COUNT] = {          /* from signed, from unsigned */
+static const uint16_t integer_steps[2][ELEMENT_COUNT] = {
+        /* from signed, from unsigned */
         { [E_F32] = I_SINT_F32, [E_F64] = I_SINT_F64, [E_F16] = I_SINT_F16, [E_BF16] = I_SINT_BF16 },
         { [E_F32] = I_UINT_F32, [E_F64] = I_UINT_F64, [E_F16] = I_UINT_F16, [E_BF16] = I_UINT_BF16 },
 };
 static const uint16_t wraps[ELEMENT_COUNT] = {
-        [E_I8] = I_WRAP_I8, [E_I16] = I_WRAP_I16, [E_I32] = I_WRAP_I32, [E_U8] = I_WRAP_U8, [E_U16] = I_WRAP_U16,
-        [E_U32] = I_WRAP_U32, [E_BOOL] = I_UINT_BOOL,
+        [E_I8] = I_WRAP_I8,   [E_I16] = I_WRAP_I16, [E_I32] = I_WRAP_I32,   [E_U8] = I_WRAP_U8,
+        [E_U16] = I_WRAP_U16, [E_U32] = I_WRAP_U32, [E_BOOL] = I_UINT_BOOL,
 };
 
 enum slot_kind kind_of(const struct compiler *c, enum element e)
@@ -61,10 +96,7 @@ enum slot_kind kind_of(const struct compiler *c, enum element e)
         }
 }
 
-int load_code(const struct compiler *c, enum element e)
-{
-        return loads[interp_element(e, c->options->as_double)];
-}
+int load_code(const struct compiler *c, enum element e) { return loads[interp_element(e, c->options->as_double)]; }
 
 static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
 
@@ -118,23 +150,17 @@ static uint64_t literal_bits(const struct compiler *c, const struct loop_expr *e
 {
         union slot slot = { .u = 0 };
         switch (interp_element(element_of(e), c->options->as_double)) {
-        case E_F32:
-                slot.f = (float)e->literal.f;
-                break;
-        case E_F64:
-                slot.d = e->literal.f;
-                break;
-        case E_F16: case E_BF16: {
+        case E_F32: slot.f = (float)e->literal.f; break;
+        case E_F64: slot.d = e->literal.f; break;
+        case E_F16:
+        case E_BF16: {
                 uint16_t storage;
                 element_store(element_of(e), &storage, 0, e->literal);
                 slot.u = storage;
                 break;
         }
-        case E_BOOL:
-                slot.u = e->literal.u != 0;
-                break;
-        default:
-                slot.u = e->literal.u;
+        case E_BOOL: slot.u = e->literal.u != 0; break;
+        default: slot.u = e->literal.u;
         }
         return slot.u;
 }
@@ -158,7 +184,8 @@ static struct cell literal(struct compiler *c, const struct loop_expr *e, int in
 static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct instruction i;
-        int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i), lanes = i.lanes ? i.lanes : 1;
+        int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i),
+            lanes = i.lanes ? i.lanes : 1;
         i.code = (uint16_t)(load_code(c, element_of(e)) + vector);
         i.a = into >= 0 ? into : new_slots(c, lanes);
         emit(c, i);
@@ -167,7 +194,10 @@ static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 
 /* ---- conversions ---- */
 
-struct path { int count; uint16_t codes[4]; };
+struct path {
+        int count;
+        uint16_t codes[4];
+};
 static void path_add(struct path *path, int code) { path->codes[path->count++] = (uint16_t)code; }
 
 static bool is_small(enum element e) { return e == E_F16 || e == E_BF16; }
@@ -236,7 +266,8 @@ static struct cell convert(struct compiler *c, const struct loop_expr *e, int in
                 bitcast_path(from, to, as_double, &path);
         struct cell v = compile_expr(c, e->args[0], path.count ? -1 : into);
         for (int k = 0; k < path.count; k++)
-                v = compute(c, (struct instruction){ .code = path.codes[k] }, 0, k == path.count - 1 ? into : -1, &v, NULL, NULL);
+                v = compute(c, (struct instruction){ .code = path.codes[k] }, 0, k == path.count - 1 ? into : -1, &v,
+                            NULL, NULL);
         return v;
 }
 
@@ -264,7 +295,8 @@ static struct cell choose_by_mask(struct compiler *c, const struct loop_expr *e,
                 if (k)
                         lanes_on = compute(c, (struct instruction){ .code = I_NOT_BOOL }, 0, -1, &mask, NULL, NULL);
                 if (outer.slot >= 0 && outer.lanes == lanes)
-                        lanes_on = compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1, &lanes_on, &outer, NULL);
+                        lanes_on =
+                                compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1, &lanes_on, &outer, NULL);
                 c->mask = lanes_on;
                 sides[k] = compile_expr(c, e->args[1 + k], -1);
         }
@@ -289,7 +321,7 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
                 return choose_by_mask(c, e, into);
         if (eager) {
                 struct cell when = compile_expr(c, condition, -1), x = compile_expr(c, e->args[1], -1),
-                             y = compile_expr(c, e->args[2], -1);
+                            y = compile_expr(c, e->args[2], -1);
                 return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &when, &x, &y);
         }
         int to = into >= 0 ? into : new_slots(c, lanes), otherwise = new_label(c), end = new_label(c);
@@ -305,7 +337,7 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
 /* a & b: the second half is jumped over when the first decides; what it computed is forgotten after it */
 static void jump_both(struct compiler *c, const struct loop_expr *e, bool when, int label)
 {
-        bool skips = when == (e->op == LOOP_AND);       /* e.g. to label when a & b: a false goes past it */
+        bool skips = when == (e->op == LOOP_AND); /* e.g. to label when a & b: a false goes past it */
         int past = skips ? new_label(c) : label;
         struct chunk chunk;
         compile_jump(c, e->args[0], skips ? !when : when, past);
@@ -330,7 +362,9 @@ void compile_jump(struct compiler *c, const struct loop_expr *e, bool when, int 
         if (!plain && !when && e->op >= LOOP_LT && e->op <= LOOP_NE && e->args[0]->type.lanes == 1) {
                 int code = arithmetic[e->op][kind_of(c, element_of(e->args[0]))];
                 struct cell x = compile_expr(c, e->args[0], -1), y = compile_expr(c, e->args[1], -1);
-                emit(c, (struct instruction){ .code = (uint16_t)(I_UNLESS_LT_F32 + (code - I_LT_F32)), .b = x.slot, .c = y.slot,
+                emit(c, (struct instruction){ .code = (uint16_t)(I_UNLESS_LT_F32 + (code - I_LT_F32)),
+                                              .b = x.slot,
+                                              .c = y.slot,
                                               .e = label });
                 return;
         }
@@ -353,7 +387,8 @@ static struct cell ramp(struct compiler *c, const struct loop_expr *e, int into)
         struct cell a = compile_expr(c, e->args[0], -1), step = compile_expr(c, e->args[1], -1);
         int wrap = kind == KIND_I32 ? I_WRAP_I32 : kind == KIND_U32 ? I_WRAP_U32 : 0;
         uint16_t code = kind == KIND_F32 ? V_RAMP_F32 : kind == KIND_F64 ? V_RAMP_F64 : V_RAMP;
-        struct cell v = compute(c, (struct instruction){ .code = code }, e->type.lanes, wrap ? -1 : into, &a, &step, NULL);
+        struct cell v =
+                compute(c, (struct instruction){ .code = code }, e->type.lanes, wrap ? -1 : into, &a, &step, NULL);
         return wrap ? compute(c, (struct instruction){ .code = (uint16_t)wrap }, 0, into, &v, NULL, NULL) : v;
 }
 
@@ -379,7 +414,8 @@ static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot
         const struct loop_expr *m = e->args[product];
         struct cell x = compile_expr(c, m->args[0], -1), y = compile_expr(c, m->args[1], -1);
         struct cell z = compile_expr(c, e->args[1 - product], -1);
-        *sum = compute(c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 }, 0, into, &x, &y, &z);
+        *sum = compute(c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 }, 0, into, &x,
+                       &y, &z);
         return true;
 }
 
@@ -442,15 +478,20 @@ static struct cell expression(struct compiler *c, const struct loop_expr *e, int
         struct form form;
         switch (e->op) {
         case LOOP_LITERAL: return literal(c, e, into);
-        case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return variable_value(c, e, into);
+        case LOOP_VARIABLE:
+        case LOOP_TILE_ENTRY: return variable_value(c, e, into);
         case LOOP_LOAD: return load(c, e, into);
         case LOOP_CALL: return call(c, e, into);
-        case LOOP_CAST: case LOOP_BITCAST: return convert(c, e, into);
+        case LOOP_CAST:
+        case LOOP_BITCAST: return convert(c, e, into);
         case LOOP_SELECT: return choose(c, e, into);
         case LOOP_SPLAT: return splat(c, compile_expr(c, e->args[0], -1), e->type.lanes, into);
         case LOOP_RAMP: return ramp(c, e, into);
         case LOOP_LANE: return lane(c, e, into);
-        case LOOP_ADD: case LOOP_SUB: case LOOP_MUL: case LOOP_NEG:
+        case LOOP_ADD:
+        case LOOP_SUB:
+        case LOOP_MUL:
+        case LOOP_NEG:
                 if (element_of(e) == E_INDEX && e->type.lanes == 1 && !c->options->plain && form_of(c, e, &form))
                         return form_value(c, &form, into);
                 return compile_operation(c, e, into);

@@ -1,17 +1,18 @@
-/* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is summed from the outermost
- * loop's terms inward, so that the parts that do not change in a loop are computed before it, and are shared. */
+/* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is summed from the
+ * outermost loop's terms inward, so that the parts that do not change in a loop are computed before it, and shared. */
 #include "ir/interp_compile.h"
 
 static bool add_term(struct compiler *c, struct form *form, struct cell value, int64_t coefficient)
 {
         for (int t = 0; t < form->count; t++)
                 if (form->terms[t].value.slot == value.slot) {
-                        form->terms[t].coefficient = (int64_t)((uint64_t)form->terms[t].coefficient + (uint64_t)coefficient);
+                        form->terms[t].coefficient =
+                                (int64_t)((uint64_t)form->terms[t].coefficient + (uint64_t)coefficient);
                         return true;
                 }
         if (form->count == TERMS_MAX) {
                 for (int t = 0; t < form->count; t++)
-                        if (form->terms[t].value.level > c->chunk->level)         /* of a nest: no slot holds it */
+                        if (form->terms[t].value.level > c->chunk->level) /* of a nest: no slot holds it */
                                 return false;
                 struct cell sum = form_value(c, form, -1);
                 *form = (struct form){ .count = 1, .terms = { { sum, 1 } } };
@@ -36,11 +37,11 @@ static bool add_expr(struct compiler *c, struct form *form, const struct loop_ex
         case LOOP_LITERAL:
                 form->constant = (int64_t)((uint64_t)form->constant + scale * (uint64_t)e->literal.i);
                 return true;
-        case LOOP_ADD: case LOOP_SUB:
+        case LOOP_ADD:
+        case LOOP_SUB:
                 return add_expr(c, form, e->args[0], scale) &&
                        add_expr(c, form, e->args[1], e->op == LOOP_ADD ? scale : 0 - scale);
-        case LOOP_NEG:
-                return add_expr(c, form, e->args[0], 0 - scale);
+        case LOOP_NEG: return add_expr(c, form, e->args[0], 0 - scale);
         case LOOP_MUL:
                 if (loop_is_int(e->args[1], &factor))
                         return add_expr(c, form, e->args[0], scale * (uint64_t)factor);
@@ -55,10 +56,10 @@ static bool add_expr(struct compiler *c, struct form *form, const struct loop_ex
                 }
                 break;
         }
-        default:
-                break;
+        default: break;
         }
-        return add_term(c, form, e->op == LOOP_MUL ? compile_operation(c, e, -1) : compile_expr(c, e, -1), (int64_t)scale);
+        return add_term(c, form, e->op == LOOP_MUL ? compile_operation(c, e, -1) : compile_expr(c, e, -1),
+                        (int64_t)scale);
 }
 
 int new_form(struct compiler *c, const struct form *form)
@@ -77,14 +78,15 @@ bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form)
 static struct cell scaled_sum(struct compiler *c, const struct cell *sum, const struct term *term, int into)
 {
         const struct cell *v = &term->value;
-        const struct instruction add = { .code = I_ADD_I64 }, subtract = { .code = I_SUB_I64 }, multiply = { .code = I_MUL_I64 };
+        const struct instruction add = { .code = I_ADD_I64 }, subtract = { .code = I_SUB_I64 },
+                                 multiply = { .code = I_MUL_I64 };
         if (sum && term->coefficient == 1)
                 return compute(c, add, 0, into, sum, v, NULL);
         if (sum && term->coefficient == -1)
                 return compute(c, subtract, 0, into, sum, v, NULL);
         if (sum && v->lanes == 1 && term->coefficient >= INT32_MIN && term->coefficient <= INT32_MAX)
-                return compute(c, (struct instruction){ .code = I_INDEX, .e = (int32_t)term->coefficient }, 1, into, sum, v,
-                               NULL);
+                return compute(c, (struct instruction){ .code = I_INDEX, .e = (int32_t)term->coefficient }, 1, into,
+                               sum, v, NULL);
         struct cell factor = constant_int(c, term->coefficient);
         struct cell product = compute(c, multiply, 0, sum ? -1 : into, v, &factor, NULL);
         return sum ? compute(c, add, 0, into, sum, &product, NULL) : product;
@@ -156,10 +158,12 @@ struct cell form_value(struct compiler *c, const struct form *form, int into)
 static struct cell address_mask(struct compiler *c, const struct loop_expr *own, int lanes)
 {
         struct cell mask = c->mask, mine;
-        if (mask.slot >= 0 && mask.lanes != lanes) {      /* does any lane ask for it? */
-                struct cell copy = value_here(c, new_slots(c, mask.lanes), mask.lanes), any = value_here(c, new_slots(c, 1), 1);
+        if (mask.slot >= 0 && mask.lanes != lanes) { /* does any lane ask for it? */
+                struct cell copy = value_here(c, new_slots(c, mask.lanes), mask.lanes),
+                            any = value_here(c, new_slots(c, 1), 1);
                 emit_move(c, copy.slot, mask, mask.lanes);
-                emit(c, (struct instruction){ .code = H_MAX_U64, .lanes = (uint16_t)mask.lanes, .a = any.slot, .b = copy.slot });
+                emit(c, (struct instruction){
+                                .code = H_MAX_U64, .lanes = (uint16_t)mask.lanes, .a = any.slot, .b = copy.slot });
                 mask = lanes > 1 ? splat(c, any, lanes, -1) : any;
         }
         if (!own)
@@ -195,7 +199,8 @@ int compile_address(struct compiler *c, const struct loop_buffer *buffer, const 
 {
         struct form form;
         *i = (struct instruction){ .d = descriptor_of(c, buffer) };
-        bool is_form = !c->options->plain && index->type.lanes == 1 && form_of(c, index, &form), each = index->type.lanes > 1;
+        bool is_form = !c->options->plain && index->type.lanes == 1 && form_of(c, index, &form),
+             each = index->type.lanes > 1;
         uint64_t stride = is_form ? (uint64_t)strip_coefficient(c, &form) * (uint64_t)c->strip_step : 0;
         if (is_form && (stride || has_vectors(&form))) {
                 each = stride != 1 || has_vectors(&form);
@@ -206,7 +211,9 @@ int compile_address(struct compiler *c, const struct loop_buffer *buffer, const 
                 scalar_address(c, &form, i);
                 return 0;
         }
-        i->b = !is_form ? compile_expr(c, index, -1).slot : each ? form_value(c, &form, -1).slot : scalar_value(c, &form, -1).slot;
+        i->b = !is_form ? compile_expr(c, index, -1).slot
+               : each   ? form_value(c, &form, -1).slot
+                        : scalar_value(c, &form, -1).slot;
         if (lanes == 1 && lanes_on.slot < 0) {
                 i->c = i->b;
                 return 0;
@@ -214,7 +221,7 @@ int compile_address(struct compiler *c, const struct loop_buffer *buffer, const 
         i->lanes = (uint16_t)lanes;
         i->c = lanes_on.slot;
         i->e = each ? GATHER : 0;
-        return VECTOR_LOAD_CODE + (each || lanes_on.slot >= 0 ? 0 : RUN_CODE);
+        return VECTOR_CODE + (each || lanes_on.slot >= 0 ? 0 : RUN_CODE);
 }
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer)

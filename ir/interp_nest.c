@@ -15,7 +15,10 @@
 
 enum { NEST_VARIABLES_MAX = 24 };
 
-struct nest_row { uint16_t code; uint8_t kind, loads, x, y; };
+struct nest_row {
+        uint16_t code;
+        uint8_t kind, loads, x, y;
+};
 static const struct nest_row rows[] = {
 #define NEST(name, kind, type, field, loads, x, y, ...) { N_##name, KIND_##kind, loads, E_##x, E_##y },
 #include "ir/interp_ops.def"
@@ -25,7 +28,7 @@ static const struct nest_row rows[] = {
 struct pattern {
         const struct loop_stmt *loops[NEST_DEPTH_MAX], *set;
         int depth;
-        const struct loop_variable *variables[NEST_VARIABLES_MAX];        /* of the loops and lets */
+        const struct loop_variable *variables[NEST_VARIABLES_MAX]; /* of the loops and lets */
         int variable_count;
         const struct loop_expr *loads[2];
         uint16_t code;
@@ -56,18 +59,15 @@ static bool is_affine(const struct pattern *p, const struct loop_expr *e)
 {
         int64_t factor;
         switch (e->op) {
-        case LOOP_ADD: case LOOP_SUB:
-                return is_affine(p, e->args[0]) && is_affine(p, e->args[1]);
-        case LOOP_NEG:
-                return is_affine(p, e->args[0]);
+        case LOOP_ADD:
+        case LOOP_SUB: return is_affine(p, e->args[0]) && is_affine(p, e->args[1]);
+        case LOOP_NEG: return is_affine(p, e->args[0]);
         case LOOP_MUL:
                 if (loop_is_int(e->args[1], &factor))
                         return is_affine(p, e->args[0]);
                 return loop_is_int(e->args[0], &factor) ? is_affine(p, e->args[1]) : is_fixed(p, e);
-        case LOOP_VARIABLE:
-                return is_own(p, e->variable) || is_fixed(p, e);
-        default:
-                return is_fixed(p, e);
+        case LOOP_VARIABLE: return is_own(p, e->variable) || is_fixed(p, e);
+        default: return is_fixed(p, e);
         }
 }
 
@@ -193,7 +193,7 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s)
                 nest.loops[l].end = compile_expr(c, p.loops[l]->b, -1).slot;
                 nest.loops[l].step = p.loops[l]->step;
         }
-        for (int l = 0; l < p.depth; l++) {             /* counters that no slot holds: nothing may be computed from them */
+        for (int l = 0; l < p.depth; l++) { /* counters that no slot holds: nothing may be computed from them */
                 struct cell counter = { .slot = new_slots(c, 1), .level = c->chunk->level + 1, .lanes = 1 };
                 bind_variable(c, p.loops[l]->variable, counter, -1);
                 if (!place_lets(c, p.loops[l]))

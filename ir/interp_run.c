@@ -77,7 +77,7 @@ static uint64_t saturate_unsigned(double x, int width)
 
 struct nest_range {
         uint64_t count[NEST_DEPTH_MAX];
-        int64_t step[2][NEST_DEPTH_MAX];          /* bytes from one iteration to the next, per access and loop */
+        int64_t step[2][NEST_DEPTH_MAX]; /* bytes from one iteration to the next, per access and loop */
         const unsigned char *first[2];
 };
 
@@ -130,7 +130,7 @@ static bool place_access(const struct nest *nest, int k, const union slot *r, co
         }
         if (low < 0 || high >= d->extent)
                 return false;
-        for (int l = 0; l < nest->depth; l++)             /* |stride| < extent now */
+        for (int l = 0; l < nest->depth; l++) /* |stride| < extent now */
                 range->step[k][l] = d->mask ? range->step[k][l] * d->bytes : 0;
         range->first[k] = d->data + (int64_t)(first & d->mask) * d->bytes;
         return true;
@@ -142,56 +142,56 @@ static bool place_access(const struct nest *nest, int k, const union slot *r, co
 #define U8_MEMORY uint8_t
 
 /* The innermost loop is run here, those around it by counting up their own counters. */
-#define NEST(name, kind, type, field, loads, X, Y, expression)                                                        \
-static type run_##name(type s, const struct nest *nest, struct nest_range *range)                                    \
-{                                                                                                                     \
-        int inner = nest->depth - 1;                                                                                  \
-        const unsigned char *p = range->first[0], *q = loads > 1 ? range->first[1] : p;                               \
-        const int64_t step_p = range->step[0][inner], step_q = loads > 1 ? range->step[1][inner] : 0;                 \
-        uint64_t done[NEST_DEPTH_MAX] = { 0 };                                                                        \
-        for (;;) {                                                                                                    \
-                const unsigned char *at_p = p, *at_q = q;                                                             \
-                for (uint64_t n = range->count[inner];;) {                                                            \
-                        X##_MEMORY x;                                                                                 \
-                        Y##_MEMORY y;                                                                                 \
-                        memcpy(&x, at_p, sizeof x);                                                                   \
-                        memcpy(&y, at_q, sizeof y);                                                                   \
-                        (void)y;                                                                                      \
-                        s = expression;                                                                               \
-                        if (!--n)                                                                                     \
-                                break;                                                                                \
-                        at_p += step_p;                                                                               \
-                        at_q += step_q;                                                                               \
-                }                                                                                                     \
-                int l = inner - 1;                                                                                    \
-                for (; l >= 0 && ++done[l] == range->count[l]; l--) {                                                 \
-                        p -= range->step[0][l] * (int64_t)(range->count[l] - 1);                                      \
-                        if (loads > 1)                                                                                \
-                                q -= range->step[1][l] * (int64_t)(range->count[l] - 1);                              \
-                        done[l] = 0;                                                                                  \
-                }                                                                                                     \
-                if (l < 0)                                                                                            \
-                        return s;                                                                                     \
-                p += range->step[0][l];                                                                               \
-                if (loads > 1)                                                                                        \
-                        q += range->step[1][l];                                                                       \
-        }                                                                                                             \
-}
+#define NEST(name, kind, type, field, loads, X, Y, expression)                                                         \
+        static type run_##name(type s, const struct nest *nest, struct nest_range *range)                              \
+        {                                                                                                              \
+                int inner = nest->depth - 1;                                                                           \
+                const unsigned char *p = range->first[0], *q = loads > 1 ? range->first[1] : p;                        \
+                const int64_t step_p = range->step[0][inner], step_q = loads > 1 ? range->step[1][inner] : 0;          \
+                uint64_t done[NEST_DEPTH_MAX] = { 0 };                                                                 \
+                for (;;) {                                                                                             \
+                        const unsigned char *at_p = p, *at_q = q;                                                      \
+                        for (uint64_t n = range->count[inner];;) {                                                     \
+                                X##_MEMORY x;                                                                          \
+                                Y##_MEMORY y;                                                                          \
+                                memcpy(&x, at_p, sizeof x);                                                            \
+                                memcpy(&y, at_q, sizeof y);                                                            \
+                                (void)y;                                                                               \
+                                s = expression;                                                                        \
+                                if (!--n)                                                                              \
+                                        break;                                                                         \
+                                at_p += step_p;                                                                        \
+                                at_q += step_q;                                                                        \
+                        }                                                                                              \
+                        int l = inner - 1;                                                                             \
+                        for (; l >= 0 && ++done[l] == range->count[l]; l--) {                                          \
+                                p -= range->step[0][l] * (int64_t)(range->count[l] - 1);                               \
+                                if (loads > 1)                                                                         \
+                                        q -= range->step[1][l] * (int64_t)(range->count[l] - 1);                       \
+                                done[l] = 0;                                                                           \
+                        }                                                                                              \
+                        if (l < 0)                                                                                     \
+                                return s;                                                                              \
+                        p += range->step[0][l];                                                                        \
+                        if (loads > 1)                                                                                 \
+                                q += range->step[1][l];                                                                \
+                }                                                                                                      \
+        }
 #include "ir/interp_ops.def"
 
 /* ---- lanes ---- */
 
 /* halves pairwise: with 4 lanes (0 + 2) + (1 + 3) */
-#define HALVES(field, expression)                                                                                     \
-        for (int n = i->lanes; n > 1;) {                                                                              \
-                int half = (n + 1) / 2;                                                                               \
-                for (int l = 0; l + half < n; l++) {                                                                  \
-                        const union slot x = r[i->b + l], y = r[i->b + l + half];                                     \
-                        r[i->b + l].field = expression;                                                               \
-                }                                                                                                     \
-                n = half;                                                                                             \
-        }                                                                                                             \
-        r[i->a] = r[i->b];                                                                                            \
+#define HALVES(field, expression)                                                                                      \
+        for (int n = i->lanes; n > 1;) {                                                                               \
+                int half = (n + 1) / 2;                                                                                \
+                for (int l = 0; l + half < n; l++) {                                                                   \
+                        const union slot x = r[i->b + l], y = r[i->b + l + half];                                      \
+                        r[i->b + l].field = expression;                                                                \
+                }                                                                                                      \
+                n = half;                                                                                              \
+        }                                                                                                              \
+        r[i->a] = r[i->b];                                                                                             \
         NEXT
 
 static bool overlap(const struct descriptor *x, const struct descriptor *y)
@@ -199,7 +199,8 @@ static bool overlap(const struct descriptor *x, const struct descriptor *y)
         uintptr_t a = (uintptr_t)x->data, b = (uintptr_t)y->data;
         if (a == b)
                 return x->bytes != y->bytes;
-        return a < b ? b - a < (uintptr_t)x->extent * (uintptr_t)x->bytes : a - b < (uintptr_t)y->extent * (uintptr_t)y->bytes;
+        return a < b ? b - a < (uintptr_t)x->extent * (uintptr_t)x->bytes
+                     : a - b < (uintptr_t)y->extent * (uintptr_t)y->bytes;
 }
 
 /* ---- the loop ---- */
@@ -209,25 +210,25 @@ static bool overlap(const struct descriptor *x, const struct descriptor *y)
 #define TYPE_i int64_t
 #define TYPE_u uint64_t
 #define LANES for (int l = 0; l < i->lanes; l++)
-#define SPEND(cost)                                                                                                   \
-        do {                                                                                                          \
-                spent += (uint64_t)(cost);                                                                            \
-                if (spent > limit)                                                                                    \
-                        goto out_of_steps;                                                                            \
+#define SPEND(cost)                                                                                                    \
+        do {                                                                                                           \
+                spent += (uint64_t)(cost);                                                                             \
+                if (spent > limit)                                                                                     \
+                        goto out_of_steps;                                                                             \
         } while (0)
-#define JUMP_IF(condition)                                                                                            \
-        do {                                                                                                          \
-                if (condition)                                                                                        \
-                        next = code + i->e;                                                                           \
+#define JUMP_IF(condition)                                                                                             \
+        do {                                                                                                           \
+                if (condition)                                                                                         \
+                        next = code + i->e;                                                                            \
         } while (0)
 
-/* A jump of its own after every instruction lets the processor learn what follows what: half as much again faster than a
- * switch in a loop. */
+/* A jump of its own after every instruction lets the processor learn what follows what: half as much again faster than
+ * a switch in a loop. */
 #define CASE(name) label_##name:
-#define NEXT                                                                                                          \
-        do {                                                                                                          \
-                i = next++;                                                                                           \
-                __extension__({ goto *labels[i->code]; });                                                            \
+#define NEXT                                                                                                           \
+        do {                                                                                                           \
+                i = next++;                                                                                            \
+                __extension__({ goto *labels[i->code]; });                                                             \
         } while (0)
 
 int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
@@ -244,234 +245,253 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
         int result = INTERP_OK;
         NEXT;
 
-#define UNARY(op, kind, to, from, expression)                                                                         \
-        CASE(I_##op##_##kind) {                                                                                       \
-                const TYPE_##from a = r[i->b].from;                                                                   \
-                r[i->a].to = expression;                                                                              \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##op##_##kind) {                                                                                       \
-                const union slot *a_ = r + i->b;                                                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##from a = a_[l].from;                                                             \
-                        to_[l].to = expression;                                                                       \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define UNARY(op, kind, to, from, expression)                                                                          \
+        CASE(I_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from;                                                                    \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b;                                                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from;                                                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define BINARY(op, kind, to, from, expression)                                                                        \
-        CASE(I_##op##_##kind) {                                                                                       \
-                const TYPE_##from a = r[i->b].from, b = r[i->c].from;                                                 \
-                r[i->a].to = expression;                                                                              \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##op##_##kind) {                                                                                       \
-                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##from a = a_[l].from, b = b_[l].from;                                             \
-                        to_[l].to = expression;                                                                       \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define BINARY(op, kind, to, from, expression)                                                                         \
+        CASE(I_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from, b = r[i->c].from;                                                  \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from;                                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define TERNARY(op, kind, to, from, expression)                                                                       \
-        CASE(I_##op##_##kind) {                                                                                       \
-                const TYPE_##from a = r[i->b].from, b = r[i->c].from, c = r[i->d].from;                               \
-                r[i->a].to = expression;                                                                              \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##op##_##kind) {                                                                                       \
-                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##from a = a_[l].from, b = b_[l].from, c = c_[l].from;                             \
-                        to_[l].to = expression;                                                                       \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define TERNARY(op, kind, to, from, expression)                                                                        \
+        CASE(I_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from, b = r[i->c].from, c = r[i->d].from;                                \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from, c = c_[l].from;                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define FUSED(name, field, expression)                                                                                \
-        CASE(I_##name) {                                                                                              \
-                const TYPE_##field a = r[i->b].field, b = r[i->c].field, c = r[i->d].field;                           \
-                r[i->a].field = expression;                                                                           \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##name) {                                                                                              \
-                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##field a = a_[l].field, b = b_[l].field, c = c_[l].field;                         \
-                        to_[l].field = expression;                                                                    \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define FUSED(name, field, expression)                                                                                 \
+        CASE(I_##name)                                                                                                 \
+        {                                                                                                              \
+                const TYPE_##field a = r[i->b].field, b = r[i->c].field, c = r[i->d].field;                            \
+                r[i->a].field = expression;                                                                            \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##name)                                                                                                 \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##field a = a_[l].field, b = b_[l].field, c = c_[l].field;                          \
+                        to_[l].field = expression;                                                                     \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define CONVERT(name, to, from, expression)                                                                           \
-        CASE(I_##name) {                                                                                              \
-                const TYPE_##from a = r[i->b].from;                                                                   \
-                r[i->a].to = expression;                                                                              \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_##name) {                                                                                              \
-                const union slot *a_ = r + i->b;                                                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##from a = a_[l].from;                                                             \
-                        to_[l].to = expression;                                                                       \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define CONVERT(name, to, from, expression)                                                                            \
+        CASE(I_##name)                                                                                                 \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from;                                                                    \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##name)                                                                                                 \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b;                                                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from;                                                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define COMPARE(op, kind, from, operator)                                                                             \
-        CASE(I_##op##_##kind)                                                                                         \
-                r[i->a].u = r[i->b].from operator r[i->c].from;                                                       \
-                NEXT;                                                                                                 \
-        CASE(I_UNLESS_##op##_##kind)                                                                                  \
-                JUMP_IF(!(r[i->b].from operator r[i->c].from));                                                       \
-                NEXT;                                                                                                 \
-        CASE(V_##op##_##kind) {                                                                                       \
-                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                      \
-                union slot *to_ = r + i->a;                                                                           \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++)                                                     \
-                        to_[l].u = a_[l].from operator b_[l].from;                                                    \
-                NEXT;                                                                                                 \
+#define COMPARE(op, kind, from, operator)                                                                              \
+        CASE(I_##op##_##kind)                                                                                          \
+        r[i->a].u = r[i->b].from operator r[i->c].from;                                                                \
+        NEXT;                                                                                                          \
+        CASE(I_UNLESS_##op##_##kind)                                                                                   \
+        JUMP_IF(!(r[i->b].from operator r[i->c].from));                                                                \
+        NEXT;                                                                                                          \
+        CASE(V_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++)                                                      \
+                        to_[l].u = a_[l].from operator b_[l].from;                                                     \
+                NEXT;                                                                                                  \
         }
-#define MEMORY(name, type, field, widened)                                                                            \
-        CASE(I_LOAD_##name) {                                                                                         \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                const uint64_t at = r[i->b].u + r[i->c].u * (uint64_t)i->e;                                           \
-                type m;                                                                                               \
-                if (at >= (uint64_t)d->extent)                                                                        \
-                        goto out_of_range;                                                                            \
-                memcpy(&m, d->data + (at & d->mask) * sizeof m, sizeof m);                                            \
-                r[i->a].field = widened;                                                                              \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(I_STORE_##name) {                                                                                        \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                const uint64_t at = r[i->b].u + r[i->c].u * (uint64_t)i->e;                                           \
-                const type m = (type)r[i->a].field;                                                                   \
-                if (at >= (uint64_t)d->extent)                                                                        \
-                        goto out_of_range;                                                                            \
-                memcpy(d->data + at * sizeof m, &m, sizeof m);                                                        \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_LOAD_##name) {                                                                                         \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                 \
-                        type m = 0;                                                                                   \
-                        if (i->c < 0 || r[i->c + l].u) {                                                              \
-                                if (at >= (uint64_t)d->extent)                                                        \
-                                        goto out_of_range;                                                            \
-                                memcpy(&m, d->data + (at & d->mask) * sizeof m, sizeof m);                            \
-                        }                                                                                             \
-                        r[i->a + l].field = widened;                                                                  \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_STORE_##name) {                                                                                        \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                 \
-                        const type m = (type)r[i->a + l].field;                                                       \
-                        if (i->c >= 0 && !r[i->c + l].u)                                                              \
-                                continue;                                                                             \
-                        if (at >= (uint64_t)d->extent)                                                                \
-                                goto out_of_range;                                                                    \
-                        memcpy(d->data + at * sizeof m, &m, sizeof m);                                                \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_LOAD_RUN_##name) {                                                                                     \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                          \
-                const int lanes = i->lanes;                                                                           \
-                union slot *to_ = r + i->a;                                                                           \
-                if (at >= extent || (uint64_t)lanes > extent - at)                                                    \
-                        goto out_of_range;                                                                            \
-                const unsigned char *from_ = d->data + (at & d->mask) * sizeof(type);                                 \
-                const size_t stride = d->mask ? sizeof(type) : 0;                                                     \
-                for (int l = 0; l < lanes; l++) {                                                                     \
-                        type m;                                                                                       \
-                        memcpy(&m, from_ + (size_t)l * stride, sizeof m);                                             \
-                        to_[l].field = widened;                                                                       \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
-        }                                                                                                             \
-        CASE(V_STORE_RUN_##name) {                                                                                    \
-                const struct descriptor *d = &descriptors[i->d];                                                      \
-                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                          \
-                const int lanes = i->lanes;                                                                           \
-                const union slot *from_ = r + i->a;                                                                   \
-                if (at >= extent || (uint64_t)lanes > extent - at)                                                    \
-                        goto out_of_range;                                                                            \
-                unsigned char *to_ = d->data + at * sizeof(type);                                                     \
-                for (int l = 0; l < lanes; l++) {                                                                     \
-                        const type m = (type)from_[l].field;                                                          \
-                        memcpy(to_ + (size_t)l * sizeof m, &m, sizeof m);                                             \
-                }                                                                                                     \
-                NEXT;                                                                                                 \
+#define MEMORY(name, type, field, widened)                                                                             \
+        CASE(I_LOAD_##name)                                                                                            \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                const uint64_t at = r[i->b].u + r[i->c].u * (uint64_t)i->e;                                            \
+                type m;                                                                                                \
+                if (at >= (uint64_t)d->extent)                                                                         \
+                        goto out_of_range;                                                                             \
+                memcpy(&m, d->data + (at & d->mask) * sizeof m, sizeof m);                                             \
+                r[i->a].field = widened;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(I_STORE_##name)                                                                                           \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                const uint64_t at = r[i->b].u + r[i->c].u * (uint64_t)i->e;                                            \
+                const type m = (type)r[i->a].field;                                                                    \
+                if (at >= (uint64_t)d->extent)                                                                         \
+                        goto out_of_range;                                                                             \
+                memcpy(d->data + at * sizeof m, &m, sizeof m);                                                         \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_LOAD_##name)                                                                                            \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                  \
+                        type m = 0;                                                                                    \
+                        if (i->c < 0 || r[i->c + l].u) {                                                               \
+                                if (at >= (uint64_t)d->extent)                                                         \
+                                        goto out_of_range;                                                             \
+                                memcpy(&m, d->data + (at & d->mask) * sizeof m, sizeof m);                             \
+                        }                                                                                              \
+                        r[i->a + l].field = widened;                                                                   \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_STORE_##name)                                                                                           \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const uint64_t at = i->e == GATHER ? r[i->b + l].u : r[i->b].u + (uint64_t)l;                  \
+                        const type m = (type)r[i->a + l].field;                                                        \
+                        if (i->c >= 0 && !r[i->c + l].u)                                                               \
+                                continue;                                                                              \
+                        if (at >= (uint64_t)d->extent)                                                                 \
+                                goto out_of_range;                                                                     \
+                        memcpy(d->data + at * sizeof m, &m, sizeof m);                                                 \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_LOAD_RUN_##name)                                                                                        \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                           \
+                const int lanes = i->lanes;                                                                            \
+                union slot *to_ = r + i->a;                                                                            \
+                if (at >= extent || (uint64_t)lanes > extent - at)                                                     \
+                        goto out_of_range;                                                                             \
+                const unsigned char *from_ = d->data + (at & d->mask) * sizeof(type);                                  \
+                const size_t stride = d->mask ? sizeof(type) : 0;                                                      \
+                for (int l = 0; l < lanes; l++) {                                                                      \
+                        type m;                                                                                        \
+                        memcpy(&m, from_ + (size_t)l * stride, sizeof m);                                              \
+                        to_[l].field = widened;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_STORE_RUN_##name)                                                                                       \
+        {                                                                                                              \
+                const struct descriptor *d = &descriptors[i->d];                                                       \
+                const uint64_t at = r[i->b].u, extent = (uint64_t)d->extent;                                           \
+                const int lanes = i->lanes;                                                                            \
+                const union slot *from_ = r + i->a;                                                                    \
+                if (at >= extent || (uint64_t)lanes > extent - at)                                                     \
+                        goto out_of_range;                                                                             \
+                unsigned char *to_ = d->data + at * sizeof(type);                                                      \
+                for (int l = 0; l < lanes; l++) {                                                                      \
+                        const type m = (type)from_[l].field;                                                           \
+                        memcpy(to_ + (size_t)l * sizeof m, &m, sizeof m);                                              \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
         }
-#define FOLD(op, kind, field, expression)                                                                             \
-        CASE(FOLD_##op##_##kind) {                                                                                    \
-                const union slot *x_ = r + i->b;                                                                      \
-                TYPE_##field s = r[i->a].field;                                                                       \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                   \
-                        const TYPE_##field x = x_[l].field;                                                           \
-                        s = expression;                                                                               \
-                }                                                                                                     \
-                r[i->a].field = s;                                                                                    \
-                NEXT;                                                                                                 \
+#define FOLD(op, kind, field, expression)                                                                              \
+        CASE(FOLD_##op##_##kind)                                                                                       \
+        {                                                                                                              \
+                const union slot *x_ = r + i->b;                                                                       \
+                TYPE_##field s = r[i->a].field;                                                                        \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##field x = x_[l].field;                                                            \
+                        s = expression;                                                                                \
+                }                                                                                                      \
+                r[i->a].field = s;                                                                                     \
+                NEXT;                                                                                                  \
         }
-#define NEST(name, kind, type, field, loads, ...)                                                                     \
-        CASE(N_##name) {                                                                                              \
-                const struct nest *nest = &interp->nests[i->a];                                                       \
-                struct nest_range range;                                                                              \
-                uint64_t total;                                                                                       \
-                if (count_nest(nest, r, &range, limit - spent, &total))                                               \
-                        goto out_of_steps;                                                                            \
-                spent += total;                                                                                       \
-                if (!total)                                                                                           \
-                        NEXT;                                                                                         \
-                for (int k = 0; k < loads; k++)                                                                       \
-                        if (!place_access(nest, k, r, descriptors, &range))                                           \
-                                goto out_of_range;                                                                    \
-                r[nest->accumulator].field = run_##name((type)r[nest->accumulator].field, nest, &range);              \
-                NEXT;                                                                                                 \
+#define NEST(name, kind, type, field, loads, ...)                                                                      \
+        CASE(N_##name)                                                                                                 \
+        {                                                                                                              \
+                const struct nest *nest = &interp->nests[i->a];                                                        \
+                struct nest_range range;                                                                               \
+                uint64_t total;                                                                                        \
+                if (count_nest(nest, r, &range, limit - spent, &total))                                                \
+                        goto out_of_steps;                                                                             \
+                spent += total;                                                                                        \
+                if (!total)                                                                                            \
+                        NEXT;                                                                                          \
+                for (int k = 0; k < loads; k++)                                                                        \
+                        if (!place_access(nest, k, r, descriptors, &range))                                            \
+                                goto out_of_range;                                                                     \
+                r[nest->accumulator].field = run_##name((type)r[nest->accumulator].field, nest, &range);               \
+                NEXT;                                                                                                  \
         }
 #include "ir/interp_ops.def"
 
         CASE(I_MOVE)
-                r[i->a] = r[i->b];
-                NEXT;
+        r[i->a] = r[i->b];
+        NEXT;
         CASE(V_MOVE)
-                LANES
-                        r[i->a + l] = r[i->b + l];
-                NEXT;
+        LANES
+        r[i->a + l] = r[i->b + l];
+        NEXT;
         CASE(I_SELECT)
-                r[i->a] = r[i->b].u ? r[i->c] : r[i->d];
-                NEXT;
+        r[i->a] = r[i->b].u ? r[i->c] : r[i->d];
+        NEXT;
         CASE(V_SELECT)
-                LANES
-                        r[i->a + l] = r[i->b + l].u ? r[i->c + l] : r[i->d + l];
-                NEXT;
+        LANES
+        r[i->a + l] = r[i->b + l].u ? r[i->c + l] : r[i->d + l];
+        NEXT;
         CASE(I_INDEX)
-                r[i->a].u = r[i->b].u + r[i->c].u * (uint64_t)i->e;
-                NEXT;
+        r[i->a].u = r[i->b].u + r[i->c].u * (uint64_t)i->e;
+        NEXT;
         CASE(V_SPLAT)
-                LANES
-                        r[i->a + l] = r[i->b];
-                NEXT;
+        LANES
+        r[i->a + l] = r[i->b];
+        NEXT;
         CASE(V_RAMP)
-                LANES
-                        r[i->a + l].u = r[i->b].u + (uint64_t)l * r[i->c].u;
-                NEXT;
+        LANES
+        r[i->a + l].u = r[i->b].u + (uint64_t)l * r[i->c].u;
+        NEXT;
         CASE(V_RAMP_F32)
-                LANES
-                        r[i->a + l].f = r[i->b].f + (float)l * r[i->c].f;
-                NEXT;
+        LANES
+        r[i->a + l].f = r[i->b].f + (float)l * r[i->c].f;
+        NEXT;
         CASE(V_RAMP_F64)
-                LANES
-                        r[i->a + l].d = r[i->b].d + l * r[i->c].d;
-                NEXT;
+        LANES
+        r[i->a + l].d = r[i->b].d + l * r[i->c].d;
+        NEXT;
         CASE(H_ADD_F32) HALVES(f, x.f + y.f);
         CASE(H_ADD_F64) HALVES(d, x.d + y.d);
         CASE(H_ADD_I32) HALVES(i, (int32_t)(uint32_t)(x.u + y.u));
@@ -486,7 +506,8 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
         CASE(H_MAX_I64) HALVES(i, y.i > x.i ? y.i : x.i);
         CASE(H_MAX_U64) HALVES(u, y.u > x.u ? y.u : x.u);
 
-        CASE(I_BIND) {
+        CASE(I_BIND)
+        {
                 struct descriptor *to = &descriptors[i->a];
                 const struct descriptor *from = &descriptors[i->b];
                 to->data = from->data;
@@ -494,7 +515,8 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 to->extent = from->extent;
                 NEXT;
         }
-        CASE(I_ALLOC) {
+        CASE(I_ALLOC)
+        {
                 const struct descriptor *d = &descriptors[i->a];
                 const size_t bytes = (size_t)d->extent * (size_t)d->bytes;
                 SPEND(bytes / GARBAGE_BYTES_PER_STEP);
@@ -502,34 +524,35 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 NEXT;
         }
         CASE(I_FAIL)
-                result = i->a;
-                goto leave;
+        result = i->a;
+        goto leave;
         CASE(I_RETURN)
-                SPEND(i->d);
-                next = code + r[i->a].i;
-                NEXT;
+        SPEND(i->d);
+        next = code + r[i->a].i;
+        NEXT;
         CASE(I_END)
-                spent += (uint64_t)i->d;
-                goto leave;
+        spent += (uint64_t)i->d;
+        goto leave;
         CASE(I_JUMP)
-                next = code + i->e;
-                NEXT;
+        next = code + i->e;
+        NEXT;
         CASE(I_JUMP_FALSE)
-                JUMP_IF(!r[i->b].u);
-                NEXT;
+        JUMP_IF(!r[i->b].u);
+        NEXT;
         CASE(I_JUMP_TRUE)
-                JUMP_IF(r[i->b].u);
-                NEXT;
+        JUMP_IF(r[i->b].u);
+        NEXT;
         CASE(I_LOOP_BEGIN)
-                r[i->a] = r[i->b];
-                JUMP_IF(r[i->b].i >= r[i->c].i);
-                NEXT;
+        r[i->a] = r[i->b];
+        JUMP_IF(r[i->b].i >= r[i->c].i);
+        NEXT;
         CASE(I_LOOP)
-                SPEND(i->d);
-                r[i->a].u++;
-                JUMP_IF(r[i->a].i < r[i->c].i);
-                NEXT;
-        CASE(I_LOOP_STEP) {
+        SPEND(i->d);
+        r[i->a].u++;
+        JUMP_IF(r[i->a].i < r[i->c].i);
+        NEXT;
+        CASE(I_LOOP_STEP)
+        {
                 int64_t after;
                 SPEND(i->d);
                 if (__builtin_add_overflow(r[i->a].i, r[i->b].i, &after))
@@ -538,7 +561,8 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 JUMP_IF(after < r[i->c].i);
                 NEXT;
         }
-        CASE(I_STRIP_BEGIN) {
+        CASE(I_STRIP_BEGIN)
+        {
                 int64_t last;
                 if (__builtin_sub_overflow(r[i->c].i, r[i->d].i, &last))
                         last = INT64_MIN;
@@ -548,22 +572,22 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 NEXT;
         }
         CASE(I_JUMP_OVERLAP)
-                JUMP_IF(overlap(&descriptors[i->b], &descriptors[i->c]));
-                NEXT;
+        JUMP_IF(overlap(&descriptors[i->b], &descriptors[i->c]));
+        NEXT;
         CASE(I_REPEAT)
-                SPEND(i->d);
-                next = code + i->e;
-                NEXT;
+        SPEND(i->d);
+        next = code + i->e;
+        NEXT;
         CASE(I_CALL)
-                SPEND(1);
-                r[i->a].i = next - code;
-                next = code + i->e;
-                NEXT;
+        SPEND(1);
+        r[i->a].i = next - code;
+        next = code + i->e;
+        NEXT;
         CASE(I_NONE)
         CASE(I_VECTOR)
         CASE(I_LABEL)
-                result = INTERP_OUT_OF_RANGE;             /* never in code */
-                goto leave;
+        result = INTERP_OUT_OF_RANGE; /* never in code */
+        goto leave;
 out_of_steps:
         result = INTERP_OUT_OF_STEPS;
         goto leave;

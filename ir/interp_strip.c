@@ -71,7 +71,8 @@ static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *b
         int64_t x, y;
         *by = 0;
         switch (e->op) {
-        case LOOP_ADD: case LOOP_SUB:
+        case LOOP_ADD:
+        case LOOP_SUB:
                 if (!moves_by(b, e->args[0], &x) || !moves_by(b, e->args[1], &y))
                         return false;
                 return e->op == LOOP_ADD ? !__builtin_add_overflow(x, y, by) : !__builtin_sub_overflow(x, y, by);
@@ -87,9 +88,8 @@ static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *b
                 for (const struct loop_stmt *s = b->loop->body->first; s; s = s->next)
                         if (s->kind == STMT_LET && s->variable == e->variable)
                                 return moves_by(b, s->a, by);
-                return true;            /* from outside the loop */
-        default:
-                return e->op == LOOP_LITERAL;
+                return true; /* from outside the loop */
+        default: return e->op == LOOP_LITERAL;
         }
 }
 
@@ -156,7 +156,8 @@ static bool find_stores(struct body *b)
                 int64_t by;
                 if (s->kind != STMT_STORE)
                         continue;
-                if (b->store_count == STORES_MAX || s->c || !moves_by(b, s->a, &by) || !by || by > INT32_MAX || by < INT32_MIN)
+                if (b->store_count == STORES_MAX || s->c || !moves_by(b, s->a, &by) || !by || by > INT32_MAX ||
+                    by < INT32_MIN)
                         return false;
                 for (int k = 0; k < b->store_count; k++)
                         if (b->stores[k]->buffer == s->buffer || may_be_one(b->stores[k]->buffer, s->buffer))
@@ -173,18 +174,15 @@ static bool fits(struct body *b)
         for (const struct loop_stmt *s = b->loop->body->first; s; s = s->next) {
                 bool good = false;
                 switch (s->kind) {
-                case STMT_LET:
-                        good = straight(b, s->a);
-                        break;
+                case STMT_LET: good = straight(b, s->a); break;
                 case STMT_STORE:
                         good = straight(b, s->a) && straight(b, s->b) && loads_agree(b, s->b) && loads_agree(b, s->a);
                         break;
                 case STMT_SET:
-                        good = accumulated(s) && folds[s->a->op][kind_of(b->c, (enum element)s->a->type.element)] && straight(b, s->a) &&
-                               only_accumulates(b, s);
+                        good = accumulated(s) && folds[s->a->op][kind_of(b->c, (enum element)s->a->type.element)] &&
+                               straight(b, s->a) && only_accumulates(b, s);
                         break;
-                default:
-                        break;
+                default: break;
                 }
                 if (!good || !loads_agree(b, s->a))
                         return false;
@@ -208,7 +206,8 @@ static bool bound_value(struct compiler *c, const struct loop_expr *e, bool leas
         }
         if (e->op != (least ? LOOP_MAX : LOOP_MIN))
                 return false;
-        bool a = bound_value(c, e->args[0], least, depth + 1, value), b = bound_value(c, e->args[1], least, depth + 1, &other);
+        bool a = bound_value(c, e->args[0], least, depth + 1, value),
+             b = bound_value(c, e->args[1], least, depth + 1, &other);
         if (b && (!a || (least ? other > *value : other < *value)))
                 *value = other;
         return a || b;
@@ -230,7 +229,9 @@ static void compile_fold(struct compiler *c, const struct loop_stmt *s)
         if (lanes.lanes == 1)
                 lanes = splat(c, lanes, c->strip, -1);
         emit(c, (struct instruction){ .code = folds[s->a->op][kind_of(c, (enum element)s->a->type.element)],
-                                      .lanes = (uint16_t)c->strip, .a = bound_of(c, s->variable)->value.slot, .b = lanes.slot });
+                                      .lanes = (uint16_t)c->strip,
+                                      .a = bound_of(c, s->variable)->value.slot,
+                                      .b = lanes.slot });
 }
 
 static void bind_counter(struct compiler *c, const struct loop_stmt *s)
@@ -263,9 +264,14 @@ bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, 
         }
         c->strip = 0;
         for (int g = 0; g < body.guard_count; g++)
-                list_append(c, &chunk.before, (struct instruction){ .code = I_JUMP_OVERLAP, .b = descriptor_of(c, body.guards[g][0]),
-                                                                    .c = descriptor_of(c, body.guards[g][1]), .e = one_by_one });
-        loop_close(c, &chunk, (struct instruction){ .code = I_STRIP_BEGIN, .a = counter, .b = start.slot, .c = end.slot, .d = rest.slot },
+                list_append(c, &chunk.before,
+                            (struct instruction){ .code = I_JUMP_OVERLAP,
+                                                  .b = descriptor_of(c, body.guards[g][0]),
+                                                  .c = descriptor_of(c, body.guards[g][1]),
+                                                  .e = one_by_one });
+        loop_close(c, &chunk,
+                   (struct instruction){
+                           .code = I_STRIP_BEGIN, .a = counter, .b = start.slot, .c = end.slot, .d = rest.slot },
                    (struct instruction){ .code = I_LOOP_STEP, .a = counter, .b = advance.slot, .c = counter + 1 });
         emit_label(c, one_by_one);
         return true;

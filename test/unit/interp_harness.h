@@ -14,7 +14,13 @@
 
 #include "ir/interp_code.h"
 
-struct harness { struct arena *arena; struct diag diag; char *said; size_t said_length; struct loop_library *library; };
+struct harness {
+        struct arena *arena;
+        struct diag diag;
+        char *said;
+        size_t said_length;
+        struct loop_library *library;
+};
 
 static inline void harness_open(struct harness *h)
 {
@@ -69,7 +75,8 @@ static inline int harness_run_with(struct harness *h, const struct loop_program 
 static inline int harness_run(struct harness *h, const struct loop_program *p, bool plain, bool as_double,
                               const void *const *inputs, void *const *outputs)
 {
-        return harness_run_with(h, p, (struct interp_options){ .plain = plain, .as_double = as_double }, inputs, outputs);
+        return harness_run_with(h, p, (struct interp_options){ .plain = plain, .as_double = as_double }, inputs,
+                                outputs);
 }
 
 enum { HARNESS_OUTPUTS = 8 };

@@ -1,4 +1,4 @@
-/* The interpreter's edges: buffers and where they lie, subscripts out of range, steps, threads, floats that live as double. */
+/* The interpreter's edges: buffers and where they lie, subscripts out of range, steps, threads, floats as double. */
 #include "test/unit/interp_harness.h"
 
 /* ---- buffers ---- */
@@ -50,19 +50,18 @@ static void test_memory(void **state)
 }
 
 /* what nobody wrote is not zero: workspace and stack begin as garbage, in every run */
-static const char fresh[] =
-        "buffer @t : i32[4] workspace\n"
-        "buffer @y : i32[3] output \"y\"\n"
-        "kernel @k(%t: inout i32[4], %y: out i32[3]) {\n"
-        "  store %y[0] = %t[2]\n"
-        "  store %t[2] = 5\n"
-        "  for %i = 1 to 3 {\n"
-        "    alloc %a : i32[1] stack\n"
-        "    store %y[%i] = %a[0]\n"
-        "    store %a[0] = 7\n"
-        "  }\n"
-        "}\n"
-        "main {\n  call @k(@t, @y)\n}\n";
+static const char fresh[] = "buffer @t : i32[4] workspace\n"
+                            "buffer @y : i32[3] output \"y\"\n"
+                            "kernel @k(%t: inout i32[4], %y: out i32[3]) {\n"
+                            "  store %y[0] = %t[2]\n"
+                            "  store %t[2] = 5\n"
+                            "  for %i = 1 to 3 {\n"
+                            "    alloc %a : i32[1] stack\n"
+                            "    store %y[%i] = %a[0]\n"
+                            "    store %a[0] = 7\n"
+                            "  }\n"
+                            "}\n"
+                            "main {\n  call @k(@t, @y)\n}\n";
 
 static void test_fresh_memory(void **state)
 {
@@ -92,11 +91,12 @@ static void test_memory_budget(void **state)
         assert_int_equal(h.diag.errors, 1);
         interp_free(interp_new(p, false, 8064, &h.diag));
         assert_int_equal(h.diag.errors, 1);
-        p = harness_parse(&h, "buffer @t : f64[1000000000000] workspace\nbuffer @u : f64[1000000000000] workspace\nmain {\n}\n");
+        p = harness_parse(
+                &h, "buffer @t : f64[1000000000000] workspace\nbuffer @u : f64[1000000000000] workspace\nmain {\n}\n");
         assert_null(interp_new(p, true, UINT64_C(1) << 40, &h.diag));
         int errors = h.diag.errors;
         p = harness_parse(&h, "buffer @c : f32[1000000000000] constant = splat 2.0\nmain {\n}\n");
-        interp_free(interp_new(p, true, 64, &h.diag));           /* a splat stays one element */
+        interp_free(interp_new(p, true, 64, &h.diag)); /* a splat stays one element */
         assert_int_equal(h.diag.errors, errors);
         harness_close(&h);
 }
@@ -106,9 +106,11 @@ static void test_memory_budget(void **state)
 static int run_kernel(const char *body, const float *x, float *y)
 {
         struct text text = { 0 };
-        text_add(&text, "buffer @x : f32[16] input \"x\"\nbuffer @y : f32[16] output \"y\"\n"
-                        "kernel @k(%%x: in f32[16], %%y: out f32[16], %%n: index) {\n%s}\n"
-                        "main {\n  call @k(@x, @y; index(@x[0]))\n}\n", body);
+        text_add(&text,
+                 "buffer @x : f32[16] input \"x\"\nbuffer @y : f32[16] output \"y\"\n"
+                 "kernel @k(%%x: in f32[16], %%y: out f32[16], %%n: index) {\n%s}\n"
+                 "main {\n  call @k(@x, @y; index(@x[0]))\n}\n",
+                 body);
         const void *inputs[] = { x };
         void *outputs[] = { y };
         int code = run_text(text.data, inputs, outputs);
@@ -119,17 +121,25 @@ static int run_kernel(const char *body, const float *x, float *y)
 static void test_bounds(void **state)
 {
         (void)state;
-        static const struct { const char *body; int good, bad; } rows[] = {
+        static const struct {
+                const char *body;
+                int good, bad;
+        } rows[] = {
                 { "  store %y[0] = %x[%n]\n", 15, 16 },
                 { "  store %y[0] = %x[%n]\n", 0, -1 },
                 { "  store %y[%n] = 1.0\n", 15, 16 },
                 { "  store %y[%n] = 1.0\n", 0, -1 },
                 { "  store %y[%n * 1152921504606846976] = 1.0\n", 0, 1 },
                 { "  for %i = 0 to 4 {\n    store %y[%i * %n] = %x[%i]\n  }\n", 5, 6 },
-                { "  var %s : f32 = 0.0\n  for %i = 0 to %n {\n    set %s = %s + %x[%i] * %x[15 - %i]\n  }\n  store %y[0] = %s\n", 16, 17 },
-                { "  var %s : f32 = 0.0\n  for %i = 0 to %n {\n    for %j = 0 to %n {\n      set %s = %s + %x[%i * 3 + %j]\n    }\n  }\n"
-                  "  store %y[0] = %s\n", 4, 5 },
-                { "  var %s : f32 = 0.0\n  for %i = %n to 8 {\n    set %s = %s + %x[%i]\n  }\n  store %y[0] = %s\n", 0, -1 },
+                { "  var %s : f32 = 0.0\n  for %i = 0 to %n {\n    set %s = %s + %x[%i] * %x[15 - %i]\n  }\n  store "
+                  "%y[0] = %s\n",
+                  16, 17 },
+                { "  var %s : f32 = 0.0\n  for %i = 0 to %n {\n    for %j = 0 to %n {\n      set %s = %s + %x[%i * 3 + "
+                  "%j]\n    }\n  }\n"
+                  "  store %y[0] = %s\n",
+                  4, 5 },
+                { "  var %s : f32 = 0.0\n  for %i = %n to 8 {\n    set %s = %s + %x[%i]\n  }\n  store %y[0] = %s\n", 0,
+                  -1 },
                 { "  let %v : f32x8 = %x<8>[%n]\n  store %y[0] = %v\n", 8, 9 },
                 { "  let %v : f32x8 = %x<8>[%n]\n  store %y[0] = %v\n", 0, -1 },
                 { "  store %y[%n] = %x<8>[0]\n", 8, 9 },
@@ -157,11 +167,12 @@ static void test_bad_plan(void **state)
         (void)state;
         struct harness h;
         harness_open(&h);
-        struct loop_program *p = harness_parse(&h, " workspace 64 align 16 live 48\nbuffer @t : f32[8] workspace offset 32\n"
-                                                   "buffer @y : f32[8] output \"y\"\n"
-                                                   "kernel @k(%t: inout f32[8], %y: out f32[8]) {\n"
-                                                   "  for %i = 0 to 8 {\n    store %t[%i] = 1.0\n  }\n}\n"
-                                                   "main {\n  call @k(@t, @y)\n}\n");
+        struct loop_program *p =
+                harness_parse(&h, " workspace 64 align 16 live 48\nbuffer @t : f32[8] workspace offset 32\n"
+                                  "buffer @y : f32[8] output \"y\"\n"
+                                  "kernel @k(%t: inout f32[8], %y: out f32[8]) {\n"
+                                  "  for %i = 0 to 8 {\n    store %t[%i] = 1.0\n  }\n}\n"
+                                  "main {\n  call @k(@t, @y)\n}\n");
         p->buffers->offset = 36;
         float y[8];
         void *outputs[] = { y };
@@ -176,8 +187,11 @@ static int run_steps(const char *body, uint64_t max_steps, uint64_t *steps)
         struct harness h;
         harness_open(&h);
         struct text text = { 0 };
-        text_add(&text, "buffer @x : f32[4] input \"x\"\nbuffer @y : f32[4] output \"y\"\nkernel @k(%%x: in f32[4], %%y: inout f32[4]) {\n%s}\n"
-                        "main {\n  call @k(@x, @y)\n}\n", body);
+        text_add(&text,
+                 "buffer @x : f32[4] input \"x\"\nbuffer @y : f32[4] output \"y\"\nkernel @k(%%x: in f32[4], %%y: "
+                 "inout f32[4]) {\n%s}\n"
+                 "main {\n  call @k(@x, @y)\n}\n",
+                 body);
         struct interp *interp = interp_new(harness_parse(&h, text.data), false, 0, &h.diag);
         float x[4] = { 1, 2, 3, 4 }, y[4] = { 0 };
         const void *inputs[] = { x };
@@ -196,8 +210,10 @@ static void test_steps(void **state)
                 "  while true {\n  }\n",
                 "  for %i = 0 to 4611686018427387904 {\n  }\n",
                 "  for %i2 = 0 to 4611686018427387904 {\n    store %y[%i2 & 3] = 1.0\n  }\n",
-                "  var %s : f32 = 0.0\n  for %i = 0 to 4611686018427387904 {\n    set %s = %s + %x[0] * %x[1]\n  }\n  store %y[0] = %s\n",
-                "  var %s : f32 = 0.0\n  for %i = 0 to 4294967296 {\n    for %j = 0 to 4294967296 {\n      set %s = %s + %x[2]\n    }\n  }\n"
+                "  var %s : f32 = 0.0\n  for %i = 0 to 4611686018427387904 {\n    set %s = %s + %x[0] * %x[1]\n  }\n  "
+                "store %y[0] = %s\n",
+                "  var %s : f32 = 0.0\n  for %i = 0 to 4294967296 {\n    for %j = 0 to 4294967296 {\n      set %s = %s "
+                "+ %x[2]\n    }\n  }\n"
                 "  store %y[0] = %s\n",
                 "  for %i3 = 0 to 1000000000 {\n    alloc %a : f32[1000000] stack\n    store %a[3] = 1.0\n  }\n",
         };
@@ -212,8 +228,10 @@ static void test_steps(void **state)
         uint64_t needed = steps;
         assert_int_equal(run_steps("  alloc %a : f32[1000000] stack\n  store %a[3] = 1.0\n", 0, &steps), INTERP_OK);
         assert_true(steps >= 50000 && steps <= 100000);
-        assert_int_equal(run_steps("  var %s : f32 = 0.0\n  for %i = 0 to 1000 {\n    set %s = %s + %x[2]\n  }\n  store %y[0] = %s\n",
-                                   0, &steps), INTERP_OK);
+        assert_int_equal(run_steps("  var %s : f32 = 0.0\n  for %i = 0 to 1000 {\n    set %s = %s + %x[2]\n  }\n  "
+                                   "store %y[0] = %s\n",
+                                   0, &steps),
+                         INTERP_OK);
         assert_true(steps >= 1000 && steps <= 2000);
         assert_int_equal(run_steps(counted, needed, &steps), INTERP_OK);
         assert_int_equal(run_steps(counted, needed / 2, &steps), INTERP_OUT_OF_STEPS);
@@ -221,30 +239,29 @@ static void test_steps(void **state)
 
 /* ---- threads ---- */
 
-static const char threads[] =
-        "buffer @x : f32[64] input \"x\"\n"
-        "buffer @y : f32[64] output \"y\"\n"
-        "kernel @k(%x: in f32[64], %y: out f32[64]) {\n"
-        "  for %b = 0 to 4 gpu_block {\n"
-        "    for %u = 0 to 4 gpu_thread {\n"
-        "      for %t = 0 to 4 gpu_thread {\n"
-        "        alloc %s : f32[16] shared\n"
-        "        let %at : index = %b * 16 + %u * 4\n"
-        "        let %own : f32 = %x[%at + %t]\n"
-        "        store %s[%u * 4 + %t] = %own * 2.0\n"
-        "        barrier\n"
-        "        store %y[%at + %t] = %s[15 - (%u * 4 + %t)]\n"
-        "        barrier\n"
-        "        store %s[%t * 4 + %u] = 0.0\n"
-        "      }\n"
-        "    }\n"
-        "  }\n"
-        "  for %i = 0 to 64 parallel {\n"
-        "    barrier\n"
-        "    prefetch %x[%i * 1000] 0\n"
-        "  }\n"
-        "}\n"
-        "main {\n  call @k(@x, @y)\n}\n";
+static const char threads[] = "buffer @x : f32[64] input \"x\"\n"
+                              "buffer @y : f32[64] output \"y\"\n"
+                              "kernel @k(%x: in f32[64], %y: out f32[64]) {\n"
+                              "  for %b = 0 to 4 gpu_block {\n"
+                              "    for %u = 0 to 4 gpu_thread {\n"
+                              "      for %t = 0 to 4 gpu_thread {\n"
+                              "        alloc %s : f32[16] shared\n"
+                              "        let %at : index = %b * 16 + %u * 4\n"
+                              "        let %own : f32 = %x[%at + %t]\n"
+                              "        store %s[%u * 4 + %t] = %own * 2.0\n"
+                              "        barrier\n"
+                              "        store %y[%at + %t] = %s[15 - (%u * 4 + %t)]\n"
+                              "        barrier\n"
+                              "        store %s[%t * 4 + %u] = 0.0\n"
+                              "      }\n"
+                              "    }\n"
+                              "  }\n"
+                              "  for %i = 0 to 64 parallel {\n"
+                              "    barrier\n"
+                              "    prefetch %x[%i * 1000] 0\n"
+                              "  }\n"
+                              "}\n"
+                              "main {\n  call @k(@x, @y)\n}\n";
 
 static void test_threads(void **state)
 {
@@ -265,8 +282,11 @@ static void test_threads(void **state)
                 struct harness h;
                 harness_open(&h);
                 struct text text = { 0 };
-                text_add(&text, "buffer @x : f32[4] input \"x\"\nbuffer @y : f32[4] output \"y\"\nkernel @k(%%x: in f32[4], %%y: inout f32[4]) {\n"
-                                "  for %%t = 0 to 4 gpu_thread {\n%s  }\n}\nmain {\n  call @k(@x, @y)\n}\n", unsupported[k]);
+                text_add(&text,
+                         "buffer @x : f32[4] input \"x\"\nbuffer @y : f32[4] output \"y\"\nkernel @k(%%x: in f32[4], "
+                         "%%y: inout f32[4]) {\n"
+                         "  for %%t = 0 to 4 gpu_thread {\n%s  }\n}\nmain {\n  call @k(@x, @y)\n}\n",
+                         unsupported[k]);
                 assert_null(interp_new(harness_parse(&h, text.data), false, 0, &h.diag));
                 assert_int_equal(h.diag.code, EXIT_UNSUPPORTED);
                 assert_int_equal(h.diag.errors, 1);
@@ -277,40 +297,40 @@ static void test_threads(void **state)
 
 /* ---- floats as double ---- */
 
-static const char doubles[] =
-        " workspace 32 align 16 live 16\n"
-        "buffer @x : f32[4] input \"x\"\n"
-        "buffer @h : f16[4] input \"h\"\n"
-        "buffer @n : i32[4] input \"n\"\n"
-        "buffer @c : f32[2] constant = [0.1, 3.0]\n"
-        "buffer @s : f32[1000] constant = splat 0.1\n"
-        "buffer @t : f32[4] workspace offset 16\n"
-        "buffer @v : f32[2] view @t + 2\n"
-        "buffer @y : f32[12] output \"y\"\n"
-        "buffer @k : f16[4] output \"k\"\n"
-        "buffer @m : i32[4] output \"m\"\n"
-        "kernel @first(%x: in f32[4], %t: out f32[4]) {\n"
-        "  for %i = 0 to 4 {\n    store %t[%i] = %x[%i] + 1e-09\n  }\n"
-        "}\n"
-        "kernel @second(%x: in f32[4], %h: in f16[4], %n: in i32[4], %c: in f32[2], %s: in f32[1000], %v: in f32[2], %y: out f32[12], "
-        "%k: out f16[4], %m: out i32[4]) {\n"
-        "  var %sum : f32 = 0.0\n"
-        "  for %i = 0 to 1000 {\n    set %sum = %sum + %s[%i]\n  }\n"
-        "  store %y[0] = %sum\n"
-        "  store %y[1] = %c[0] * %c[1]\n"
-        "  store %y[2] = %v[0]\n"
-        "  store %y[3] = exp(%x[1])\n"
-        "  store %y[4] = f32(f64(%x[0]) / 3.0)\n"
-        "  store %y[5] = bits_f32(bits_u32(%c[0] * %c[1]) + 1)\n"
-        "  store %y[6] = f32(f16(%c[0] * %c[1]))\n"
-        "  store %y[7] = f32(%n[0])\n"
-        "  store %y[8] = %x<4>[0]\n"
-        "  for %i2 = 0 to 4 {\n"
-        "    store %k[%i2] = f16(f32(%h[%i2]) / 3.0)\n"
-        "    store %m[%i2] = i32(%x[%i2] * 1000000.0)\n"
-        "  }\n"
-        "}\n"
-        "main {\n  call @first(@x, @t)\n  call @second(@x, @h, @n, @c, @s, @v, @y, @k, @m)\n}\n";
+static const char doubles[] = " workspace 32 align 16 live 16\n"
+                              "buffer @x : f32[4] input \"x\"\n"
+                              "buffer @h : f16[4] input \"h\"\n"
+                              "buffer @n : i32[4] input \"n\"\n"
+                              "buffer @c : f32[2] constant = [0.1, 3.0]\n"
+                              "buffer @s : f32[1000] constant = splat 0.1\n"
+                              "buffer @t : f32[4] workspace offset 16\n"
+                              "buffer @v : f32[2] view @t + 2\n"
+                              "buffer @y : f32[12] output \"y\"\n"
+                              "buffer @k : f16[4] output \"k\"\n"
+                              "buffer @m : i32[4] output \"m\"\n"
+                              "kernel @first(%x: in f32[4], %t: out f32[4]) {\n"
+                              "  for %i = 0 to 4 {\n    store %t[%i] = %x[%i] + 1e-09\n  }\n"
+                              "}\n"
+                              "kernel @second(%x: in f32[4], %h: in f16[4], %n: in i32[4], %c: in f32[2], %s: in "
+                              "f32[1000], %v: in f32[2], %y: out f32[12], "
+                              "%k: out f16[4], %m: out i32[4]) {\n"
+                              "  var %sum : f32 = 0.0\n"
+                              "  for %i = 0 to 1000 {\n    set %sum = %sum + %s[%i]\n  }\n"
+                              "  store %y[0] = %sum\n"
+                              "  store %y[1] = %c[0] * %c[1]\n"
+                              "  store %y[2] = %v[0]\n"
+                              "  store %y[3] = exp(%x[1])\n"
+                              "  store %y[4] = f32(f64(%x[0]) / 3.0)\n"
+                              "  store %y[5] = bits_f32(bits_u32(%c[0] * %c[1]) + 1)\n"
+                              "  store %y[6] = f32(f16(%c[0] * %c[1]))\n"
+                              "  store %y[7] = f32(%n[0])\n"
+                              "  store %y[8] = %x<4>[0]\n"
+                              "  for %i2 = 0 to 4 {\n"
+                              "    store %k[%i2] = f16(f32(%h[%i2]) / 3.0)\n"
+                              "    store %m[%i2] = i32(%x[%i2] * 1000000.0)\n"
+                              "  }\n"
+                              "}\n"
+                              "main {\n  call @first(@x, @t)\n  call @second(@x, @h, @n, @c, @s, @v, @y, @k, @m)\n}\n";
 
 static void test_doubles(void **state)
 {
@@ -346,8 +366,9 @@ static void test_doubles(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_memory),        cmocka_unit_test(test_fresh_memory), cmocka_unit_test(test_memory_budget),
-                cmocka_unit_test(test_bounds),        cmocka_unit_test(test_bad_plan),     cmocka_unit_test(test_steps),
+                cmocka_unit_test(test_memory),        cmocka_unit_test(test_fresh_memory),
+                cmocka_unit_test(test_memory_budget), cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_bad_plan),      cmocka_unit_test(test_steps),
                 cmocka_unit_test(test_threads),       cmocka_unit_test(test_doubles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

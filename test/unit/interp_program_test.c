@@ -46,7 +46,8 @@ static void test_convolution(void **state)
                                                         int p = 2 * i + a - 2, q = 2 * j + b - 2;
                                                         if (p < 0 || q < 0 || p >= 18 || q >= 18)
                                                                 continue;
-                                                        volatile float product = x[c * 324 + p * 18 + q] * w[m * 125 + c * 25 + a * 5 + b];
+                                                        volatile float product = x[c * 324 + p * 18 + q] *
+                                                                                 w[m * 125 + c * 25 + a * 5 + b];
                                                         sum = sum + product;
                                                 }
                                 want[m * 81 + i * 9 + j] = sum;
@@ -165,36 +166,35 @@ static void test_reductions(void **state)
 
 /* ---- control flow ---- */
 
-static const char control[] =
-        "buffer @n : i64[4] input \"n\"\n"
-        "buffer @y : i64[8] output \"y\"\n"
-        "kernel @collatz(%n: in i64[4], %y: out i64[8], %at: index, %shift: index) {\n"
-        "  var %x : i64 = %n[%at]\n"
-        "  var %steps : i64 = 0\n"
-        "  while %x != 1 & %x > 0 {\n"
-        "    if %x % 2 == 0 {\n"
-        "      set %x = %x / 2\n"
-        "    } else {\n"
-        "      let %old : i64 = %x\n"
-        "      set %x = %x * 3\n"
-        "      set %x = %x + 1 + 0 * %old\n"
-        "    }\n"
-        "    set %steps = %steps + 1\n"
-        "  }\n"
-        "  store %y[%at + %shift] = %steps\n"
-        "}\n"
-        "main {\n"
-        "  for %i = 0 to 4 {\n"
-        "    if @n[%i] == 27 | ~(@n[%i] < 100) {\n"
-        "      call @collatz(@n, @y; %i, 0)\n"
-        "    } else {\n"
-        "      call @collatz(@n, @y; %i, 4)\n"
-        "    }\n"
-        "  }\n"
-        "  if @n[0] == -1 {\n"
-        "    fail EXTENT\n"
-        "  }\n"
-        "}\n";
+static const char control[] = "buffer @n : i64[4] input \"n\"\n"
+                              "buffer @y : i64[8] output \"y\"\n"
+                              "kernel @collatz(%n: in i64[4], %y: out i64[8], %at: index, %shift: index) {\n"
+                              "  var %x : i64 = %n[%at]\n"
+                              "  var %steps : i64 = 0\n"
+                              "  while %x != 1 & %x > 0 {\n"
+                              "    if %x % 2 == 0 {\n"
+                              "      set %x = %x / 2\n"
+                              "    } else {\n"
+                              "      let %old : i64 = %x\n"
+                              "      set %x = %x * 3\n"
+                              "      set %x = %x + 1 + 0 * %old\n"
+                              "    }\n"
+                              "    set %steps = %steps + 1\n"
+                              "  }\n"
+                              "  store %y[%at + %shift] = %steps\n"
+                              "}\n"
+                              "main {\n"
+                              "  for %i = 0 to 4 {\n"
+                              "    if @n[%i] == 27 | ~(@n[%i] < 100) {\n"
+                              "      call @collatz(@n, @y; %i, 0)\n"
+                              "    } else {\n"
+                              "      call @collatz(@n, @y; %i, 4)\n"
+                              "    }\n"
+                              "  }\n"
+                              "  if @n[0] == -1 {\n"
+                              "    fail EXTENT\n"
+                              "  }\n"
+                              "}\n";
 
 static void test_control(void **state)
 {
@@ -344,30 +344,30 @@ static void test_strips(void **state)
                         }
                 assert_memory_equal(y, want, sizeof y);
                 assert_memory_equal(z, want_z, sizeof z);
-                assert_true(s[0] == sum && s[1] == most && s[2] == (float)all && s[3] == x[99] && s[4] == x[50] && s[5] == x[100]);
+                assert_true(s[0] == sum && s[1] == most && s[2] == (float)all && s[3] == x[99] && s[4] == x[50] &&
+                            s[5] == x[100]);
         }
         harness_close(&h);
 }
 
 /* Parameters of one alias class: the same buffer, and one that overlaps, where each element depends on that before. */
-static const char overlapping[] =
-        "buffer @x : f32[101] input \"x\"\n"
-        "buffer @t : f32[101] workspace\n"
-        "buffer @first : f32[100] view @t + 0\n"
-        "buffer @second : f32[100] view @t + 1\n"
-        "buffer @y : f32[101] output \"y\"\n"
-        "kernel @copy(%x: in f32[101], %y: out f32[101]) {\n"
-        "  for %i = 0 to 101 {\n    store %y[%i] = %x[%i]\n  }\n"
-        "}\n"
-        "kernel @next(%x: in f32[100] class 1, %y: out f32[100] class 1) {\n"
-        "  for %i = 0 to 100 {\n    store %y[%i] = %x[%i] * 0.5 + 1.0\n  }\n"
-        "}\n"
-        "main {\n"
-        "  call @copy(@x, @t)\n"
-        "  call @next(@first, @second)\n"
-        "  call @next(@first, @first)\n"
-        "  call @copy(@t, @y)\n"
-        "}\n";
+static const char overlapping[] = "buffer @x : f32[101] input \"x\"\n"
+                                  "buffer @t : f32[101] workspace\n"
+                                  "buffer @first : f32[100] view @t + 0\n"
+                                  "buffer @second : f32[100] view @t + 1\n"
+                                  "buffer @y : f32[101] output \"y\"\n"
+                                  "kernel @copy(%x: in f32[101], %y: out f32[101]) {\n"
+                                  "  for %i = 0 to 101 {\n    store %y[%i] = %x[%i]\n  }\n"
+                                  "}\n"
+                                  "kernel @next(%x: in f32[100] class 1, %y: out f32[100] class 1) {\n"
+                                  "  for %i = 0 to 100 {\n    store %y[%i] = %x[%i] * 0.5 + 1.0\n  }\n"
+                                  "}\n"
+                                  "main {\n"
+                                  "  call @copy(@x, @t)\n"
+                                  "  call @next(@first, @second)\n"
+                                  "  call @next(@first, @first)\n"
+                                  "  call @copy(@t, @y)\n"
+                                  "}\n";
 
 static void test_overlap(void **state)
 {

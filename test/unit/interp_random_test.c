@@ -68,8 +68,8 @@ static struct loop_expr *random_bool(struct generator *g, int depth);
 
 static struct loop_expr *random_int(struct generator *g, int depth)
 {
-        static const enum loop_opcode ops[] = { LOOP_ADD, LOOP_SUB, LOOP_MUL, LOOP_DIV, LOOP_REM, LOOP_SHL, LOOP_SHR, LOOP_AND, LOOP_OR,
-                                                LOOP_XOR, LOOP_MIN, LOOP_MAX };
+        static const enum loop_opcode ops[] = { LOOP_ADD, LOOP_SUB, LOOP_MUL, LOOP_DIV, LOOP_REM, LOOP_SHL,
+                                                LOOP_SHR, LOOP_AND, LOOP_OR,  LOOP_XOR, LOOP_MIN, LOOP_MAX };
         struct arena *arena = g->h.arena;
         struct loop_variable *v = some_variable(g, E_I32, -1);
         switch (depth > 0 ? pick(g, 10) : pick(g, 4)) {
@@ -77,15 +77,20 @@ static struct loop_expr *random_int(struct generator *g, int depth)
         case 1: return loop_load(arena, g->u, subscript(g));
         case 2: return loop_cast(arena, E_I32, loop_load(arena, g->b, subscript(g)));
         case 3: return v ? loop_use(arena, v) : loop_cast(arena, E_I32, counter(g));
-        case 4: return loop_op(arena, LOOP_SELECT, random_bool(g, depth - 1), random_int(g, depth - 1), random_int(g, depth - 1));
+        case 4:
+                return loop_op(arena, LOOP_SELECT, random_bool(g, depth - 1), random_int(g, depth - 1),
+                               random_int(g, depth - 1));
         case 5: return loop_op(arena, pick(g, 2) ? LOOP_NEG : LOOP_NOT, random_int(g, depth - 1), NULL, NULL);
-        default: return binary(g, ops[pick(g, sizeof ops / sizeof *ops)], random_int(g, depth - 1), random_int(g, depth - 1));
+        default:
+                return binary(g, ops[pick(g, sizeof ops / sizeof *ops)], random_int(g, depth - 1),
+                              random_int(g, depth - 1));
         }
 }
 
 static struct loop_expr *random_float(struct generator *g, int depth)
 {
-        static const enum loop_opcode ops[] = { LOOP_ADD, LOOP_SUB, LOOP_MUL, LOOP_DIV, LOOP_MIN, LOOP_MAX, LOOP_ADD, LOOP_MUL };
+        static const enum loop_opcode ops[] = { LOOP_ADD, LOOP_SUB, LOOP_MUL, LOOP_DIV,
+                                                LOOP_MIN, LOOP_MAX, LOOP_ADD, LOOP_MUL };
         struct arena *arena = g->h.arena;
         struct loop_variable *v = some_variable(g, E_F32, -1);
         struct loop_expr *arguments[1];
@@ -93,13 +98,19 @@ static struct loop_expr *random_float(struct generator *g, int depth)
         case 0: return loop_float(arena, E_F32, (double)pick(g, 17) / 4 - 2);
         case 1: return loop_load(arena, g->x, subscript(g));
         case 2: return v ? loop_use(arena, v) : loop_load(arena, g->x, subscript(g));
-        case 3: return loop_op(arena, LOOP_SELECT, random_bool(g, depth - 1), random_float(g, depth - 1), random_float(g, depth - 1));
+        case 3:
+                return loop_op(arena, LOOP_SELECT, random_bool(g, depth - 1), random_float(g, depth - 1),
+                               random_float(g, depth - 1));
         case 4: return loop_cast(arena, E_F32, random_int(g, depth - 1));
-        case 5: return loop_op(arena, LOOP_FMA, random_float(g, depth - 1), random_float(g, depth - 1), random_float(g, depth - 1));
+        case 5:
+                return loop_op(arena, LOOP_FMA, random_float(g, depth - 1), random_float(g, depth - 1),
+                               random_float(g, depth - 1));
         case 6:
                 arguments[0] = random_float(g, depth - 1);
                 return loop_call(arena, loop_library_find(g->h.library, "exp", E_F32), arguments);
-        default: return binary(g, ops[pick(g, sizeof ops / sizeof *ops)], random_float(g, depth - 1), random_float(g, depth - 1));
+        default:
+                return binary(g, ops[pick(g, sizeof ops / sizeof *ops)], random_float(g, depth - 1),
+                              random_float(g, depth - 1));
         }
 }
 
@@ -120,7 +131,7 @@ static struct loop_expr *random_bool(struct generator *g, int depth)
 static struct loop_expr *random_expr(struct generator *g, enum element e, int depth)
 {
         struct loop_variable *v = e == E_INDEX && !pick(g, 3) ? some_variable(g, E_INDEX, -1) : NULL;
-        if (v)                          /* subscripts take it modulo the extent */
+        if (v) /* subscripts take it modulo the extent */
                 return binary(g, LOOP_ADD, loop_use(g->h.arena, v), counter(g));
         return e == E_F32 ? random_float(g, depth) : e == E_I32 ? random_int(g, depth) : subscript(g);
 }
@@ -168,7 +179,8 @@ static void random_sum(struct generator *g, struct loop_block *block)
         for (int loops = pick(g, 4); loops > 0; loops--) {
                 struct loop_stmt *s = loop_append(arena, block, STMT_FOR);
                 s->a = loop_index(arena, pick(g, 2));
-                s->b = pick(g, 3) ? loop_index(arena, 1 + pick(g, 3)) : binary(g, LOOP_SUB, loop_index(arena, 4), counter(g));
+                s->b = pick(g, 3) ? loop_index(arena, 1 + pick(g, 3))
+                                  : binary(g, LOOP_SUB, loop_index(arena, 4), counter(g));
                 s->step = pick(g, 4) ? 1 : 3;
                 s->variable = declare(g, E_INDEX, VARIABLE_LOOP);
                 block = s->body;
@@ -181,11 +193,15 @@ static void random_sum(struct generator *g, struct loop_block *block)
         struct loop_stmt *set = loop_append(arena, block, STMT_SET);
         struct loop_expr *use = loop_use(arena, sum), *term, *other;
         bool real = sum->type.element == E_F32;
-        struct loop_expr *x = real ? loop_load(arena, g->x, subscript(g)) : loop_cast(arena, E_I32, loop_load(arena, g->b, subscript(g)));
-        other = real ? loop_load(arena, g->x, subscript(g)) : loop_cast(arena, E_I32, loop_load(arena, pick(g, 3) ? g->b : g->u, subscript(g)));
+        struct loop_expr *x = real ? loop_load(arena, g->x, subscript(g))
+                                   : loop_cast(arena, E_I32, loop_load(arena, g->b, subscript(g)));
+        other = real ? loop_load(arena, g->x, subscript(g))
+                     : loop_cast(arena, E_I32, loop_load(arena, pick(g, 3) ? g->b : g->u, subscript(g)));
         term = pick(g, 3) ? binary(g, LOOP_MUL, x, other) : x;
         set->variable = sum;
-        set->a = !pick(g, 5) ? binary(g, LOOP_MAX, use, term) : pick(g, 2) ? binary(g, LOOP_ADD, use, term) : binary(g, LOOP_ADD, term, use);
+        set->a = !pick(g, 5)  ? binary(g, LOOP_MAX, use, term)
+                 : pick(g, 2) ? binary(g, LOOP_ADD, use, term)
+                              : binary(g, LOOP_ADD, term, use);
         g->variable_count = outer;
 }
 
@@ -195,40 +211,48 @@ static void random_strip(struct generator *g, struct loop_block *block)
         struct arena *arena = g->h.arena;
         struct loop_buffer *const outputs[] = { g->y, g->z, g->m };
         int outer = g->variable_count, step = 1 + pick(g, 2), trips = pick(g, 8), first = pick(g, 3);
-        struct loop_variable *accumulators[] = { some_variable(g, E_F32, VARIABLE_VAR), some_variable(g, E_I32, VARIABLE_VAR) };
+        struct loop_variable *accumulators[] = { some_variable(g, E_F32, VARIABLE_VAR),
+                                                 some_variable(g, E_I32, VARIABLE_VAR) };
         struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
         loop->a = pick(g, 2) ? loop_index(arena, first) : binary(g, LOOP_ADD, counter(g), loop_index(arena, first));
         loop->b = loop_index(arena, first + trips);
         loop->step = step;
         loop->variable = loop_variable_new(arena, new_name(g), LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_expr *i = loop_use(arena, loop->variable);
-        if (first + trips <= 4)         /* only then may others take it for a counter */
+        if (first + trips <= 4) /* only then may others take it for a counter */
                 g->variables[g->variable_count++] = loop->variable;
         for (int n = 1 + pick(g, 4); n > 0; n--) {
                 int what = pick(g, 6), coefficient = pick(g, 4) ? 1 + pick(g, 3) : -1 - pick(g, 2);
                 struct loop_expr *at = binary(g, LOOP_ADD, binary(g, LOOP_MUL, i, loop_index(arena, coefficient)),
                                               loop_index(arena, pick(g, 10) + (coefficient < 0 ? 20 : 0)));
                 struct loop_buffer *out = outputs[n % 3];
-                if (!pick(g, 6))                /* a step that memory says */
-                        at = binary(g, LOOP_ADD, at, binary(g, LOOP_AND, loop_cast(arena, E_INDEX, loop_cast(arena, E_I32,
-                                    loop_load(arena, g->b, i))), loop_index(arena, 3)));
+                if (!pick(g, 6)) /* a step that memory says */
+                        at = binary(
+                                g, LOOP_ADD, at,
+                                binary(g, LOOP_AND,
+                                       loop_cast(arena, E_INDEX, loop_cast(arena, E_I32, loop_load(arena, g->b, i))),
+                                       loop_index(arena, 3)));
                 if (what == 0 && accumulators[n & 1]) {
                         enum element e = n & 1 ? E_I32 : E_F32;
                         struct loop_expr *term = random_expr(g, e, 3), *use = loop_use(arena, accumulators[n & 1]);
                         struct loop_stmt *s = loop_append(arena, loop->body, STMT_SET);
                         s->variable = accumulators[n & 1];
-                        s->a = !pick(g, 4) ? binary(g, LOOP_MAX, use, term) : pick(g, 2) ? binary(g, LOOP_ADD, use, term) :
-                               binary(g, LOOP_ADD, term, use);
+                        s->a = !pick(g, 4)  ? binary(g, LOOP_MAX, use, term)
+                               : pick(g, 2) ? binary(g, LOOP_ADD, use, term)
+                                            : binary(g, LOOP_ADD, term, use);
                 } else if (what < 3) {
                         enum element e = some_type(g);
-                        struct loop_expr *value = e == E_F32 && pick(g, 2) ? loop_load(arena, g->x, at) : random_expr(g, e, 3);
+                        struct loop_expr *value =
+                                e == E_F32 && pick(g, 2) ? loop_load(arena, g->x, at) : random_expr(g, e, 3);
                         struct loop_stmt *s = loop_append(arena, loop->body, STMT_LET);
                         s->a = value;
                         s->variable = declare(g, e, VARIABLE_LET);
                 } else {
-                        struct loop_expr *value = out == g->y ? random_float(g, 3) : loop_cast(arena, out->element, random_int(g, 3));
+                        struct loop_expr *value =
+                                out == g->y ? random_float(g, 3) : loop_cast(arena, out->element, random_int(g, 3));
                         if (out == g->y && pick(g, 2))
-                                value = binary(g, LOOP_ADD, value, loop_load(arena, g->y, pick(g, 4) ? at : subscript(g)));
+                                value = binary(g, LOOP_ADD, value,
+                                               loop_load(arena, g->y, pick(g, 4) ? at : subscript(g)));
                         struct loop_stmt *s = loop_append(arena, loop->body, STMT_STORE);
                         s->buffer = out;
                         s->a = pick(g, 6) ? at : subscript(g);
@@ -252,9 +276,10 @@ static void random_while(struct generator *g, struct loop_block *block, int dept
 {
         struct arena *arena = g->h.arena;
         struct loop_stmt *start = loop_append(arena, block, STMT_VAR);
-        start->variable = loop_variable_new(arena, new_name(g), LOOP_TYPE(E_I32), VARIABLE_VAR);    /* not set by others */
+        start->variable = loop_variable_new(arena, new_name(g), LOOP_TYPE(E_I32), VARIABLE_VAR); /* not set by others */
         struct loop_stmt *s = loop_append(arena, block, STMT_WHILE);
-        s->a = binary(g, LOOP_AND, binary(g, LOOP_LT, loop_use(arena, start->variable), loop_int(arena, E_I32, 3)), random_bool(g, 1));
+        s->a = binary(g, LOOP_AND, binary(g, LOOP_LT, loop_use(arena, start->variable), loop_int(arena, E_I32, 3)),
+                      random_bool(g, 1));
         int outer = g->variable_count;
         random_block(g, s->body, depth - 1);
         g->variable_count = outer;
@@ -285,10 +310,12 @@ static void random_stmt(struct generator *g, struct loop_block *block, int depth
         struct loop_variable *v;
         struct loop_expr *value;
         switch (depth > 0 ? pick(g, 12) : 4 + pick(g, 8)) {
-        case 0: case 1: random_for(g, block, depth); break;
+        case 0:
+        case 1: random_for(g, block, depth); break;
         case 2: random_if(g, block, depth); break;
         case 3: random_while(g, block, depth); break;
-        case 4: case 5:
+        case 4:
+        case 5:
                 value = random_expr(g, e, 3);
                 s = loop_append(arena, block, STMT_LET);
                 s->a = value;
@@ -300,7 +327,8 @@ static void random_stmt(struct generator *g, struct loop_block *block, int depth
                 s->a = value;
                 s->variable = declare(g, e, VARIABLE_VAR);
                 break;
-        case 7: case 8:
+        case 7:
+        case 8:
                 v = some_variable(g, e, VARIABLE_VAR);
                 if (!v)
                         break;
@@ -324,7 +352,10 @@ static void random_block(struct generator *g, struct loop_block *block, int dept
 
 static struct loop_program *random_program(struct generator *g)
 {
-        static const struct { const char *name; enum element element; } rows[] = {
+        static const struct {
+                const char *name;
+                enum element element;
+        } rows[] = {
                 { "x", E_F32 }, { "u", E_I32 }, { "b", E_U8 }, { "y", E_F32 }, { "z", E_I32 }, { "m", E_U8 },
         };
         struct arena *arena = g->h.arena;
@@ -335,11 +366,13 @@ static struct loop_program *random_program(struct generator *g)
         call->function = kernel;
         call->buffers = arena_array(arena, 6, sizeof *call->buffers);
         for (int i = 0; i < 6; i++) {
-                *parameters[i] = loop_parameter_add(arena, kernel, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? ACCESS_IN : ACCESS_INOUT);
-                call->buffers[i] = loop_buffer_add(p, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? SPACE_INPUT : SPACE_OUTPUT);
+                *parameters[i] = loop_parameter_add(arena, kernel, rows[i].name, rows[i].element, ELEMENTS,
+                                                    i < 3 ? ACCESS_IN : ACCESS_INOUT);
+                call->buffers[i] =
+                        loop_buffer_add(p, rows[i].name, rows[i].element, ELEMENTS, i < 3 ? SPACE_INPUT : SPACE_OUTPUT);
                 call->buffers[i]->port = rows[i].name;
         }
-        struct loop_stmt *first = loop_append(arena, kernel->body, STMT_VAR);     /* so that sums have where to go */
+        struct loop_stmt *first = loop_append(arena, kernel->body, STMT_VAR); /* so that sums have where to go */
         first->variable = declare(g, E_F32, VARIABLE_VAR);
         struct loop_stmt *second = loop_append(arena, kernel->body, STMT_VAR);
         second->variable = declare(g, E_I32, VARIABLE_VAR);
@@ -359,7 +392,12 @@ static struct loop_program *random_program(struct generator *g)
         return p;
 }
 
-union result { float f[ELEMENTS]; double d[ELEMENTS]; int32_t i[ELEMENTS]; uint8_t b[ELEMENTS]; };
+union result {
+        float f[ELEMENTS];
+        double d[ELEMENTS];
+        int32_t i[ELEMENTS];
+        uint8_t b[ELEMENTS];
+};
 
 static bool same_floats(const union result *a, const union result *b, bool as_double)
 {
@@ -385,7 +423,9 @@ static void check_program(const struct harness *shared, uint64_t seed)
                 b[i] = (uint8_t)pick(&g, 256);
         }
         const void *inputs[] = { x, u, b };
-        static const struct interp_options forms[] = { { .plain = true }, { .strip = 2 }, { .strip = 3 }, { .strip = 0 } };
+        static const struct interp_options forms[] = {
+                { .plain = true }, { .strip = 2 }, { .strip = 3 }, { .strip = 0 }
+        };
         enum { FORMS = sizeof forms / sizeof *forms };
         for (int as_double = 0; as_double < 2; as_double++) {
                 union result r[FORMS][3];
@@ -397,13 +437,14 @@ static void check_program(const struct harness *shared, uint64_t seed)
                         options.as_double = as_double;
                         codes[k] = harness_run_with(&g.h, p, options, inputs, outputs);
                         if (codes[k] == INTERP_OK && same_floats(&r[0][0], &r[k][0], as_double) &&
-                            !memcmp(r[0][1].i, r[k][1].i, sizeof r[0][1].i) && !memcmp(r[0][2].b, r[k][2].b, sizeof r[0][2].b))
+                            !memcmp(r[0][1].i, r[k][1].i, sizeof r[0][1].i) &&
+                            !memcmp(r[0][2].b, r[k][2].b, sizeof r[0][2].b))
                                 continue;
                         struct text text = { 0 };
                         loop_print(&text, p, NULL);
                         fputs(text.data, stderr);
-                        fail_msg("program %d, form %d, %s: codes %d and %d", (int)seed - 1, k, as_double ? "double" : "float", codes[0],
-                                 codes[k]);
+                        fail_msg("program %d, form %d, %s: codes %d and %d", (int)seed - 1, k,
+                                 as_double ? "double" : "float", codes[0], codes[k]);
                 }
         }
         arena_free(g.h.arena);

@@ -8,16 +8,48 @@
 /* ---- edge values ---- */
 
 enum { VALUES_MAX = 40 };
-struct values { int count; union scalar v[VALUES_MAX]; };
+struct values {
+        int count;
+        union scalar v[VALUES_MAX];
+};
 
 static struct values edges(enum element e)
 {
-        static const double numbers[] = { 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 7.0, 1e-40, -1e-45, FLT_MIN, FLT_MAX,
-                                          -FLT_MAX, 0.1f, 16777217.0, 2147483648.0, -2147483648.0, 4294967296.0,
-                                          9223372036854775808.0, 18446744073709551616.0, 127.5, -128.5, 255.5, 65504.0,
-                                          1e300, 5e-324, DBL_MAX, 1.0000000001 };
-        static const int64_t integers[] = { 0, 1, -1, 2, 3, 7, -7, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256, 32767, 32768,
-                                            65535, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 1234567890123 };
+        static const double numbers[] = { 0.0,
+                                          -0.0,
+                                          1.0,
+                                          -1.0,
+                                          0.5,
+                                          1.5,
+                                          2.5,
+                                          -2.5,
+                                          3.0,
+                                          7.0,
+                                          1e-40,
+                                          -1e-45,
+                                          FLT_MIN,
+                                          FLT_MAX,
+                                          -FLT_MAX,
+                                          0.1f,
+                                          16777217.0,
+                                          2147483648.0,
+                                          -2147483648.0,
+                                          4294967296.0,
+                                          9223372036854775808.0,
+                                          18446744073709551616.0,
+                                          127.5,
+                                          -128.5,
+                                          255.5,
+                                          65504.0,
+                                          1e300,
+                                          5e-324,
+                                          DBL_MAX,
+                                          1.0000000001 };
+        static const int64_t integers[] = { 0,         1,         -1,           2,         3,         7,
+                                            -7,        31,        32,           33,        63,        64,
+                                            65,        100,       127,          128,       255,       256,
+                                            32767,     32768,     65535,        INT32_MAX, INT32_MIN, UINT32_MAX,
+                                            INT64_MAX, INT64_MIN, 1234567890123 };
         struct values all = { 0 };
         if (element_is_float(e)) {
                 for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -65,7 +97,9 @@ static bool expect_integer(enum loop_opcode op, enum element e, union scalar x, 
         case LOOP_MUL: *out = wrapped(e, wrapped(E_I64, a).i * (wide)wrapped(E_I64, b).i); return !logic;
         case LOOP_DIV: *out = wrapped(e, b ? a / b : 0); return !logic;
         case LOOP_REM: *out = wrapped(e, b ? a % b : 0); return !logic;
-        case LOOP_SHL: *out = wrapped(e, in_width ? wrapped(E_I64, a).i * (wide)wrapped(E_I64, power).i : 0); return !logic;
+        case LOOP_SHL:
+                *out = wrapped(e, in_width ? wrapped(E_I64, a).i * (wide)wrapped(E_I64, power).i : 0);
+                return !logic;
         case LOOP_SHR: *out = wrapped(e, in_width ? (a - (a % power + power) % power) / power : 0); return !logic;
         case LOOP_LT: out->u = a < b; return true;
         case LOOP_LE: out->u = a <= b; return true;
@@ -78,8 +112,10 @@ static bool expect_integer(enum loop_opcode op, enum element e, union scalar x, 
         case LOOP_OR: *out = wrapped(e, a | b); return true;
         case LOOP_NEG: *out = wrapped(e, -a); return !logic;
         case LOOP_NOT: *out = wrapped(e, logic ? 1 - a : -1 - a); return true;
-        case LOOP_MIN: case LOOP_MIN_ORDERED: *out = wrapped(e, a < b ? a : b); return true;
-        case LOOP_MAX: case LOOP_MAX_ORDERED: *out = wrapped(e, a > b ? a : b); return true;
+        case LOOP_MIN:
+        case LOOP_MIN_ORDERED: *out = wrapped(e, a < b ? a : b); return true;
+        case LOOP_MAX:
+        case LOOP_MAX_ORDERED: *out = wrapped(e, a > b ? a : b); return true;
         default: return false;
         }
 }
@@ -132,7 +168,8 @@ struct one {
 };
 
 /* for %i = 0 to count step lanes { ... }; the operands as expressions in args */
-static void one_open(struct one *o, enum element from, enum element to, int arity, int count, int lanes, struct loop_expr **args)
+static void one_open(struct one *o, enum element from, enum element to, int arity, int count, int lanes,
+                     struct loop_expr **args)
 {
         harness_open(&o->h);
         struct arena *arena = o->h.arena;
@@ -189,7 +226,8 @@ static void check_operation(enum loop_opcode op, enum element e, int lanes, bool
         struct values v = edges(e);
         int count = v.count * v.count, padded = (count + lanes - 1) / lanes * lanes;
         enum element to = loop_op_info[op].result == RESULT_BOOL ? E_BOOL : e;
-        uint64_t *x = memory_alloc((size_t)padded * 8), *y = memory_alloc((size_t)padded * 8), *r = memory_alloc((size_t)padded * 8);
+        uint64_t *x = memory_alloc((size_t)padded * 8), *y = memory_alloc((size_t)padded * 8),
+                 *r = memory_alloc((size_t)padded * 8);
         uint64_t *want = memory_alloc((size_t)padded * 8);
         for (int k = 0; k < count; k++) {
                 union scalar out;
@@ -205,8 +243,8 @@ static void check_operation(enum loop_opcode op, enum element e, int lanes, bool
         one_run(&o, loop_op(o.h.arena, op, args[0], args[1], NULL), plain, inputs, r);
         for (int k = 0; k < count; k++)
                 if (!same(to, r, want, (size_t)k))
-                        fail_msg("%s of %s, pair %d, %d lanes, %s", loop_op_info[op].text, element_info[e].text, k, lanes,
-                                 plain ? "plain" : "optimised");
+                        fail_msg("%s of %s, pair %d, %d lanes, %s", loop_op_info[op].text, element_info[e].text, k,
+                                 lanes, plain ? "plain" : "optimised");
         free(x);
         free(y);
         free(r);
@@ -255,7 +293,8 @@ static void test_branches(void **state)
                         branch->a = loop_op(o.h.arena, (enum loop_opcode)op, args[0], args[1], NULL);
                         branch->other = loop_block_new(o.h.arena);
                         for (int k = 0; k < 2; k++) {
-                                struct loop_stmt *store = loop_append(o.h.arena, k ? branch->body : branch->other, STMT_STORE);
+                                struct loop_stmt *store =
+                                        loop_append(o.h.arena, k ? branch->body : branch->other, STMT_STORE);
                                 store->buffer = o.out;
                                 store->a = o.index;
                                 store->b = loop_int(o.h.arena, E_U8, 1 + k);
@@ -289,8 +328,10 @@ static void test_fma(void **state)
                 assert_true(r[1] == 22 && r[2] == -INFINITY && r[3] == 0x1p-148f);
                 /* x * y + z rounds twice, also where it is one instruction */
                 one_open(&o, E_F32, E_F32, 3, 4, 1, args);
-                one_run(&o, loop_op(o.h.arena, LOOP_ADD, loop_op(o.h.arena, LOOP_MUL, args[0], args[1], NULL), args[2], NULL), plain,
-                        inputs, r);
+                one_run(&o,
+                        loop_op(o.h.arena, LOOP_ADD, loop_op(o.h.arena, LOOP_MUL, args[0], args[1], NULL), args[2],
+                                NULL),
+                        plain, inputs, r);
                 assert_true(r[0] == 0 && r[1] == 22 && isnan(r[2]));
         }
 }
@@ -303,14 +344,19 @@ static union scalar expect_cast(enum element from, enum element to, union scalar
         if (to == E_BOOL) {
                 out.u = element_is_float(from) ? !(x.f == 0) : x.u != 0;
         } else if (element_is_float(to)) {
-                long double value = element_is_float(from) ? (long double)x.f : is_signed(from) ? (long double)x.i : (long double)x.u;
+                long double value = element_is_float(from) ? (long double)x.f
+                                    : is_signed(from)      ? (long double)x.i
+                                                           : (long double)x.u;
                 /* long double holds all 64-bit integers; small floats round from there: see test_small_floats */
                 out.f = to == E_F32 ? (double)(float)value : (double)value;
         } else if (element_is_float(from)) {
-                double least = is_signed(to) ? -ldexp(1, width_of(to) - 1) : 0, above = ldexp(1, width_of(to) - is_signed(to));
+                double least = is_signed(to) ? -ldexp(1, width_of(to) - 1) : 0,
+                       above = ldexp(1, width_of(to) - is_signed(to));
                 if (isnan(x.f))
                         return out;
-                out = x.f <= least ? wrapped(to, (wide)least) : x.f >= above ? wrapped(to, (wide)above - 1) : wrapped(to, (wide)trunc(x.f));
+                out = x.f <= least   ? wrapped(to, (wide)least)
+                      : x.f >= above ? wrapped(to, (wide)above - 1)
+                                     : wrapped(to, (wide)trunc(x.f));
         } else {
                 out = wrapped(to, whole(from, x));
         }
@@ -364,14 +410,19 @@ static void check_small(enum element e)
         const void *inputs[] = { bits };
         one_open(&o, e, E_F32, 1, ALL, 1, args);
         one_run(&o, loop_cast(o.h.arena, E_F32, args[0]), false, inputs, wide_values);
-        int exponent_bits = e == E_F16 ? 5 : 8, mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
+        int exponent_bits = e == E_F16 ? 5 : 8, mantissa_bits = 15 - exponent_bits,
+            bias = (1 << (exponent_bits - 1)) - 1;
         for (int k = 0; k < ALL; k++) {
-                int exponent = k >> mantissa_bits & ((1 << exponent_bits) - 1), mantissa = k & ((1 << mantissa_bits) - 1);
-                double value = ldexp(mantissa + (exponent ? 1 << mantissa_bits : 0), (exponent ? exponent : 1) - bias - mantissa_bits);
+                int exponent = k >> mantissa_bits & ((1 << exponent_bits) - 1),
+                    mantissa = k & ((1 << mantissa_bits) - 1);
+                double value = ldexp(mantissa + (exponent ? 1 << mantissa_bits : 0),
+                                     (exponent ? exponent : 1) - bias - mantissa_bits);
                 if (exponent == (1 << exponent_bits) - 1)
                         value = mantissa ? (double)NAN : (double)INFINITY;
                 value = k & 0x8000 ? -value : value;
-                assert_true(isnan(value) ? isnan(wide_values[k]) : (double)wide_values[k] == value && !signbit(value) == !signbit(wide_values[k]));
+                assert_true(isnan(value)
+                                    ? isnan(wide_values[k])
+                                    : (double)wide_values[k] == value && !signbit(value) == !signbit(wide_values[k]));
                 double next = k + 1 < ALL && ((k + 1) & 0x7fff) ? (double)wide_values[k + 1] : (double)NAN;
                 halfway[k] = isfinite(next) && isfinite(wide_values[k]) ? wide_values[k] : 0;
         }
@@ -379,7 +430,8 @@ static void check_small(enum element e)
         one_open(&o, E_F32, e, 1, ALL, 1, args);
         one_run(&o, loop_cast(o.h.arena, e, args[0]), false, inputs, back);
         for (int k = 0; k < ALL; k++)
-                assert_true(back[k] == k || (isnan(wide_values[k]) && (back[k] & 0x7fff) > (((1 << exponent_bits) - 1) << mantissa_bits)));
+                assert_true(back[k] == k || (isnan(wide_values[k]) &&
+                                             (back[k] & 0x7fff) > (((1 << exponent_bits) - 1) << mantissa_bits)));
         for (int k = 0; k + 1 < ALL; k++)
                 halfway[k] = (float)(((double)wide_values[k] + (double)wide_values[k + 1]) / 2);
         inputs[0] = halfway;
@@ -420,10 +472,10 @@ static void test_bitcasts(void **state)
 {
         (void)state;
         static const enum element pairs[][2] = {
-                { E_F32, E_I32 }, { E_F32, E_U32 }, { E_I32, E_F32 }, { E_U32, E_F32 }, { E_F64, E_I64 }, { E_F64, E_U64 },
-                { E_I64, E_F64 }, { E_U64, E_F64 }, { E_I32, E_U32 }, { E_U32, E_I32 }, { E_I64, E_U64 }, { E_F16, E_U16 },
-                { E_F16, E_I16 }, { E_U16, E_F16 }, { E_I16, E_BF16 }, { E_BF16, E_I16 }, { E_I8, E_U8 }, { E_U8, E_I8 },
-                { E_BOOL, E_U8 },
+                { E_F32, E_I32 },  { E_F32, E_U32 }, { E_I32, E_F32 }, { E_U32, E_F32 }, { E_F64, E_I64 },
+                { E_F64, E_U64 },  { E_I64, E_F64 }, { E_U64, E_F64 }, { E_I32, E_U32 }, { E_U32, E_I32 },
+                { E_I64, E_U64 },  { E_F16, E_U16 }, { E_F16, E_I16 }, { E_U16, E_F16 }, { E_I16, E_BF16 },
+                { E_BF16, E_I16 }, { E_I8, E_U8 },   { E_U8, E_I8 },   { E_BOOL, E_U8 },
         };
         for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
                 for (int plain = 0; plain < 2; plain++) {
@@ -454,15 +506,16 @@ static void test_library(void **state)
                 one_open(&o, E_F32, E_F32, 1, 8, 1, args);
                 one_run(&o, loop_call(o.h.arena, loop_library_find(o.h.library, "exp", E_F32), args), plain, inputs, r);
                 assert_true(r[0] == 1 && fabsf(r[1] - 2.71828183f) < 1e-6f && fabsf(r[2] - 0.367879441f) < 1e-7f);
-                assert_true(r[3] > 2.6e38f && r[4] > 0 && r[4] < 1e-40f && r[5] == INFINITY && r[6] == 0 && isnan(r[7]));
+                assert_true(r[3] > 2.6e38f && r[4] > 0 && r[4] < 1e-40f && r[5] == INFINITY && r[6] == 0 &&
+                            isnan(r[7]));
         }
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_operations), cmocka_unit_test(test_branches), cmocka_unit_test(test_fma),
-                cmocka_unit_test(test_casts), cmocka_unit_test(test_small_floats), cmocka_unit_test(test_bitcasts),
+                cmocka_unit_test(test_operations), cmocka_unit_test(test_branches),     cmocka_unit_test(test_fma),
+                cmocka_unit_test(test_casts),      cmocka_unit_test(test_small_floats), cmocka_unit_test(test_bitcasts),
                 cmocka_unit_test(test_library),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
