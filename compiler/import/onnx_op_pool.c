@@ -95,27 +95,27 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, window_reduce(im, REDUCE_max, x, &w));
 }
 
-/* how many of the window's elements count at each place along spatial dimension d; *same when that is one number
- * everywhere */
+/* How many of the window's elements count at each place along spatial dimension d; NULL when all do everywhere. Place o
+ * starts at o * stride - low pad; its element k counts where from <= start + k * dilation < to. */
 static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d, int64_t in,
-                                   bool include_pads, enum element e, bool *same)
+                                   bool include_pads, enum element e)
 {
-        int64_t low = include_pads ? -w->pads[d] : 0, high = include_pads ? in + w->pads[w->rank + d] : in;
-        size_t bytes = (size_t)element_info[e].bytes;
-        unsigned char *data = arena_array(im->m->arena, (size_t)onnx_max(w->out[d], 1), bytes);
-        int64_t first = 0;
+        int64_t from = include_pads ? -w->pads[d] : 0, to = include_pads ? in + w->pads[w->rank + d] : in;
+        int64_t step = w->dilations[d], last = (w->out[d] - 1) * w->strides[d] - w->pads[d];
 
-        *same = true;
-        for (int64_t o = 0; o < w->out[d]; o++) {
-                int64_t start = o * w->strides[d] - w->pads[d], step = w->dilations[d];
-                int64_t from = start >= low ? 0 : (low - start + step - 1) / step;
-                int64_t to = start >= high ? 0 : onnx_min(w->kernel[d], (high - start + step - 1) / step);
-                int64_t count = onnx_max(to - from, 1); /* a window wholly in the padding averages to 0 */
-                element_store(e, data, (size_t)o, (union scalar){ .f = (double)count });
-                first = o ? first : count;
-                *same &= count == first;
+        if (-w->pads[d] >= from && last + onnx_window_extent(w, d) <= to)
+                return NULL;
+        struct value *start = onnx_with(im, OP_mul, onnx_iota(im, E_I64, w->out[d]), (double)w->strides[d]);
+        start = onnx_with(im, OP_sub, start, (double)w->pads[d]);
+        struct value *bounds[2]; /* elements before from, before to */
+        for (int i = 0; i < 2; i++) {
+                struct value *distance =
+                        onnx_with(im, OP_max, onnx_from(im, OP_sub, (double)(i ? to : from), start), 0);
+                bounds[i] = onnx_with(im, OP_div, onnx_with(im, OP_add, distance, (double)step - 1), (double)step);
         }
-        return constant_dense(im->m, type_tensor(im->m, e, 1, (const dim_t[]){ w->out[d] }), data, NULL);
+        struct value *count =
+                onnx_binary(im, OP_sub, onnx_with(im, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
+        return onnx_cast(im, onnx_with(im, OP_max, count, 1), e); /* a window wholly in the padding averages to 0 */
 }
 
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x)
@@ -132,10 +132,9 @@ struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, str
         if (!sum)
                 return NULL;
         for (int d = 0; d < w.rank; d++) {
-                bool same;
-                struct value *counts = window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum), &same);
-                double number;
-                if (same && w.out[d] > 0 && value_is_splat(counts, &number)) {
+                struct value *counts = window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum));
+                double number = (double)w.kernel[d];
+                if (!counts || value_is_splat(counts, &number)) {
                         everywhere *= number;
                         continue;
                 }
