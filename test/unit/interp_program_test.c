@@ -325,7 +325,7 @@ static void test_strips(void **state)
                 volatile float square = fabsf(x[4 * i]) * fabsf(x[4 * i]);
                 sum = square + sum;
                 most = most < -fabsf(x[4 * i]) ? -fabsf(x[4 * i]) : most;
-                all += n[i] * want_z[i];
+                all = (int32_t)((uint32_t)all + (uint32_t)n[i] * (uint32_t)want_z[i]);
         }
         const void *inputs[] = { x, n };
         void *outputs[] = { y, z, s };
