@@ -207,6 +207,15 @@ case("Pad", [x(3, 4, dtype=I32)], since=11, constants={1: ints(1, -2, 0, 1), 2: 
 case("Pad", [x(3, 4)], since=18, constants={1: ints(1, 2, 0, 1), 3: ints(1, 0)}, title="axes out of order",
      expect=lambda a: np.pad(a, ((2, 1), (1, 0))))
 case("Pad", [x(3, 4), ints(1, 2), None, ints(-1)], since=18, title="run-time axes", expect=lambda a, p, q: np.pad(a, ((0, 0), (1, 2))))
+for mode in "reflect edge".split():
+    case("Pad", [x(3)], since=11, mode=mode, constants={1: ints(7, 8)}, title=mode + ", past the extent",
+         expect=lambda a, mode=mode: np.pad(a, (7, 8), mode=mode))
+case("Pad", [x(1, 3)], since=11, mode="reflect", constants={1: ints(2, 0, 1, 0)}, title="reflect of one",
+     expect=lambda a: np.pad(a, ((2, 1), (0, 0)), mode="reflect"))
+case("Pad", [x(3)], since=19, mode="wrap", constants={1: ints(7, 8)}, title="wrap, past the extent",
+     expect=lambda a: np.pad(a, (7, 8), mode="wrap"))
+case("Pad", [x(5)], since=11, mode="reflect", constants={1: ints(-2, 2)}, title="reflect, cropped",
+     expect=lambda a: np.pad(a[2:], (0, 2), mode="reflect"))
 case("Pad", [x(3, 4)], since=19, mode="wrap", constants={1: ints(2, 1, 1, 3)})
 case("DepthToSpace", [x(1, 8, 2, 3)], blocksize=2)
 case("DepthToSpace", [x(1, 8, 2, 3)], since=11, blocksize=2, mode="CRD")
