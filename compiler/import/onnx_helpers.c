@@ -499,11 +499,6 @@ struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count)
         return build_iota(&im->b, type_tensor(im->m, e, 1, (const dim_t[]){ count }), 0);
 }
 
-struct value *onnx_ones(struct onnx_import *im, const struct type *to)
-{
-        return constant_number(im->m, type_with_element(im->m, to, E_BOOL), 1);
-}
-
 struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count,
                           int accumulator)
 {
@@ -546,7 +541,8 @@ struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const str
         return onnx_reshape(im, reduced, full->rank, dims);
 }
 
-int64_t onnx_count(const struct type *t, const int64_t *axes, int count)
+/* elements along axes */
+static int64_t count_along(const struct type *t, const int64_t *axes, int count)
 {
         int64_t product = 1;
 
@@ -559,7 +555,7 @@ struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *
 {
         x = onnx_wide(im, x);
         return x ? onnx_with(im, OP_div, onnx_reduce(im, REDUCE_sum, x, axes, count, E_COMPUTE),
-                             (double)onnx_count(x->type, axes, count))
+                             (double)count_along(x->type, axes, count))
                  : NULL;
 }
 

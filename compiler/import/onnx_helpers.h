@@ -109,9 +109,8 @@ struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct 
 /* v is a scalar or [extent of axis]: over to's shape */
 struct value *onnx_along(struct onnx_import *im, struct value *v, const struct type *to, int axis);
 struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count); /* 0, 1, ..., count - 1 */
-struct value *onnx_ones(struct onnx_import *im, const struct type *to); /* a bool tensor of to's shape, all true */
 
-/* accumulator: an element, or E_COMPUTE */
+/* accumulator: an element, or E_COMPUTE; no axes: x itself */
 struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count,
                           int accumulator);
 /* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
@@ -121,7 +120,6 @@ struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const str
                         int count);
 /* mean over axes, in the wide type of x */
 struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
-int64_t onnx_count(const struct type *t, const int64_t *axes, int count); /* elements along axes */
 int onnx_axes_from(int first, int rank, int64_t *axes); /* first, ..., rank - 1; how many */
 
 /* ---- convolution and pooling windows ---- */
