@@ -3,7 +3,7 @@
  * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots. There is no
  * recursion in Loop IR, so every kernel has slots of its own and one to return by, library functions are written out
  * where they are called, and nothing is allocated while running. Every load and store compares its subscript with the
- * extent of the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
+ * extent of the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest one. */
 #ifndef IR_INTERP_CODE_H
 #define IR_INTERP_CODE_H
 

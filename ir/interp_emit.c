@@ -164,8 +164,17 @@ static void share_link(struct compiler *c, int s)
         *bucket = s;
 }
 
+/* After a fruitless share_find: an entry of the same key belongs to a chunk that is closed for good, and gives way. */
 static void share_add(struct compiler *c, const struct instruction *key, int slot, int level, int chunk)
 {
+        unsigned bucket = hash_key(key) & (unsigned)(c->bucket_count - 1);
+        for (int s = c->bucket_count ? c->buckets[bucket] : -1; s >= 0; s = c->shares[s].next)
+                if (same_key(&c->shares[s].key, key)) {
+                        c->shares[s].slot = slot;
+                        c->shares[s].level = level;
+                        c->shares[s].chunk = chunk;
+                        return;
+                }
         c->shares = compiler_grow(c->shares, c->share_count, &c->share_room, sizeof *c->shares);
         c->shares[c->share_count] = (struct shared){ *key, slot, level, chunk, -1 };
         if (c->share_count >= c->bucket_count) {

@@ -141,40 +141,48 @@ static bool place_access(const struct nest *nest, int k, const union slot *r, co
 #define I8_MEMORY int8_t
 #define U8_MEMORY uint8_t
 
-/* The innermost loop is run here, those around it by counting up their own counters. */
+/* The two innermost loops are run here, those around them by counting up their own counters. */
 #define NEST(name, kind, type, field, loads, X, Y, expression)                                                         \
-        static type run_##name(type s, const struct nest *nest, struct nest_range *range)                              \
+        static type run_##name(type s, const struct nest_range *range, int depth)                                      \
         {                                                                                                              \
-                int inner = nest->depth - 1;                                                                           \
-                const unsigned char *p = range->first[0], *q = loads > 1 ? range->first[1] : p;                        \
-                const int64_t step_p = range->step[0][inner], step_q = loads > 1 ? range->step[1][inner] : 0;          \
+                const bool two = loads > 1, square = depth > 1;                                                        \
+                const int inner = depth - 1, outer = square ? depth - 2 : 0;                                           \
+                const int64_t step_p = range->step[0][inner], step_q = two ? range->step[1][inner] : 0;                \
+                const int64_t row_p = range->step[0][outer], row_q = two ? range->step[1][outer] : 0;                  \
+                const uint64_t columns = range->count[inner], rows = square ? range->count[outer] : 1;                 \
+                const unsigned char *p = range->first[0], *q = two ? range->first[1] : p;                              \
                 uint64_t done[NEST_DEPTH_MAX] = { 0 };                                                                 \
                 for (;;) {                                                                                             \
                         const unsigned char *at_p = p, *at_q = q;                                                      \
-                        for (uint64_t n = range->count[inner];;) {                                                     \
-                                X##_MEMORY x;                                                                          \
-                                Y##_MEMORY y;                                                                          \
-                                memcpy(&x, at_p, sizeof x);                                                            \
-                                memcpy(&y, at_q, sizeof y);                                                            \
-                                (void)y;                                                                               \
-                                s = expression;                                                                        \
-                                if (!--n)                                                                              \
+                        for (uint64_t row = rows;;) {                                                                  \
+                                const unsigned char *x_ = at_p, *y_ = at_q;                                            \
+                                for (uint64_t n = columns;;) {                                                         \
+                                        X##_MEMORY x;                                                                  \
+                                        Y##_MEMORY y;                                                                  \
+                                        memcpy(&x, x_, sizeof x);                                                      \
+                                        memcpy(&y, y_, sizeof y);                                                      \
+                                        (void)y;                                                                       \
+                                        s = expression;                                                                \
+                                        if (!--n)                                                                      \
+                                                break;                                                                 \
+                                        x_ += step_p;                                                                  \
+                                        y_ += step_q;                                                                  \
+                                }                                                                                      \
+                                if (!--row)                                                                            \
                                         break;                                                                         \
-                                at_p += step_p;                                                                        \
-                                at_q += step_q;                                                                        \
+                                at_p += row_p;                                                                         \
+                                at_q += row_q;                                                                         \
                         }                                                                                              \
-                        int l = inner - 1;                                                                             \
+                        int l = depth - 3;                                                                             \
                         for (; l >= 0 && ++done[l] == range->count[l]; l--) {                                          \
                                 p -= range->step[0][l] * (int64_t)(range->count[l] - 1);                               \
-                                if (loads > 1)                                                                         \
-                                        q -= range->step[1][l] * (int64_t)(range->count[l] - 1);                       \
+                                q -= two ? range->step[1][l] * (int64_t)(range->count[l] - 1) : 0;                     \
                                 done[l] = 0;                                                                           \
                         }                                                                                              \
                         if (l < 0)                                                                                     \
                                 return s;                                                                              \
                         p += range->step[0][l];                                                                        \
-                        if (loads > 1)                                                                                 \
-                                q += range->step[1][l];                                                                \
+                        q += two ? range->step[1][l] : 0;                                                              \
                 }                                                                                                      \
         }
 #include "ir/interp_ops.def"
@@ -454,7 +462,7 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 for (int k = 0; k < loads; k++)                                                                        \
                         if (!place_access(nest, k, r, descriptors, &range))                                            \
                                 goto out_of_range;                                                                     \
-                r[nest->accumulator].field = run_##name((type)r[nest->accumulator].field, nest, &range);               \
+                r[nest->accumulator].field = run_##name((type)r[nest->accumulator].field, &range, nest->depth);        \
                 NEXT;                                                                                                  \
         }
 #include "ir/interp_ops.def"

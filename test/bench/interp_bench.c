@@ -163,7 +163,7 @@ static const char addition[] = "buffer @x : f32[1] input \"x\"\n"
 static double now(void)
 {
         struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others may want the processor too */
         return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
