@@ -12,7 +12,7 @@
  *
  *   - element-wise operations join users that read each of their elements once: element-wise ones (same index),
  *     reductions (as a prologue), transposes and slices; never below a broadcast, a window or a contraction, which would
- *     compute an element again for every read;
+ *     compute an element again for every read, and never two users that read at different indices;
  *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user; a broadcast or iota
  *     with several users is copied for each of them first, so that it is never stored;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
@@ -28,6 +28,7 @@ struct member {                         /* what is known of an operation while g
         struct group *group;
         bool identity;                  /* its element i is needed where the root's element i is stored, once */
         bool repeated;                  /* some element may be read more than once */
+        const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
 };
 
 struct group {
@@ -88,6 +89,7 @@ static bool join(struct op *op, struct member *members, int limit)
 {
         struct group *group = NULL;
         struct member joined = { .identity = true };
+        bool several_maps = false;
         for (const struct use *u = op->results[0].uses; u; u = u->next) {
                 struct op *user = u->user;
                 if (user->region != op->region || user->code == OP_yield)
@@ -97,11 +99,16 @@ static bool join(struct op *op, struct member *members, int limit)
                         return false;
                 group = at->group;
                 joined.identity &= is_elementwise(user) && at->identity;
+                const struct op *map = is_elementwise(user) ? at->map : user;
+                several_maps |= joined.map && joined.map != map;
+                joined.map = map;
                 joined.repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
                                    user->code == OP_broadcast || user->code == OP_reduce_window || user->code == OP_arg_window;
         }
-        if (!group || group->size >= limit)
+        if (!group || group->size >= limit || (several_maps && !is_move(op)))
                 return false;
+        if (several_maps)
+                joined.map = op;
         joined.group = group;
         members[op->number] = joined;
         group->size++;
@@ -173,7 +180,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
                         continue;
                 struct group *group = ARENA_NEW(arena, struct group);
                 *group = (struct group){ .root = op, .size = 1, .anchored = is_anchor(op) };
-                members[op->number] = (struct member){ .group = group, .identity = true };
+                members[op->number] = (struct member){ .group = group, .identity = true, .map = op };
         }
         /* members by group, in order */
         struct op ***lists = arena_array(arena, (size_t)count, sizeof *lists);
