@@ -10,6 +10,7 @@ from hostile import (MIB, SANITIZED, SMALL, accepted, answered, clean, constant,
                      tag, value, varint, wrap)
 
 GOOD = SMALL.SerializeToString()
+TINY = model([node("Add", ["x", "w"], ["y"])], [value("x", (1,))], initializers=[constant("w", [1])], name="").SerializeToString()
 GRAPH = SMALL.graph.SerializeToString()
 
 
@@ -32,8 +33,8 @@ def test_2_prefixes(tmp_path):
 
 def test_2_bit_flips(tmp_path):
     codes = set()
-    for bit in range(0, 8 * len(GOOD), 17 if SANITIZED else 1):
-        flipped = bytearray(GOOD)
+    for bit in range(0, 8 * len(TINY), 17 if SANITIZED else 1):
+        flipped = bytearray(TINY)
         flipped[bit // 8] ^= 1 << bit % 8
         put(tmp_path, bytes(flipped))
         done = run(tmp_path)
