@@ -273,8 +273,8 @@ enum exit_code driver_main(int argc, char **argv)
         }
         if (fine && !help) {
                 const char *model = run.options.model;
-                run.diag.subject = strcmp(model, "-") ? text_safe(run.arena, path_base(model), strlen(path_base(model)))
-                                                      : "standard input";
+                const char *base = *path_base(model) ? path_base(model) : model;
+                run.diag.subject = strcmp(model, "-") ? text_safe(run.arena, base, strlen(base)) : "standard input";
                 fine = prepare_context(&run) && choose_names(&run) && compile(&run);
         }
         if (fine && (fflush(stdout) || ferror(stdout))) {
