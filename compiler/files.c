@@ -184,6 +184,8 @@ char *path_stem(struct arena *arena, const char *path, bool with_folder)
 {
         const char *base = path_base(path), *dot = strrchr(base, '.');
         const char *from = with_folder ? path : base;
+        if (!*from)
+                return arena_string(arena, "model");
         size_t length = dot && dot != base ? (size_t)(dot - from) : strlen(from);
         char *stem = arena_copy(arena, from, length + 1);
         stem[length] = 0;

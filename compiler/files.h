@@ -23,7 +23,7 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
 bool outputs_commit(struct outputs *outputs, struct diag *diag);
 void outputs_discard(struct outputs *outputs);
 
-/* "dir/model.onnx" -> "model"; with_folder: "dir/model" */
+/* "dir/model.onnx" -> "model"; with_folder: "dir/model"; "model" when nothing is left */
 char *path_stem(struct arena *arena, const char *path, bool with_folder);
 const char *path_base(const char *path);
 
