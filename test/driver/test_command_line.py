@@ -206,6 +206,13 @@ def test_vectors(tmp_path):
     for options in ([], ["--cc=cc -std=gnu11"]):
         done = call(model, "--test", data, *options)
         assert done.returncode != 0 and "[0, 0]" in done.stderr, done.stderr
+    for given, wanted, equal in ((np.nan, np.nan, True), (np.inf, np.inf, True), (7.0, np.inf, False), (np.nan, 7.0, False)):
+        x[0, 1] = given
+        (data / "input_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
+        y = np.maximum(x, 0)
+        y[0, 1] = wanted
+        (data / "output_0.pb").write_bytes(numpy_helper.from_array(y).SerializeToString())
+        assert (call(model, "--test", data).returncode == 0) == equal, (given, wanted)
     (data / "output_0.pb").write_bytes(numpy_helper.from_array(x[:1]).SerializeToString())
     assert call(model, "--test", data).returncode == dnncc.INVALID
     assert not (tmp_path / "m.c").exists()
