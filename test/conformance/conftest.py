@@ -4,6 +4,7 @@ test/conformance/passing.txt lists every test that passed when it was last bless
 """
 import collections
 import pathlib
+import re
 
 import pytest
 
@@ -47,9 +48,8 @@ def pytest_terminal_summary(terminalreporter, config):
             if outcome == "passed":
                 passed.add(name)
             if outcome == "skipped":
-                for part in reason(report).split("node '")[1:]:
-                    if "(" in part:
-                        missing[part.split("(")[1].split(",")[0].split(")")[0]] += 1
+                for name in re.findall(r"\(([\w.:]+), (?:domain[^,]*, )?opset \d+\)", reason(report)):
+                    missing[name] += 1
     if not rows:
         return
     lines = ["# ONNX conformance", "",
