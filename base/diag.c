@@ -4,6 +4,8 @@
 
 static void speak(struct diag *diag, const char *kind, const char *format, va_list list)
 {
+        if (diag->silent)
+                return;
         FILE *out = diag->stream ? diag->stream : stderr;
         fprintf(out, "%s: %s: ", diag->subject ? diag->subject : "dnncc", kind);
         if (diag->place)

@@ -27,6 +27,7 @@ struct diag {
         int errors, warnings;
         enum exit_code code;            /* of the first error */
         FILE *stream;                   /* NULL: standard error */
+        bool silent;                    /* counts, but says nothing: for attempts that may fail */
 };
 
 void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)

@@ -63,7 +63,7 @@ static const struct value *moved_splat(const struct op *op)
 /* Runs op's kernel; its result, type_bytes long, in memory of the module's arena. NULL when out of budget. */
 static void *evaluate(struct module *m, const struct op *op, struct pass_context *context)
 {
-        struct diag silent = { .verbosity = -2, .stream = fopen("/dev/null", "w") };
+        struct diag silent = { .silent = true };
         struct arena *arena = arena_new();
         void *result = NULL;
         struct loop_program *p = loop_program_new(arena, "fold", context->library);
@@ -98,8 +98,6 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 }
         }
         arena_free(arena);
-        if (silent.stream)
-                fclose(silent.stream);
         return result;
 }
 
@@ -142,9 +140,9 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
         return bytes <= context->limits.fold_bytes || bytes - context->limits.fold_bytes <= bytes_saved(op);
 }
 
-/* the constant that op computes, when allowed at all; worth or not */
-static struct value *fold_any(struct builder *b, struct op *op, struct pass_context *context, bool must_pay)
+struct value *fold_op(struct builder *b, struct op *op, void *opaque)
 {
+        struct pass_context *context = opaque;
         if (!foldable(op) || context->fold_steps >= context->limits.fold_total_steps)
                 return NULL;
         const struct type *type = op->results[0].type;
@@ -153,18 +151,13 @@ static struct value *fold_any(struct builder *b, struct op *op, struct pass_cont
                 return constant_splat(b->m, type, splat->constant->data);
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE && all_splats(op))
                 return fold_splats(b, op, context);
-        if (must_pay && !is_worth(op, context))
+        if (!is_worth(op, context))
                 return NULL;
         if (op->code == OP_reshape)     /* the bytes stay where they are */
                 return constant_dense(b->m, type, op_operand(op, 0)->constant->data, op_operand(op, 0)->constant->name);
         const struct value *first = op->operand_count ? op_operand(op, 0) : NULL;
         void *data = evaluate(b->m, op, context);
         return data ? constant_dense(b->m, type, data, first ? first->constant->name : NULL) : NULL;
-}
-
-struct value *fold_op(struct builder *b, struct op *op, void *context)
-{
-        return fold_any(b, op, context, true);
 }
 
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context)
