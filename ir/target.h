@@ -5,23 +5,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/element.h"
+
+struct spelling;                        /* codegen/spelling.h: an operation on vectors, in C */
+
 struct target {
         const char *name, *doc;
         const struct target *base;      /* NULL for generic */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the base's */
+
+        /* vectors; 0, false and NULL: the base's */
+        int vector_bytes;               /* of a register; none in generic */
+        int vector_registers;
+        bool has_fma;                   /* in one instruction; else fma is a function of the library */
+        bool has_masks;                 /* masked loads and stores at no extra cost */
+        int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
+        const char *attribute;          /* of functions that hold vectors: target("attribute") */
+        const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
+        const struct spelling *spellings; /* ends with a row without text; rows not here: the base's */
 };
 
 /* What the target says, or its nearest base that says something. */
-static inline int64_t target_workspace_align(const struct target *t)
-{
-        return t->workspace_align || !t->base ? t->workspace_align : target_workspace_align(t->base);
-}
+#define TARGET_FIELD(type, field)                                                                  \
+        static inline type target_##field(const struct target *t)                                  \
+        {                                                                                          \
+                return t->field || !t->base ? t->field : target_##field(t->base);                  \
+        }
+TARGET_FIELD(int64_t, workspace_align)
+TARGET_FIELD(int64_t, stack_bytes)
+TARGET_FIELD(int, vector_bytes)
+TARGET_FIELD(int, vector_registers)
+TARGET_FIELD(bool, has_fma)
+TARGET_FIELD(bool, has_masks)
+TARGET_FIELD(int64_t, l1_bytes)
+TARGET_FIELD(int64_t, l2_bytes)
+TARGET_FIELD(const char *, attribute)
+TARGET_FIELD(const char *, include)
+#undef TARGET_FIELD
 
-static inline int64_t target_stack_bytes(const struct target *t)
+/* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is converted
+ * to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every eight. 1: no vectors. */
+static inline int target_lanes(const struct target *t, enum element e)
 {
-        return t->stack_bytes || !t->base ? t->stack_bytes : target_stack_bytes(t->base);
+        int bytes = element_info[element_info[e].compute].bytes;
+        int lanes = target_vector_bytes(t) / (bytes < 4 ? 4 : bytes);
+        return lanes > 1 ? lanes : 1;
 }
 
 #endif

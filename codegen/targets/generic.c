@@ -8,4 +8,6 @@ const struct target target_generic = {
         .doc = "plain C99, any compiler and machine",
         .workspace_align = 64,          /* a cache line */
         .stack_bytes = 4096,
+        .l1_bytes = 32768,
+        .l2_bytes = 262144,
 };
