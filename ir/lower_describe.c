@@ -71,6 +71,18 @@ static void add_summary(struct text *out, const struct kernel_request *request,
 
 static double elements(const struct value *v) { return (double)type_elements(v->type); }
 
+/* what counts: without padded channels and outputs */
+static double packed_flops(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct type *y = op_result(op)->type;
+        double flops = 2.0 * (double)(op_int(op, "groups") * op_int(op, "outputs"));
+        flops *= (double)op_int(op, "channels") * (double)y->dims[0];
+        for (int d = 2; d < x->rank - 1; d++)
+                flops *= (double)w->dims[d] * (double)y->dims[d];
+        return flops;
+}
+
 static double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
@@ -82,6 +94,12 @@ static double op_flops(const struct op *op)
         if (op->code == OP_convolve) {
                 const struct value *w = op_operand(op, 1);
                 per_element = w->type->dims[0] ? 2 * elements(w) / (double)w->type->dims[0] : 0;
+        } else if (op->code == OP_convolve_packed) {
+                return packed_flops(op);
+        } else if (op->code == OP_convolve_lanes) {
+                const struct value *w = op_operand(op, 1);
+                per_element = 2 * elements(w) /
+                              (double)(w->type->dims[0] * w->type->dims[w->type->rank - 1]);
         } else if (op->code == OP_dot) {
                 int count;
                 const int64_t *dims = op_ints(op, "contract_a", &count);

@@ -341,6 +341,7 @@ struct op *op_clone(struct builder *b, const struct op *op)
                 copy->results[i].type = op->results[i].type;
         copy->attrs = arena_copy(b->m->arena, op->attrs, (size_t)op_info[op->code].attr_count * sizeof *op->attrs);
         copy->location = op->location;
+        copy->schedule = op->schedule;
         op_insert(copy, b->before ? b->before->region : b->region, b->before);
         for (int i = 0; i < op->region_count; i++)
                 if (op->regions[i])

@@ -59,7 +59,7 @@ struct written {
         struct attr *attrs;
         bool attr_given[ATTR_MAX];
         const struct type **types;
-        const char *location;
+        const char *location, *schedule;
 };
 
 static bool read_results(struct reader *r, struct written *w)
@@ -211,6 +211,11 @@ static bool read_attrs(struct reader *r, struct written *w)
                 const char *name = reader_word(r, "an attribute or ':'");
                 if (!name)
                         return false;
+                if (!strcmp(name, "schedule") && !w->schedule) {
+                        if (!reader_expect(r, "=") || !(w->schedule = reader_remark(r, name)))
+                                return false;
+                        continue;
+                }
                 int i = 0;
                 while (i < info->attr_count && strcmp(info->attrs[i].name, name))
                         i++;
@@ -263,6 +268,8 @@ static struct op *build(struct reader *r, const struct scope *scope, const struc
                                          w->result_count, info->region_count);
         r->diag->place = place;
         r->failed = !op;
+        if (op)
+                op->schedule = w->schedule;
         return op;
 }
 

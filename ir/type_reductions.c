@@ -87,7 +87,7 @@ static dim_t dilated(struct module *m, dim_t extent, int64_t d)
 
 /* floor((x + low + high - window) / stride) + 1, 0 where negative; x and window already dilated. Written as
  * (x + (low + high - window + stride)) / stride: SUB stops at 0, so the same holds for symbols. */
-static dim_t window_positions(struct module *m, dim_t x, int64_t window, int64_t stride, int64_t pads)
+dim_t rule_positions(struct module *m, dim_t x, int64_t window, int64_t stride, int64_t pads)
 {
         int64_t k = pads - window + stride;
         return dim_binary(m, DIM_DIV, dim_binary(m, k >= 0 ? DIM_ADD : DIM_SUB, x, k >= 0 ? k : -k), stride);
@@ -122,7 +122,7 @@ bool type_convolve(struct module *m, struct op *op, struct diag *diag)
         for (int i = 0; i < spatial; i++) {
                 if (!dim_is_static(w->dims[2 + i]))
                         return rule_fail(op, diag, "operand w is %s, want a window of known extents", rule_type(m, w));
-                dims[2 + i] = window_positions(m, dilated(m, x->dims[2 + i], gaps[i]),
+                dims[2 + i] = rule_positions(m, dilated(m, x->dims[2 + i], gaps[i]),
                                                dilated(m, w->dims[2 + i], dilations[i]), strides[i],
                                                pads[i] + pads[spatial + i]);
         }
@@ -142,7 +142,7 @@ static bool window_result(struct module *m, struct op *op, enum element e, struc
         if (!pads)
                 return false;
         for (int i = 0; i < x->rank; i++) {
-                dims[i] = window_positions(m, x->dims[i], (window[i] - 1) * dilations[i] + 1, strides[i],
+                dims[i] = rule_positions(m, x->dims[i], (window[i] - 1) * dilations[i] + 1, strides[i],
                                            pads[i] + pads[x->rank + i]);
                 if (!given || given->kind != TYPE_TENSOR || given->rank != x->rank || !dim_is_static(dims[i]) ||
                     !dim_is_static(x->dims[i]) || !dim_is_static(given->dims[i]))

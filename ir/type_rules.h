@@ -25,6 +25,9 @@ bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *in
 /* sums: number elements, or with `any` also bool; accumulator rules of ops.def; *e: the result's element */
 bool rule_accumulator(const struct op *op, enum element operand, bool any, enum element *e, struct diag *diag);
 
+/* positions of a window of extent `window` (dilated) over `x` (dilated) elements; pads: low + high */
+dim_t rule_positions(struct module *m, dim_t x, int64_t window, int64_t stride, int64_t pads);
+
 static inline const struct type *operand_type(const struct op *op, int i) { return op->operands[i].value->type; }
 const char *rule_type(struct module *m, const struct type *t);    /* text, for messages */
 const char *rule_dim(struct module *m, dim_t d);

@@ -1,0 +1,92 @@
+/* Type rules of contractions over blocked tensors. */
+#include "ir/type_rules.h"
+
+enum { PANEL_LANES = 16 };
+
+static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
+{
+        for (int i = 0; i < 2; i++)
+                if (operand_type(op, i)->rank < least || !type_is_static(operand_type(op, i)))
+                        return rule_fail(op, diag, "operand %d is %s, want known extents, %d or more", i,
+                                         rule_type(m, operand_type(op, i)), least);
+        return operand_type(op, 0)->element == operand_type(op, 1)->element ||
+               rule_fail(op, diag, "operands are %s and %s, want equal elements",
+                         rule_type(m, operand_type(op, 0)), rule_type(m, operand_type(op, 1)));
+}
+
+/* spatial extents of the result into dims[2..]; windows begin at dimension 2 of w */
+static bool find_positions(struct module *m, struct op *op, int spatial, int window, dim_t *dims,
+                           struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        const int64_t *strides = rule_ints(m, op, "strides", spatial, 1, STEP_MAX, diag);
+        const int64_t *dilations =
+                strides ? rule_ints(m, op, "dilations", spatial, 1, STEP_MAX, diag) : NULL;
+        if (!dilations)
+                return false;
+        for (int d = 0; d < spatial; d++) {
+                int64_t extent = w->dims[window + d];
+                if (extent < 1 || extent > STEP_MAX)
+                        return rule_fail(op, diag, "window extent %lld, want 1 to %d",
+                                         (long long)extent, STEP_MAX);
+                dims[2 + d] = rule_positions(m, x->dims[2 + d], (extent - 1) * dilations[d] + 1,
+                                             strides[d], 0);
+        }
+        return true;
+}
+
+/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi, vectors, 16] */
+bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 4, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int spatial = x->rank - 3;
+        int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
+        int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
+        if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES)
+                return rule_fail(op, diag, "operands are %s and %s, want panels of two more dimensions, the last %d",
+                                 rule_type(m, x), rule_type(m, w), PANEL_LANES);
+        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2];
+        if (groups < 1 || groups > x->dims[1] || x->dims[1] % groups ||
+            w->dims[1] != x->dims[1] / groups || w->dims[w->rank - 3] != inner)
+                return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups", rule_type(m, w),
+                                 rule_type(m, x), (long long)groups);
+        if (channels < 1 || channels > w->dims[1] * inner)
+                return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
+                                 (long long)(w->dims[1] * inner));
+        if (outputs < 1 || outputs > STEP_MAX || (block != PANEL_LANES && block != outputs) ||
+            (groups > 1 && outputs % block))
+                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want blocks of %d or all",
+                                 (long long)outputs, (long long)block, PANEL_LANES);
+        int64_t panel = vectors * PANEL_LANES;
+        if (vectors < 1 || w->dims[0] != groups * ((outputs + panel - 1) / panel))
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
+                                 (long long)w->dims[0], (long long)panel, (long long)outputs,
+                                 (long long)groups);
+        dim_t dims[RANK_MAX] = { x->dims[0], groups * ((outputs + block - 1) / block) };
+        dims[x->rank - 1] = block;
+        enum element e;
+        return find_positions(m, op, spatial, 2, dims, diag) &&
+               rule_accumulator(op, x->element, false, &e, diag) &&
+               rule_shape(m, op, e, x->rank, dims, diag);
+}
+
+/* x [N, blocks, spatial.., lanes], w [blocks, window.., lanes] */
+bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 3, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int spatial = x->rank - 3;
+        if (spatial < 1 || w->rank != x->rank - 1 || w->dims[0] != x->dims[1] ||
+            w->dims[w->rank - 1] != x->dims[x->rank - 1])
+                return rule_fail(op, diag, "operands are %s and %s, want blocks and lanes to agree",
+                                 rule_type(m, x), rule_type(m, w));
+        dim_t dims[RANK_MAX] = { x->dims[0], x->dims[1] };
+        dims[x->rank - 1] = x->dims[x->rank - 1];
+        enum element e;
+        return find_positions(m, op, spatial, 1, dims, diag) &&
+               rule_accumulator(op, x->element, false, &e, diag) &&
+               rule_shape(m, op, e, x->rank, dims, diag);
+}
