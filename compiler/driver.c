@@ -52,7 +52,8 @@ static bool prepare_context(struct run *run)
         context->limits = limits_preset;
         context->exact = o->exact;
         context->assume_finite = o->assume_finite;
-        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 };
+        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0, .threads = o->threads };
+        context->threads = o->threads;
         context->target = target_find(o->target);
         if (!context->target) {
                 diag_error(&run->diag, EXIT_USAGE, "no target is called '%s': see --target=help",

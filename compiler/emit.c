@@ -9,7 +9,7 @@ bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name)
         struct c_options options = {
                 .prefix = run->prefix, .header_name = header_name, .version = DNNCC_VERSION,
                 .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
-                .unchecked = run->options.unchecked, .target = run->context.target,
+                .unchecked = run->options.unchecked, .threads = run->options.threads, .target = run->context.target,
         };
         return c_print(c, h, run->state.program, &options, &run->diag);
 }

@@ -7,7 +7,9 @@
 #include "base/size.h"
 #include "base/text.h"
 
-enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, CHOICE };
+enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, COUNT, CHOICE };
+
+enum { COUNT_MAX = 256 };
 
 struct option {
         const char *text, *argument;
@@ -57,6 +59,16 @@ static bool set_option(struct options *options, const struct option *option, con
                 *(int64_t *)field = (int64_t)bytes;
                 return true;
         }
+        case COUNT: {
+                int64_t count;
+                if (!int_parse(value, &count) || count < 1 || count > COUNT_MAX) {
+                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 to %d, not '%s'", option->text, COUNT_MAX,
+                                   text_safe(arena, value, strlen(value)));
+                        return false;
+                }
+                *(int *)field = (int)count;
+                return true;
+        }
         case CHOICE: {
                 int which = 0;
                 for (const char *p = option->argument; *p; which++) {
@@ -98,7 +110,7 @@ static const struct option *find_option(const char *word, const char **value)
 
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag)
 {
-        *options = (struct options){ .level = 2, .max_ram = -1, .max_consts = -1, .target = "generic" };
+        *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .target = "generic" };
         bool only_files = false;
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i], *value;
@@ -166,6 +178,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         text_add(&text, "-O%d", options->level);
         if (strcmp(options->target, "generic"))
                 text_add(&text, " --target=%s", text_safe(arena, options->target, strlen(options->target)));
+        if (options->threads > 1)
+                text_add(&text, " --threads=%d", options->threads);
         static const struct { const char *text; size_t field; } lists[] = {
                 { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
                 { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },

@@ -15,6 +15,7 @@
 
 struct lower_options {
         bool unchecked;                 /* no run-time index checks */
+        int threads;                    /* that the code may use; 0 and 1: one */
         bool views;                     /* alias reshape, slice and concat (off at -O0) */
 };
 

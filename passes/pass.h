@@ -21,6 +21,7 @@ struct pass_context {
         struct limits limits;
         struct lower_options lower;
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
+        int threads;                    /* that generated code may use; 1: no threading code at all */
         bool exact;                     /* only class E rewrites */
         bool assume_finite;             /* class D allowed */
 };

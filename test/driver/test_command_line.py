@@ -39,7 +39,8 @@ def test_usage_errors(tmp_path):
     model = relu(tmp_path / "m.onnx")
     for arguments in ([], ["--no-such-option", model], [model, "--emit=pdf"], [model, "--name=1x"], [model, "--name=int"],
                       [model, "--name=a;b"], [model, model], [model, "--target=pdp11"], [model, "--max-ram=many"],
-                      [model, "--limit", "nonsense=3"], [model, "--passes=nonsense"], [model, "--passes=plan,simplify"],
+                      [model, "--limit", "nonsense=3"], [model, "--threads=0"], [model, "--threads=-2"], [model, "--threads=257"],
+                      [model, "--threads=two"], [model, "--passes=nonsense"], [model, "--passes=plan,simplify"],
                       [model, "--dim", "N="], [model, "--dim", "N=1e9"], [model, "-o", "x.txt"], ["-o"],
                       [model, "--output", "nothing"], [model, "--keep", "nothing"]):
         done = call(*arguments, cwd=tmp_path)
