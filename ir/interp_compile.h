@@ -147,5 +147,7 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s);        /* fals
 /* Before a loop over counter, from start to end: as many strips of it as fit, if it is a loop for strips. The counter
  * then holds where to go on: true. False: nothing done. */
 bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start, struct cell end);
+/* Its body can run in a strip: no control flow but select. */
+bool function_is_straight(const struct compiler *c, const struct loop_function *f);
 
 #endif

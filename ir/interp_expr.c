@@ -447,18 +447,12 @@ struct loop_function *called_function(const struct compiler *c, const struct loo
         return c->options->as_double && f32 ? loop_library_find(c->p->library, f->name, E_F64) : f;
 }
 
-static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
+static struct cell call_once(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
+                             int into)
 {
-        struct loop_function *f = called_function(c, e);
-        struct cell arguments[3], outer = c->returned;
+        struct cell outer = c->returned;
         int outer_into = c->return_into;
-        if (!f || !f->body || f->scalar_count > 3 || f->scalar_count != e->arity || c->calls >= CALLS_MAX) {
-                compiler_fail(c, EXIT_UNSUPPORTED, "a library function without a body for these types");
-                return value_here(c, new_slots(c, e->type.lanes), e->type.lanes);
-        }
-        for (int i = 0; i < e->arity; i++)
-                arguments[i] = compile_expr(c, e->args[i], -1);
-        for (int i = 0; i < e->arity; i++)
+        for (int i = 0; i < f->scalar_count; i++)
                 bind_variable(c, f->scalars[i], arguments[i], -1);
         c->calls++;
         c->return_into = into;
@@ -471,6 +465,63 @@ static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
         if (v.slot < 0)
                 compiler_fail(c, EXIT_INTERNAL, "a library function returns nothing");
         return v.slot < 0 ? value_here(c, new_slots(c, 1), 1) : v;
+}
+
+/* a function of scalars, all lanes at once as in a strip */
+static struct cell call_lanes(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
+                              int lanes)
+{
+        struct cell outer_mask = c->mask;
+        c->mask.slot = -1;
+        c->strip = lanes;
+        c->strip_counter.slot = -1;
+        struct cell v = call_once(c, f, arguments, -1);
+        c->strip = 0;
+        c->mask = outer_mask;
+        return v.lanes < lanes ? splat(c, v, lanes, -1) : v;
+}
+
+/* ... and where it has control flow, one after the other */
+static struct cell call_each_lane(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
+                                  int lanes)
+{
+        int to = new_slots(c, lanes);
+        for (int l = 0; l < lanes && !c->failed; l++) {
+                struct cell one[3] = { arguments[0], arguments[1], arguments[2] };
+                for (int i = 0; i < f->scalar_count; i++) {
+                        one[i].slot += l;
+                        one[i].lanes = 1;
+                }
+                emit_move(c, to + l, call_once(c, f, one, -1), 1);
+        }
+        return value_here(c, to, lanes);
+}
+
+static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
+{
+        struct loop_function *f = called_function(c, e);
+        struct cell arguments[3] = { { 0 } }, v;
+        int lanes = e->type.lanes;
+        if (!f || !f->body || f->scalar_count > 3 || f->scalar_count != e->arity || c->calls >= CALLS_MAX) {
+                compiler_fail(c, EXIT_UNSUPPORTED, "a library function without a body for these types");
+                return value_here(c, new_slots(c, lanes), lanes);
+        }
+        for (int i = 0; i < e->arity; i++)
+                arguments[i] = compile_expr(c, e->args[i], -1);
+        if (lanes == 1 || loop_call_lanes(f, e->args[0]) == 1)
+                return call_once(c, f, arguments, into);
+        for (int i = 0; i < e->arity; i++)
+                if (arguments[i].changes) { /* inside, it has the lanes of its type */
+                        struct cell copy = value_here(c, new_slots(c, lanes), lanes);
+                        emit_move(c, copy.slot, arguments[i], lanes);
+                        arguments[i] = copy;
+                }
+        v = !c->options->plain && function_is_straight(c, f) ? call_lanes(c, f, arguments, lanes)
+                                                             : call_each_lane(c, f, arguments, lanes);
+        if (into < 0)
+                return v;
+        emit_move(c, into, v, lanes);
+        return value_here(c, into, lanes);
 }
 
 static struct cell expression(struct compiler *c, const struct loop_expr *e, int into)

@@ -41,6 +41,12 @@ static bool straight_function(struct body *b, const struct loop_function *f)
         return f && f->body;
 }
 
+bool function_is_straight(const struct compiler *c, const struct loop_function *f)
+{
+        struct body b = { .c = c };
+        return straight_function(&b, f);
+}
+
 /* scalar, and without control flow but select */
 static bool straight(struct body *b, const struct loop_expr *e)
 {

@@ -200,10 +200,21 @@ struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
         return e;
 }
 
+int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first)
+{
+        bool scalar = f->scalar_count > 0 && f->result.lanes == 1;
+        for (int i = 0; i < f->scalar_count; i++)
+                scalar = scalar && f->scalars[i]->type.lanes == 1;
+        return scalar && first->type.lanes <= LANES_MAX ? first->type.lanes : 1;
+}
+
 struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
                             struct loop_expr *const *args)
 {
-        struct loop_expr *e = loop_node(arena, LOOP_CALL, f->result, NULL, NULL, NULL);
+        int lanes = f->scalar_count && args[0] ? loop_call_lanes(f, args[0]) : 1;
+        struct loop_type type = lanes > 1 ? (struct loop_type){ f->result.element, (uint8_t)lanes }
+                                          : f->result;
+        struct loop_expr *e = loop_node(arena, LOOP_CALL, type, NULL, NULL, NULL);
         e->function = f;
         e->arity = f->scalar_count;
         for (int i = 0; i < f->scalar_count && i < 3; i++) {

@@ -112,7 +112,7 @@ enum loop_opcode {
         LOOP_LITERAL, LOOP_VARIABLE,
         LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal coordinates */
         LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector i: gather */
-        LOOP_CALL                       /* exp(a): a library function */
+        LOOP_CALL                       /* exp(a): a library function; of scalars, also lane by lane */
 };
 enum loop_form { FORM_INFIX, FORM_PREFIX, FORM_CALL };
 enum loop_result { RESULT_SAME, RESULT_BOOL, RESULT_SPECIAL };
@@ -257,7 +257,10 @@ struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *til
 struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type, struct loop_expr *a,
                             struct loop_expr *b, struct loop_expr *c);
 union scalar loop_wrap(enum element e, uint64_t bits);    /* an integer or bool of that many bits, as literals hold it */
+/* A function of scalars serves vectors too, lane by lane: arguments and result then have the same lanes. loop_call_lanes:
+ * how many that is where the first argument is `first`; 1 where the types are those of the function. */
 struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args);
+int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first);
 bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);        /* structurally equal */
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context), void *context);

@@ -343,6 +343,9 @@ static struct loop_expr *parse_library_call(struct loop_parser *p, const struct 
                         return NULL;
                 }
                 struct loop_type type = f->scalars[count]->type;
+                int lanes = loop_call_lanes(f, count ? args[0] : a);
+                if (lanes > 1)
+                        type.lanes = (uint8_t)lanes;
                 if (!resolve(p, a, type))
                         return NULL;
                 if (!loop_type_same(a->type, type)) {

@@ -262,6 +262,12 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
                verify_error(v, "no conversion from %s to %s", shown(v, from), shown(v, e->type));
 }
 
+/* lanes 1: as it is */
+static struct loop_type with_lanes(struct loop_type type, int lanes)
+{
+        return lanes > 1 ? (struct loop_type){ type.element, (uint8_t)lanes } : type;
+}
+
 static bool check_call_expr(struct verifier *v, const struct loop_expr *e)
 {
         const struct loop_function *f = e->function;
@@ -271,10 +277,12 @@ static bool check_call_expr(struct verifier *v, const struct loop_expr *e)
         if (e->arity != f->scalar_count)
                 return verify_error(v, "%s has %d arguments, want %d", f->name, e->arity,
                                     f->scalar_count);
+        int lanes = loop_call_lanes(f, e->args[0]);
         for (int i = 0; i < e->arity; i++)
-                if (!want_type(v, e->args[i], f->scalars[i]->type, "an argument"))
+                if (!want_type(v, e->args[i], with_lanes(f->scalars[i]->type, lanes),
+                               "an argument"))
                         return false;
-        return want_type(v, e, f->result, "a call");
+        return want_type(v, e, with_lanes(f->result, lanes), "a call");
 }
 
 static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)

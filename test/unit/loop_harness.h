@@ -156,6 +156,7 @@ static const char everything[] =
         "  let %f : bool = 0.5:f64 == 1.0 | 1 < 2\n"
         "  let %q : f32 = exp(1.0)\n"
         "  let %t : f64 = exp(1.0:f64)\n"
+        "  let %u : f32x4 = pow(1.5:f32x4, splat<4>(2.0))\n"
         "}\n"
         "main {\n"
         "  if @flag[0] {\n"

@@ -118,6 +118,7 @@ static const struct { const char *body, *message; } wrong[] = {
         { "let %a : f16 = f16(%x[0]) let %c : f16 = %a + %a", "+ is not for f16" },
         { "let %a : f32 = fma(1, 2)", "takes 3 operands" },
         { "let %a : f32 = exp(1.0, 2)", "too many arguments" },
+        { "let %a : f32x8 = pow(splat<8>(1.0), %x[0])", "argument 2 of pow is f32, want f32x8" },
         { "let %a : f32 = nothing(1.0)", "no function nothing of f32" },
         { "let %a : i64 = exp(1:i64)", "no function exp of i64" },
         { "let %a : f64 = bits_f64(%x[0])", "no conversion from f32 to f64" },

@@ -1,0 +1,122 @@
+/* Library functions of vectors: every lane as the function of that lane, bit for bit. */
+#include "test/unit/interp_harness.h"
+
+enum { VALUES = 64 };
+
+/* ordinary and extreme values of any type, as bytes */
+static void fill_bytes(enum element e, unsigned char *bytes, int seed)
+{
+        static const double special[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-40, 3e38, 1.5, -2.5, 100 };
+        for (int i = 0; i < VALUES; i++) {
+                union scalar v = { .u = (uint64_t)(i * 37 + seed) * UINT64_C(0x9e3779b97f4a7c15) >> (i % 64) };
+                if (element_is_float(e))
+                        v.f = i % 4 ? (double)noise(i * 31 + seed) * pow(10, i % 9 - 4)
+                                    : special[(i / 4 + seed) % (int)(sizeof special / sizeof *special)];
+                element_store(e, bytes, (size_t)i, v);
+        }
+}
+
+/* the function on all values, `lanes` at a time */
+static void run_function(struct harness *h, const struct loop_function *f, int lanes, bool plain, void *result)
+{
+        unsigned char data[3][VALUES * 8];
+        const void *inputs[3];
+        struct text text = { 0 };
+        for (int i = 0; i < f->scalar_count; i++) {
+                enum element e = (enum element)f->scalars[i]->type.element;
+                text_add(&text, "buffer @x%d : %s[%d] input \"x%d\" shape <%d>\n", i, element_info[e].text, VALUES, i,
+                         VALUES);
+                fill_bytes(e, data[i], i * 7);
+                inputs[i] = data[i];
+        }
+        const char *out = element_info[f->result.element].text;
+        text_add(&text, "buffer @y : %s[%d] output \"y\" shape <%d>\nkernel @k(", out, VALUES, VALUES);
+        for (int i = 0; i < f->scalar_count; i++)
+                text_add(&text, "%%x%d: in %s[%d], ", i, element_info[f->scalars[i]->type.element].text, VALUES);
+        text_add(&text, "%%y: out %s[%d]) {\n  for %%i = 0 to %d step %d {\n    store %%y[%%i] = %s(", out, VALUES,
+                 VALUES, lanes, f->name);
+        for (int i = 0; i < f->scalar_count; i++)
+                text_add(&text, lanes > 1 ? "%s%%x%d<%d>[%%i]" : "%s%%x%d[%%i]", i ? ", " : "", i, lanes);
+        text_add(&text, ")\n  }\n}\nmain {\n  call @k(");
+        for (int i = 0; i < f->scalar_count; i++)
+                text_add(&text, "@x%d, ", i);
+        text_add(&text, "@y)\n}\n");
+        void *outputs[] = { result };
+        assert_int_equal(
+                harness_run(h, harness_parse(h, text.data), plain, false, inputs, outputs), INTERP_OK);
+        text_free(&text);
+}
+
+/* a NaN's bits are anyone's */
+static bool same(enum element e, const void *a, const void *b)
+{
+        for (size_t i = 0; i < VALUES; i++) {
+                union scalar x = element_load(e, a, i), y = element_load(e, b, i);
+                if (element_is_float(e) ? !(x.f == y.f && signbit(x.f) == signbit(y.f)) && !(isnan(x.f) && isnan(y.f))
+                                        : x.u != y.u)
+                        return false;
+        }
+        return true;
+}
+
+static void test_library(void **state)
+{
+        (void)state;
+        struct harness h;
+        harness_open(&h);
+        int count = 0;
+        for (const struct loop_function *f = loop_library_first(h.library); f; f = f->next, count++)
+                for (int lanes = 4; lanes <= 16; lanes *= 2) {
+                        uint64_t one[VALUES], many[VALUES], plain[VALUES];
+                        enum element e = (enum element)f->result.element;
+                        run_function(&h, f, 1, false, one);
+                        run_function(&h, f, lanes, false, many);
+                        run_function(&h, f, lanes, true, plain);
+                        if (!same(e, one, many) || !same(e, one, plain))
+                                fail_msg("%s of %s differs in %d lanes", f->name,
+                                         element_info[f->scalars[0]->type.element].text, lanes);
+                }
+        assert_true(count > 50);
+        harness_close(&h);
+}
+
+/* arguments that are a literal, a splat, a var and a call; into a var; beneath a select by mask */
+static void test_places(void **state)
+{
+        (void)state;
+        float x[8], y[32];
+        fill(x, 8, 5);
+        const void *inputs[] = { x };
+        void *outputs[] = { y };
+        assert_int_equal(run_text("buffer @x : f32[8] input \"x\" shape <8>\n"
+                                  "buffer @y : f32[32] output \"y\" shape <32>\n"
+                                  "kernel @k(%x: in f32[8], %y: out f32[32]) {\n"
+                                  "  var %v : f32x8 = %x<8>[0]\n"
+                                  "  let %m : boolx8 = %v > splat<8>(0.0)\n"
+                                  "  set %v = exp(%v)\n"
+                                  "  store %y[0] = %v\n"
+                                  "  set %v = rem(pow(%v, 2.0), splat<8>(0.75))\n"
+                                  "  store %y[8] = %v\n"
+                                  "  store %y[16] = exp(1.0:f32x8)\n"
+                                  "  store %y[24] = select(%m, log(%x<8>[0, %m]), abs(%v))\n"
+                                  "}\nmain {\n  call @k(@x, @y)\n}\n",
+                                  inputs, outputs),
+                         INTERP_OK);
+        for (int i = 0; i < 8; i++) {
+                float power = y[i] * y[i], rest = fmodf(power, 0.75f);
+                assert_true(fabsf(y[i] - expf(x[i])) <= 1e-6f * expf(x[i]));
+                assert_true(fabsf(y[8 + i] - rest) <= 4e-6f * power || fabsf(y[8 + i] - rest) > 0.7499f);
+                assert_true(fabsf(y[16 + i] - 2.7182817f) < 1e-6f);
+                float want = x[i] > 0 ? logf(x[i]) : fabsf(y[8 + i]);
+                assert_true(fabsf(y[24 + i] - want) <= 1e-6f * fabsf(want));
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_library),
+                cmocka_unit_test(test_places),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
