@@ -60,10 +60,14 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
         /* number of the vector of 16 in the group, and the lane in it */
         struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks), *l = index[x->rank - 1];
-        struct loop_expr *vector = op_int(op, "block") == PANEL_LANES
-                                           ? block : emit_op_int(e, LOOP_DIV, l, PANEL_LANES);
-        wi[w->rank - 1] = op_int(op, "block") == PANEL_LANES
-                                  ? l : emit_op_int(e, LOOP_REM, l, PANEL_LANES);
+        int64_t lanes = op_int(op, "block");
+        struct loop_expr *vector = emit_op_int(e, LOOP_MUL, block, lanes / PANEL_LANES);
+        wi[w->rank - 1] = l;
+        if (lanes != PANEL_LANES) {     /* a last block of another size is the only one */
+                vector = emit_op(e, LOOP_ADD, lanes % PANEL_LANES ? emit_int(e, 0) : vector,
+                                 emit_op_int(e, LOOP_DIV, l, PANEL_LANES));
+                wi[w->rank - 1] = emit_op_int(e, LOOP_REM, l, PANEL_LANES);
+        }
         wi[w->rank - 2] = emit_op_int(e, LOOP_REM, vector, vectors);
         wi[0] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, group, panels),
                         emit_op_int(e, LOOP_DIV, vector, vectors));

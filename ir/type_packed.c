@@ -55,9 +55,9 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (channels < 1 || channels > w->dims[1] * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(w->dims[1] * inner));
-        if (outputs < 1 || outputs > STEP_MAX || (block != PANEL_LANES && block != outputs) ||
-            (groups > 1 && outputs % block))
-                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want blocks of %d or all",
+        bool fits = block >= 1 && (block % PANEL_LANES == 0 || block == outputs);
+        if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
+                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
         int64_t panel = vectors * PANEL_LANES;
         if (vectors < 1 || w->dims[0] != groups * ((outputs + panel - 1) / panel))
