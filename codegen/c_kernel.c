@@ -295,6 +295,22 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
         put_stored(w, s->b);
 }
 
+struct call_number { const struct loop_stmt *wanted; int before; bool found; };
+
+static void count_call(struct loop_stmt *s, void *context)
+{
+        struct call_number *n = context;
+        n->found |= s == n->wanted;
+        n->before += s->kind == STMT_CALL && !n->found;
+}
+
+static void put_profile(struct c_writer *w, const struct loop_stmt *call)
+{
+        struct call_number n = { .wanted = call };
+        loop_block_walk(w->p->main->body, count_call, NULL, &n);
+        c_line(w, "dnncc_profile(%d);", n.before);
+}
+
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
@@ -308,13 +324,15 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
         }
         c_put(w, ");");
         c_end(w);
-        if (!can_fail)
-                return;
-        w->uses_status = true;
-        c_line(w, "if (status)");
-        w->indent++;
-        c_line(w, "return status;");
-        w->indent--;
+        if (can_fail) {
+                w->uses_status = true;
+                c_line(w, "if (status)");
+                w->indent++;
+                c_line(w, "return status;");
+                w->indent--;
+        }
+        if (w->options->profile)
+                put_profile(w, s);
 }
 
 static void put_alloc(struct c_writer *w, struct loop_buffer *b)

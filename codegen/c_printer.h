@@ -13,6 +13,7 @@ struct c_options {
         const char *version;            /* of dnncc */
         const char *command;            /* options that shape the output, canonical order, safe text */
         bool descriptor, unchecked;
+        bool profile;                   /* run calls dnncc_profile before the first and after each kernel call */
         int threads;                    /* parallel loops run on that many; 1 or less: as plain loops */
         const struct target *target;
 };

@@ -149,6 +149,11 @@ static void name_buffers(struct c_writer *w)
                         c_name_set(w, b, c_local(w, b->name));
 }
 
+static const char profile_declaration[] =
+        "/* Defined by who links this: called with -1 before the first kernel, then with K after the K-th\n"
+        " * call of a kernel in run, counted from 0. */\n"
+        "void dnncc_profile(int kernel);\n\n";
+
 void c_run(struct c_writer *w, struct text *out)
 {
         struct text body = { 0 };
@@ -161,6 +166,8 @@ void c_run(struct c_writer *w, struct text *out)
 
         w->out = out;
         text_add(out, "\n");
+        if (w->options->profile)
+                text_add(out, "%s", profile_declaration);
         c_run_prototype(w);
         c_end(w);
         c_line(w, "{");
@@ -172,6 +179,8 @@ void c_run(struct c_writer *w, struct text *out)
                 put_alignment_check(w);
         }
         put_pointers(w);
+        if (w->options->profile)
+                c_line(w, "dnncc_profile(-1);");
         if (body.length)
                 text_add_bytes(out, body.data, body.length);
         c_line(w, "return 0;");

@@ -379,6 +379,8 @@ void c_names_begin(struct c_writer *w)
         w->names = map_new(w->arena);
         c_reserve(w, arena_printf(w->arena, "%s_run", w->options->prefix));
         c_reserve(w, arena_printf(w->arena, "%s_describe", w->options->prefix));
+        if (w->options->profile)
+                c_reserve(w, "dnncc_profile");
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
                 c_reserve(w, c_macro(w, macros[i]));
         for (int e = 0; e < ELEMENT_COUNT; e++) {

@@ -34,6 +34,7 @@ bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name);
 /* --max-ram, --max-consts, and the sizes of --stats (report.c) */
 bool report_budgets(struct run *run);
 void report_stats(struct run *run);
+void report_json(struct run *run, FILE *out);   /* --report */
 void report_passes(void);
 void report_operations(void);
 void report_limits(void);

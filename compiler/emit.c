@@ -9,7 +9,8 @@ bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name)
         struct c_options options = {
                 .prefix = run->prefix, .header_name = header_name, .version = DNNCC_VERSION,
                 .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
-                .unchecked = run->options.unchecked, .threads = run->options.threads, .target = run->context.target,
+                .unchecked = run->options.unchecked, .profile = run->options.profile, .threads = run->options.threads,
+                .target = run->context.target,
         };
         return c_print(c, h, run->state.program, &options, &run->diag);
 }
@@ -80,6 +81,15 @@ static bool print_depfile(struct run *run, const char *header)
         return true;
 }
 
+static bool print_report(struct run *run)
+{
+        const char *path = run->options.report;
+        FILE *file = path ? outputs_open(run->outputs, path, &run->diag) : NULL;
+        if (file)
+                report_json(run, file);
+        return file || !path;
+}
+
 bool emit_outputs(struct run *run)
 {
         bool is_c = run->options.emit == EMIT_C, fine;
@@ -87,6 +97,10 @@ bool emit_outputs(struct run *run)
             (run->options.emit != EMIT_IR && !run->state.program)) {
                 diag_error(&run->diag, EXIT_USAGE, run->state.program ? "a .loops program cannot be written as Tensor IR"
                            : "the passes given do not lower the model: --passes must contain lower");
+                return false;
+        }
+        if (run->options.report && !run->state.program) {
+                diag_error(&run->diag, EXIT_USAGE, "--report is about kernels: not with --emit=ir");
                 return false;
         }
         if (is_c && !run->state.program->planned) {
@@ -102,6 +116,6 @@ bool emit_outputs(struct run *run)
         if (!out)
                 return false;
         fine = is_c ? emit_c(run, out, h, header ? path_base(header) : NULL) : print_ir(run, out);
-        fine = fine && print_depfile(run, header);
+        fine = fine && print_depfile(run, header) && print_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

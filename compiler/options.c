@@ -194,6 +194,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
                 { "--unchecked", offsetof(struct options, unchecked) },
                 { "--no-descriptor", offsetof(struct options, no_descriptor) },
+                { "--profile", offsetof(struct options, profile) },
         };
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
                 if (*(const int *)(const void *)((const char *)options + flags[i].field))

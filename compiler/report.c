@@ -64,21 +64,115 @@ bool report_budgets(struct run *run)
         return run->diag.code != EXIT_BUDGET;
 }
 
+/* The kernel calls of main in the order of its text, those under control flow included, each once. */
+struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops; };
+
+static void add_call(struct loop_stmt *s, void *context)
+{
+        struct calls *calls = context;
+        if (s->kind != STMT_CALL)
+                return;
+        ARENA_GROW(calls->arena, calls->items, calls->count);
+        calls->items[calls->count++] = s;
+        calls->flops += s->function->flops;
+}
+
+static struct calls list_calls(struct run *run)
+{
+        struct calls calls = { .arena = run->arena };
+        loop_block_walk(run->state.program->main->body, add_call, NULL, &calls);
+        return calls;
+}
+
+static int count_kernels(const struct loop_program *p)
+{
+        int count = 0;
+        for (const struct loop_function *k = p->kernels; k; k = k->next)
+                count++;
+        return count;
+}
+
 void report_stats(struct run *run)
 {
         const struct loop_program *p = run->state.program;
-        double flops = 0;
-        int kernels = 0, calls = 0;
-        for (const struct loop_function *k = p->kernels; k; k = k->next)
-                kernels++;
-        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next) {
-                calls += s->kind == STMT_CALL;
-                flops += s->kind == STMT_CALL ? s->function->flops : 0;
-        }
+        struct calls calls = list_calls(run);
         fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n", p->workspace_size,
                 p->live_peak, p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
         fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", sum_bytes(p, is_stored_constant));
-        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP\n", kernels, calls, flops * 1e-6);
+        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP\n", count_kernels(p), calls.count, calls.flops * 1e-6);
+}
+
+/* ---- --report: JSON, described in docs/interface.md ---- */
+
+static void put_string(FILE *out, const char *text)
+{
+        fputc('"', out);
+        for (; text && *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                if (c < ' ' || c > '~')
+                        fprintf(out, "\\u%04x", c);
+                else
+                        fprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        }
+        fputc('"', out);
+}
+
+static void put_member(FILE *out, const char *before, const char *name, const char *text)
+{
+        fprintf(out, "%s\"%s\": ", before, name);
+        put_string(out, text);
+}
+
+/* What a call touches if it touches all of its parameters once. */
+static void put_bytes(FILE *out, const struct loop_stmt *call)
+{
+        const struct loop_function *kernel = call->function;
+        int64_t read = 0, constants = 0, written = 0;
+        for (int i = 0; i < kernel->buffer_count; i++) {
+                const struct loop_buffer *parameter = kernel->buffers[i];
+                int64_t bytes = parameter->extent * element_info[parameter->element].bytes;
+                read += parameter->access & ACCESS_IN ? bytes : 0;
+                written += parameter->access & ACCESS_OUT ? bytes : 0;
+                constants += loop_buffer_root(call->buffers[i], NULL)->space == SPACE_CONSTANT ? bytes : 0;
+        }
+        fprintf(out, ", \"flops\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64 ", \"written\": %" PRId64,
+                kernel->flops, read, constants, written);
+}
+
+static void put_call(FILE *out, const struct loop_stmt *call)
+{
+        const struct loop_function *kernel = call->function;
+        put_member(out, "    {", "kernel", kernel->name);
+        put_member(out, ", ", "location", kernel->location);
+        put_member(out, ", ", "summary", kernel->summary);
+        put_bytes(out, call);
+        fputs(", \"buffers\": [", out);
+        for (int i = 0; i < kernel->buffer_count; i++) {
+                fputs(i ? ", " : "", out);
+                put_string(out, call->buffers[i]->name);
+        }
+        fputs("]}", out);
+}
+
+void report_json(struct run *run, FILE *out)
+{
+        const struct loop_program *p = run->state.program;
+        struct calls calls = list_calls(run);
+        const char *model = p->name ? p->name : "";
+        put_member(out, "{\n  ", "dnncc", DNNCC_VERSION);
+        put_member(out, ", ", "model", text_safe(run->arena, model, strlen(model)));
+        put_member(out, ", ", "source", p->source);
+        put_member(out, ",\n  ", "options", p->command);
+        put_member(out, ", ", "target", run->context.target->name);
+        fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
+        fprintf(out, "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64 ",\n", p->workspace_size,
+                p->live_peak, sum_bytes(p, is_stored_constant));
+        fprintf(out, "  \"kernels\": %d, \"flops\": %.0f,\n  \"calls\": [", count_kernels(p), calls.flops);
+        for (int i = 0; i < calls.count; i++) {
+                fputs(i ? ",\n" : "\n", out);
+                put_call(out, calls.items[i]);
+        }
+        fputs("\n  ]\n}\n", out);
 }
 
 /* ---- the tables as text ---- */
