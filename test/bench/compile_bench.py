@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+from zoo import build
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -23,9 +25,7 @@ def measure(command):
 
 
 def main():
-    model = ROOT / "build" / "resnet50.onnx"
-    if not model.exists():
-        subprocess.run([sys.executable, ROOT / "test" / "bench" / "resnet50.py", model], check=True)
+    model = build("resnet50")
     size = model.stat().st_size / 1e6
     with tempfile.TemporaryDirectory() as folder:
         c = pathlib.Path(folder) / "model.c"

@@ -1,0 +1,70 @@
+"""The benchmark zoo: its small models are what the table says, healthy, the same bytes every time, and right when compiled."""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import dnncc  # noqa: E402
+import zoo  # noqa: E402
+from zoo.check import worst  # noqa: E402
+from zoo.graph import Graph  # noqa: E402
+
+# name: how many nodes of each kind, among others
+SMALL = {"squeezenet": {"Conv": 26, "MaxPool": 3, "Concat": 8}, "recommender": {"Gather": 52, "Gemm": 7},
+         "mobilenet_v2": {"Conv": 52, "BatchNormalization": 52, "Clip": 35, "Add": 10}}
+
+
+def trained(model):
+    """elements of the initializers that are parameters: all floats but statistics of norms and bounds of clips"""
+    passive = {name for n in model.graph.node for name in n.input[{"BatchNormalization": 3, "Clip": 1}.get(n.op_type, 9):]}
+    return sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == 1 and t.name not in passive)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_structure(name):
+    model = onnx.load(zoo.build(name))
+    onnx.checker.check_model(model, full_check=True)
+    kinds = [n.op_type for n in model.graph.node]
+    assert {k: kinds.count(k) for k in SMALL[name]} == SMALL[name]
+    assert trained(model) == zoo.MODELS[name].parameters
+    ports = {i.name: tuple(d.dim_value for d in i.type.tensor_type.shape.dim) for i in model.graph.input}
+    assert ports == {i.name: i.shape for i in zoo.MODELS[name].inputs}
+    assert worst(name, seed=1).startswith("healthy")
+
+
+def test_cache(tmp_path, monkeypatch):
+    """same scripts, same bytes; a file is written again when its stamp is another's"""
+    usual = zoo.build("squeezenet").read_bytes()
+    monkeypatch.setattr(zoo, "FOLDER", tmp_path)
+    path = zoo.build("squeezenet")
+    assert path.parent == tmp_path and path.read_bytes() == usual
+    path.write_bytes(b"kept")
+    assert zoo.build("squeezenet").read_bytes() == b"kept"
+    path.with_suffix(".stamp").write_text("of older scripts")
+    assert zoo.build("squeezenet").read_bytes() == usual
+
+
+def test_unhealthy():
+    for value, what in (1e-39, "denormal"), (np.inf, "not finite"):
+        g = Graph("bad", {"x": np.array([1, value], np.float32)}, 13)
+        with pytest.raises(ValueError, match=what):
+            g.op("Abs", g.inputs["x"])
+    g = Graph("bad", {"x": np.full((2, 2), 1e4, np.float32)}, 13)
+    with pytest.raises(ValueError, match="of rms 2e"):
+        g.op("MatMul", g.inputs["x"], g.inputs["x"])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_compiled(name):
+    path, inputs = zoo.build(name), zoo.inputs(name, seed=1)
+    want = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, inputs)
+    with dnncc.Workspace(f"zoo-{name}") as work:
+        dnncc.compile_model(path, work, ["--target=generic"])
+        got = dnncc.run_host(dnncc.build_host(work, ["-O2"]), list(inputs.values()))
+    for g, w in zip(got, want, strict=True):
+        assert g.shape == w.shape and np.max(np.abs(g - w)) <= 1e-4 * np.max(np.abs(w))
