@@ -41,7 +41,7 @@ class Input:
 def image(rng, shape):
     """noise of three grains, mean 0 and variance 1, as a normalised photograph has it"""
     total = np.zeros(shape, np.float32)
-    for grain in (1, 8, 64):
+    for grain in (1, 4, 16):
         coarse = rng.standard_normal((*shape[:2], -(-shape[2] // grain), -(-shape[3] // grain)), np.float32)
         total += coarse.repeat(grain, 2).repeat(grain, 3)[:, :, :shape[2], :shape[3]]
     return total / np.float32(np.sqrt(3))

@@ -25,7 +25,7 @@ def batch_norm(g, x, name, epsilon=1e-5):
     axes = tuple(k for k in range(x.value.ndim) if k != 1)
     wide = x.value.astype(np.float64)
     mean, variance = wide.mean(axes), wide.var(axes)
-    variance = np.maximum(variance, 0.1 * variance.mean() + 1e-3 * mean ** 2)
+    variance = np.maximum(variance, 0.1 * variance.mean() + 0.05 * mean ** 2)
     scale, shift = g.normal(f"{name}.weight", x.shape[1], 0.1, 1.0), g.normal(f"{name}.bias", x.shape[1], 0.1)
     running = [g.constant(v.astype(np.float32), f"{name}.{k}") for k, v in (("running_mean", mean), ("running_var", variance))]
     return g.op("BatchNormalization", x, scale, shift, *running, name=name, epsilon=epsilon)
