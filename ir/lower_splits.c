@@ -135,7 +135,8 @@ unsigned op_splits(struct emit *e, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
         const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        struct sources s = { .types = { x, op->operand_count > 1 ? op_operand(op, 1)->type : NULL },
+        const struct value *second = op->operand_count > 1 ? op_operand(op, 1) : NULL;
+        struct sources s = { .types = { x, second ? second->type : NULL },
                              .splits = { operand_splits(e, op, 0), operand_splits(e, op, 1) } };
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return all_operand_splits(e, op);
@@ -185,6 +186,13 @@ unsigned op_splits(struct emit *e, const struct op *op)
                 break;
         case OP_dot:
                 dot_sources(op, &s);
+                break;
+        case OP_convolve_packed:        /* where each position needs the same position of x only */
+                for (int d = 0; d < y->rank; d++)
+                        s.of[d] = ALONE;
+                for (int d = 2; d < y->rank - 1; d++)
+                        if (s.types[1]->dims[d] == 1 && op_ints(op, "strides", NULL)[d - 2] == 1)
+                                s.of[d] = d;
                 break;
         default:
                 return (unsigned)ALL_SPLIT;
