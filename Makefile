@@ -12,14 +12,14 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c is the program; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir passes codegen codegen/targets compiler compiler/import
+ROOMS := base ir schedule passes codegen codegen/targets compiler compiler/import
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp bench-compile \
+.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp bench-threads bench-compile \
         docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -52,7 +52,7 @@ $(B)/.python: | setup
 
 # ---- the compiler ----
 
-all: $(B)/dnncc
+all: $(B)/dnncc $(B)/libdnncc_runtime.a
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -80,9 +80,20 @@ $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
-install: all
+# What generated code may link to; a library of its own, for programs that know nothing of the compiler.
+$(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
+$(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in Makefile compiler/options.h
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
+
+install: all $(B)/dnncc-runtime.pc
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/doc/dnncc
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(B)/dnncc $(DESTDIR)$(PREFIX)/bin/dnncc
+	install -m 644 runtime/dnncc_runtime.h $(DESTDIR)$(PREFIX)/include/dnncc_runtime.h
+	install -m 644 $(B)/libdnncc_runtime.a $(DESTDIR)$(PREFIX)/lib/libdnncc_runtime.a
+	install -m 644 $(B)/dnncc-runtime.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/dnncc-runtime.pc
 	install -m 644 docs/dnncc.1 $(DESTDIR)$(PREFIX)/share/man/man1/dnncc.1
 	install -m 644 README.md LICENSE $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/dnncc
 
@@ -111,9 +122,10 @@ check: setup
 check-unit: $(UNIT)
 	@for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || exit 1; done
 
-$(B)/unit/%: test/unit/%.c $(B)/libdnncc.a
+$(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(LDFLAGS) -lcmocka $(LIBS)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(LDFLAGS) -lcmocka \
+	    $(LIBS) -lpthread
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
 PYTHON_TESTS := test/driver test/golden test/passes test/models test/operators test/hostile test/conformance
@@ -157,10 +169,15 @@ bench-interp: $(B)/interp_bench
 	$(B)/interp_bench
 $(B)/interp_bench: test/bench/interp_bench.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+# microseconds of a hand-off between threads
+bench-threads: $(B)/threads_bench
+	$(B)/threads_bench
+$(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
 bench-compile: all python
 	$(PY) test/bench/compile_bench.py
 
 clean:
-	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(GENERATED) $(B)/onnx.pb-c.c
+	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(GENERATED) $(B)/onnx.pb-c.c
 
 -include $(DEPENDENCIES)

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
+#include "schedule/schedule.h"
 
 /* ---- unfinished outputs are removed when the program ends early ---- */
 
@@ -55,6 +56,8 @@ static bool prepare_context(struct run *run)
         context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0, .threads = o->threads };
         context->threads = o->threads;
         context->target = target_find(o->target);
+        context->lower.target = context->target;
+        context->lower.scheduler = &schedule_kernels;
         if (!context->target) {
                 diag_error(&run->diag, EXIT_USAGE, "no target is called '%s': see --target=help",
                            text_safe(run->arena, o->target, strlen(o->target)));

@@ -238,6 +238,20 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
         return loop_use(e->arena, s->variable);
 }
 
+void emit_loop(struct emit *e, int64_t step, bool parallel)
+{
+        if (!e->scope->stmt)
+                return;
+        e->scope->stmt->step = step;
+        if (parallel)
+                e->scope->stmt->for_kind = FOR_PARALLEL;
+}
+
+struct loop_block *emit_aside(struct emit *e)
+{
+        return open_scope(e, SCOPE_ARM, loop_block_new(e->arena), NULL)->block;
+}
+
 void emit_if(struct emit *e, struct loop_expr *condition)
 {
         struct loop_stmt *s = new_stmt(e, STMT_IF);
@@ -337,6 +351,37 @@ static void add_memo(struct emit *e, struct local *local, bool computed,
         local->memos = m;
 }
 
+/* the parameter that v is loaded from; *made: by this call */
+static struct loop_buffer *parameter_of(struct emit *e, struct local *local, bool *made)
+{
+        const struct value *v = local->value;
+        *made = !local->parameter;
+        if (local->parameter)
+                return local->parameter;
+        struct loop_buffer *b = local->parameter = ARENA_NEW(e->arena, struct loop_buffer);
+        b->name = emit_name(e, local->role ? local->role : "x");
+        b->element = v->type->element;
+        b->extent = type_elements(v->type);
+        b->space = SPACE_PARAMETER;
+        b->access = ACCESS_IN;
+        b->offset = -1;
+        int count = e->input_count;
+        ARENA_GROW(e->arena, e->inputs, count);
+        ARENA_GROW(e->arena, e->parameters, count);
+        e->inputs[count] = (struct value *)(uintptr_t)v;
+        e->parameters[count] = b;
+        e->input_count++;
+        return b;
+}
+
+struct loop_buffer *emit_parameter(struct emit *e, const struct value *v)
+{
+        bool made;
+        struct local *local = emit_local(e, v);
+        local->mixed = true;
+        return parameter_of(e, local, &made);
+}
+
 static struct loop_expr *load(struct emit *e, struct local *local, struct loop_expr *const *index)
 {
         const struct value *v = local->value;
@@ -346,26 +391,20 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
             at < type_elements(v->type))
                 return loop_literal(e->arena, LOOP_TYPE(v->type->element),
                                     constant_element(v->constant, at));
-        if (!local->parameter) {
-                struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
-                b->name = emit_name(e, local->role ? local->role : "x");
-                b->element = v->type->element;
-                b->extent = type_elements(v->type);
-                b->space = SPACE_PARAMETER;
-                b->access = ACCESS_IN;
-                b->offset = -1;
-                local->parameter = b;
+        bool made;
+        parameter_of(e, local, &made);
+        if (made) {
                 local->read = position;
                 local->nest = e->nest;
-                int count = e->input_count;
-                ARENA_GROW(e->arena, e->inputs, count);
-                ARENA_GROW(e->arena, e->parameters, count);
-                e->inputs[count] = (struct value *)(uintptr_t)v;
-                e->parameters[count] = b;
-                e->input_count++;
         }
         local->mixed |= local->nest != e->nest || !loop_expr_same(local->read, position);
         return loop_load(e->arena, local->parameter, position);
+}
+
+void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
+                 struct loop_variable *variable)
+{
+        add_memo(e, emit_local(e, v), false, index, variable);
 }
 
 /* nodes of x, counted up to room */

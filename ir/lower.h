@@ -13,7 +13,11 @@
 #include "ir/loop.h"
 #include "ir/tensor.h"
 
+struct kernel_scheduler;                /* lower_emit.h */
+struct target;
 struct lower_options {
+        const struct target *target;    /* of scheduled kernels */
+        const struct kernel_scheduler *scheduler;         /* NULL: canonical kernels only */
         bool unchecked;                 /* no run-time index checks */
         int threads;                    /* that the code may use; 0 and 1: one */
         bool views;                     /* alias reshape, slice and concat (off at -O0) */

@@ -1,5 +1,6 @@
 /* Inside the lowering: a kernel while it is written, and helpers that several element functions
- * share. Only the lower*.c files include this; what others may use is in lower.h. */
+ * share. Only the lower*.c files and
+ * scheduled lowerings (schedule/) include this; what others may use is in lower.h. */
 #ifndef IR_LOWER_EMIT_H
 #define IR_LOWER_EMIT_H
 
@@ -117,6 +118,18 @@ typedef struct loop_expr *(*emit_arm)(struct emit *e, void *context, int arm);
 struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm,
                               void *context);
 
+/* ---- for scheduled kernels (schedule/) ---- */
+
+/* step and kind of the loop that emit_for has just opened (nothing when that left it out) */
+void emit_loop(struct emit *e, int64_t step, bool parallel);
+/* Opens a block that stands nowhere yet, until emit_end: the caller puts its statements somewhere. */
+struct loop_block *emit_aside(struct emit *e);
+/* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
+struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
+/* until the innermost scope closes, the element of v at index is `variable` */
+void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
+                 struct loop_variable *variable);
+
 /* shorthands */
 struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
                           struct loop_expr *b);
@@ -180,6 +193,13 @@ struct kernel_request {
         struct value *const *results;
         int result_count;
         bool *too_large;                /* set instead of reporting that it is; may be NULL */
+};
+/* Another way to write a kernel than by loops over its result: into buffer, its only result. False when it cannot, and
+ * then the kernel is begun anew without it. */
+struct kernel_scheduler {
+        bool (*wants)(const struct kernel_request *request);
+        bool (*write)(struct emit *e, const struct kernel_request *request,
+                      struct loop_buffer *buffer);
 };
 /* of a fusion: its region and what that yields */
 void kernel_request_fusion(struct arena *arena, struct kernel_request *request,

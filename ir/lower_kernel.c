@@ -349,7 +349,17 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                            .extent = type_elements(t), .space = SPACE_PARAMETER,
                                            .access = ACCESS_OUT, .offset = -1 };
         }
-        write_results(&e, request, outputs);
+        const struct kernel_scheduler *scheduler = options->scheduler;
+        if (scheduler && request->result_count == 1 && scheduler->wants(request)) {
+                if (!scheduler->write(&e, request, outputs[0].buffer) && !e.failed) {
+                        struct lower_options canonical = *options;
+                        canonical.scheduler = NULL;
+                        return kernel_write(arena, library, request, &canonical, inputs,
+                                            input_count, diag);
+                }
+        } else {
+                write_results(&e, request, outputs);
+        }
         if (e.failed)
                 return NULL;
         finish_parameters(&e, outputs, request->result_count);

@@ -110,6 +110,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR) {
                         t->variable = loop_variable_new(c->arena, s->variable->name,
                                                         s->variable->type, (int)s->variable->kind);
+                        t->variable->rows = s->variable->rows;
+                        t->variable->columns = s->variable->columns;
                         c->variables[s->variable->number] = t->variable;
                 } else if (s->variable) {
                         t->variable = c->variables[s->variable->number];
@@ -179,6 +181,10 @@ static void digest_expr(struct text *out, const struct loop_expr *x)
         case LOOP_LITERAL: add_number(out, x->literal.i); break;
         case LOOP_VARIABLE: add_number(out, x->variable->number); break;
         case LOOP_LOAD: add_number(out, x->buffer->number); break;
+        case LOOP_TILE_ENTRY:
+                add_number(out, x->variable->number);
+                add_small(out, (int)x->literal.i, x->column, 0, 0);
+                break;
         case LOOP_CALL: add_number(out, (int64_t)(intptr_t)x->function); break;
         default: break;
         }
@@ -189,10 +195,16 @@ static void digest_expr(struct text *out, const struct loop_expr *x)
 static void digest_block(struct text *out, const struct loop_block *block)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                int element = s->variable ? s->variable->type.element : 0;
+                const struct loop_variable *v = s->variable;
+                int element = v ? v->type.element : 0;
                 int number = s->variable ? s->variable->number : s->buffer ? s->buffer->number : 0;
                 add_small(out, (int)s->kind, (int)s->for_kind, s->code, element);
                 add_number(out, number);
+                add_number(out, s->step);
+                if (v && (v->rows || v->type.lanes > 1)) {
+                        add_small(out, v->type.lanes, v->rows, v->columns, 0);
+                        add_small(out, s->row, s->column, 0, 0);
+                }
                 digest_expr(out, s->a);
                 digest_expr(out, s->b);
                 digest_expr(out, s->c);

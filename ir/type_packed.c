@@ -59,10 +59,10 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
                 return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
-        int64_t panel = vectors * PANEL_LANES;
-        if (vectors < 1 || w->dims[0] != groups * ((outputs + panel - 1) / panel))
+        int64_t panel = vectors * PANEL_LANES, stored = (outputs + block - 1) / block * block;
+        if (vectors < 1 || w->dims[0] != groups * ((stored + panel - 1) / panel))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
-                                 (long long)w->dims[0], (long long)panel, (long long)outputs,
+                                 (long long)w->dims[0], (long long)panel, (long long)stored,
                                  (long long)groups);
         dim_t dims[RANK_MAX] = { x->dims[0], groups * ((outputs + block - 1) / block) };
         dims[x->rank - 1] = block;

@@ -1,0 +1,23 @@
+/* schedule: every contraction that a scheduled lowering can write gets its schedule, unless it has one.
+ *
+ *   convolve_packed(%x, @w) ...   ->   convolve_packed(%x, @w) ... schedule="rows=2 columns=7 vectors=2"
+ *
+ * Nothing else changes: a schedule says how, not what. */
+#include "passes/pass.h"
+#include "schedule/schedule.h"
+
+int pass_schedule(struct function *f, struct pass_context *context)
+{
+        const struct schedule_machine machine = { context->target, context->lower.threads };
+        int count = 0;
+        if (target_lanes(context->target, E_F32) == 1 || context->exact)
+                return 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                if (op->code != OP_convolve_packed || op->schedule)
+                        continue;
+                struct schedule schedule = schedule_choose(op, &machine);
+                op->schedule = schedule_text(f->module->arena, &schedule);
+                count++;
+        }
+        return count;
+}

@@ -1,0 +1,46 @@
+/* Schedules: how a contraction is computed, as data, and the lowerings that follow them.
+ *
+ * What an operation means is its canonical lowering (ir/lower.h). A schedule says how to reach the same
+ * sums fast: register tile, unrolling, the order of loops, what is prefetched, what runs in parallel. It
+ * is text on the operation (op->schedule), written by the schedule pass, by --tune or by the user, and
+ * read back here:
+ *
+ *      rows=2 columns=7 vectors=2 unroll=4 prefetch=1 row_tasks=2
+ *
+ * schedule.def lists the words. A scheduled lowering writes Loop IR directly: register tiles, vectors of the
+ * target's own width, fma, `parallel` outermost. It takes in the fusion around the contraction: on operand x
+ * moves that are strides (slice, transpose, reshape), behind it any element-wise epilogue, and at the end
+ * moves again (a pad is a store into the middle and a fill of the halo). */
+#ifndef SCHEDULE_SCHEDULE_H
+#define SCHEDULE_SCHEDULE_H
+
+#include "ir/lower.h"
+#include "ir/target.h"
+#include "ir/tensor.h"
+
+struct schedule {
+#define FIELD(name, preset, least, most, doc) int name;
+#include "schedule/schedule.def"
+};
+
+/* ---- text (schedule.c) ---- */
+
+struct schedule schedule_preset(void);
+/* false after one error (EXIT_INVALID) that names op */
+bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag *diag);
+const char *schedule_text(struct arena *arena, const struct schedule *schedule);
+
+/* ---- choice (choose.c) ---- */
+
+struct schedule_machine { const struct target *target; int threads; };
+/* a good schedule for a contraction: the one of least predicted time */
+struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
+
+/* ---- lowering (packed.c) ---- */
+
+/* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its contraction, or NULL */
+struct op *schedule_contraction(const struct region *region, struct op *op);
+/* Kernels of contractions that have a schedule; for lower_options.scheduled. */
+extern const struct kernel_scheduler schedule_kernels;
+
+#endif

@@ -1,0 +1,130 @@
+"""Scheduled kernels against canonical ones: random packed contractions, with random schedules, fusions around them and targets. --check
+runs both in the interpreter; the C of this machine's targets is compiled, too, and must agree with the interpreter's result."""
+import pathlib
+import random
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+COUNT = 60
+TARGETS = ["x86-64", "x86-64-v3", "x86-64-v4"]
+LANES = {"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}
+CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
+
+
+def here(target):
+    """Can this CPU run it?"""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
+    return all(f in flags for f in CPU[target])
+
+
+def shape(*dims):
+    return "<" + " x ".join(map(str, dims)) + " x f32>"
+
+
+class Contraction:
+    """A random convolve_packed in a random fusion, as text."""
+
+    def __init__(self, seed, target):
+        r = self.r = random.Random(seed)
+        spatial = r.choice([1, 2, 2, 2, 3])
+        n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2, 3])
+        inner = r.choice([1, 3, 8, 16, 16, 32])
+        blocks = r.randint(1, 3)                          # of a group
+        channels = r.randint((blocks - 1) * inner + 1, blocks * inner)
+        window = [r.choice([1, 1, 2, 3]) if r.random() < 0.7 else 1 for _ in range(spatial)]
+        strides = [r.choice([1, 1, 2]) for _ in range(spatial)]
+        dilations = [r.choice([1, 1, 2]) for _ in range(spatial)]
+        out = [r.randint(1, 9 if spatial < 3 else 4) for _ in range(spatial)]
+        if spatial == 1:
+            out = [r.randint(1, 40)]
+        extent = [(o - 1) * s + (k - 1) * d + 1 + r.randrange(s) for o, s, k, d in zip(out, strides, window, dilations)]
+        if r.random() < 0.5:
+            block = 16 * r.choice([1, 1, 2, 4])
+            outputs = r.randint(1, 80) if groups == 1 else block * r.randint(1, 2)
+        else:
+            outputs = block = r.choice([r.randint(1, 70), 16, 32, 48])
+        vectors = r.choice([1, 2, 2, 4])
+        panels = groups * -(-(-(-outputs // block) * block) // (16 * vectors))
+        x, y = [n, groups * blocks, *extent, inner], [n, groups * -(-outputs // block), *out, block]
+        w = [panels, blocks, *window, inner, vectors, 16]
+        self.inputs, body = [f'%x "x": {shape(*self.moved_x(x))}', f'%w "w": {shape(*w)}'], []
+        source = self.read_x(x, body)
+        schedule = self.schedule(vectors, target, strides, window)
+        body.append(f"%c = convolve_packed({source}, %w) strides={strides} dilations={dilations} groups={groups} channels={channels} "
+                    f'outputs={outputs} block={block} schedule="{schedule}" : {shape(*y)}')
+        result = self.epilogue(y, body)
+        result, final = self.move_y(result, y, body)
+        names = ", ".join(i.split()[0] for i in self.inputs)
+        inside = "\n".join("    " + line for line in body)
+        self.text = (f'dnn 1\nmodule "m"\nfunc @main({", ".join(self.inputs)}) -> ("y") {{\n'
+                     f"  %f = fusion({names}) : {shape(*final)} {{\n{inside}\n    yield({result})\n  }}\n  yield(%f)\n}}\n")
+
+    def schedule(self, vectors, target, strides, window):
+        r, lanes = self.r, LANES[target]
+        whole = [v for v in (1, 2, 4, 8, 16) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
+        rows, columns, split = r.choice([1, 1, 2, 3]), r.choice([1, 2, 5, 7, 14]), r.choice([1, 1, 1, 2, 3])
+        while rows * columns * split > 64:
+            split -= 1
+        flat = r.choice([0, 1])
+        tasks = r.choice(["", "", " row_tasks=2", " panel_tasks=3", " row_tasks=3 panel_tasks=2"])
+        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} flat={flat} "
+                f"strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{tasks}")
+
+    def moved_x(self, x):
+        self.move = self.r.choice(["", "", "slice", "transpose"])
+        if self.move == "slice":
+            return [d + 2 for d in x]
+        return [x[-1], *x[:-1]] if self.move == "transpose" else x
+
+    def read_x(self, x, body):
+        if self.move == "slice":
+            body.append(f"%s = slice(%x, <{len(x)} x i64> {[1] * len(x)}, <{len(x)} x i64> {[1] * len(x)}) : {shape(*x)}")
+        if self.move == "transpose":
+            body.append(f"%s = transpose(%x) perm={[*range(1, len(x)), 0]} : {shape(*x)}")
+        return "%s" if self.move else "%x"
+
+    def epilogue(self, y, body):
+        value = "%c"
+        for k in range(self.r.choice([0, 1, 2, 3])):
+            kind = self.r.choice(["bias", "residual", "relu", "clip", "sigmoid", "scale"])
+            if kind == "bias":
+                self.inputs.append(f'%b{k} "b{k}": {shape(y[1], y[-1])}')
+                body.append(f"%t{k} = broadcast(%b{k}) dims=[1, {len(y) - 1}] : {shape(*y)}")
+                body.append(f"%v{k} = add({value}, %t{k}) : {shape(*y)}")
+            elif kind == "residual":
+                self.inputs.append(f'%r{k} "r{k}": {shape(*y)}')
+                body.append(f"%v{k} = add({value}, %r{k}) : {shape(*y)}")
+            else:
+                formula = {"relu": f"max({value}, 0.0)", "clip": f"min({value}, 0.5)", "sigmoid": f"sigmoid({value})",
+                           "scale": f"mul({value}, 0.25)"}[kind]
+                body.append(f"%v{k} = {formula} : {shape(*y)}")
+            value = f"%v{k}"
+        return value
+
+    def move_y(self, value, y, body):
+        if self.r.random() < 0.5:
+            return value, y
+        low = [0, 0] + [self.r.randint(0, 2) for _ in y[2:-1]] + [0]
+        final = [d + 2 * a if a else d for d, a in zip(y, low)]
+        body.append(f"%p = pad({value}, <f32> 0.5, <{len(y)} x i64> {low}) : {shape(*final)}")
+        return "%p", final
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("first", range(0, COUNT, 10))
+def test_scheduled_is_canonical(target, first):
+    for seed in range(first, first + 10):
+        c = Contraction(seed, target)
+        with dnncc.Workspace(f"schedule-{target}-{seed}") as folder:
+            path = folder / "program.dnn"
+            path.write_text(c.text)
+            passes = ["--passes=lower,plan", f"--target={target}", "--threads=3"]
+            done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", folder / "model.loops", "--check", *passes])
+            assert done.returncode == 0, f"seed {seed}: {done.stderr}\n{c.text}"
+            loops = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", *passes]).stdout
+            assert "fma(" in loops or "acc" in loops, f"seed {seed}: not scheduled\n{c.text}"
