@@ -105,8 +105,7 @@ void module_settle_constants(struct module *m)
                         *rest_end = c;
                         rest_end = &c->next;
                 } else {
-                        if (c->name)
-                                names_reserve(m->constant_names, c->name);
+                        c->value.number = c->name && !names_reserve(m->constant_names, c->name);
                         *named_end = c;
                         named_end = &c->next;
                 }
@@ -115,8 +114,123 @@ void module_settle_constants(struct module *m)
         m->constants = named;
         m->constants_end = rest ? rest_end : named ? named_end : &m->constants;
         for (struct constant *c = m->constants; c != rest; c = c->next)
-                if (!c->name)
-                        c->name = text_identifier(m->constant_names, "", 0, "constant");
+                if (!c->name || c->value.number)        /* what was made of a constant shares its name until both stay */
+                        c->name = text_identifier(m->constant_names, c->name ? c->name : "", c->name ? strlen(c->name) : 0,
+                                                  "constant");
+}
+
+/* ---- packing ---- */
+
+struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a dimension of the source */
+struct packing {
+        int rank;
+        struct axis axes[RANK_MAX];
+        int source_rank;
+        int64_t extents[RANK_MAX], strides[RANK_MAX];           /* of the source, in elements */
+        int64_t at[RANK_MAX];                                   /* where in the source (or the zeros behind it) */
+};
+
+/* the dimensions of the result in its order; neighbours that step as one are one */
+static struct packing packing_of(const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
+                                 const int64_t *perm)
+{
+        const struct type *t = c->value.type;
+        struct packing p = { .source_rank = t->rank };
+        struct axis parts[RANK_MAX];
+        int end = rank;
+        for (int d = t->rank - 1; d >= 0; d--) {
+                int64_t step = 1;
+                p.extents[d] = t->dims[d];
+                p.strides[d] = d + 1 < t->rank ? p.strides[d + 1] * p.extents[d + 1] : 1;
+                while (step < padded[d]) {
+                        assert(end > 0);
+                        end--;
+                        parts[end] = (struct axis){ dims[end], d, step };
+                        step *= dims[end];
+                }
+                assert(step == padded[d]);
+        }
+        while (end > 0)
+                parts[--end] = (struct axis){ 1, 0, 0 };
+        for (int i = 0; i < rank; i++) {
+                struct axis a = parts[perm[i]], *last = p.rank ? &p.axes[p.rank - 1] : NULL;
+                if (a.extent == 1)
+                        continue;
+                if (last && last->from == a.from && last->step == a.step * a.extent)
+                        *last = (struct axis){ last->extent * a.extent, a.from, a.step };
+                else
+                        p.axes[p.rank++] = a;
+        }
+        if (!p.rank)
+                p.axes[p.rank++] = (struct axis){ 1, 0, 0 };
+        return p;
+}
+
+static void copy_elements(size_t size, unsigned char *to, const unsigned char *from, int64_t stride, int64_t count)
+{
+        size_t step = size * (size_t)stride;
+        if (stride == 1)
+                memcpy(to, from, size * (size_t)count);
+        else if (size == 4)
+                for (int64_t i = 0; i < count; i++, to += 4, from += step)
+                        memcpy(to, from, 4);
+        else
+                for (int64_t i = 0; i < count; i++, to += size, from += step)
+                        memcpy(to, from, size);
+}
+
+/* the elements along the last axis from where p stands on: those inside the source, the rest stays zero */
+static void pack_run(const struct packing *p, const struct constant *c, size_t size, unsigned char *to)
+{
+        const struct axis *run = &p->axes[p->rank - 1];
+        int64_t position = 0, count = run->extent;
+        for (int d = 0; d < p->source_rank; d++) {
+                int64_t left = p->extents[d] - p->at[d];
+                if (d == run->from && run->step && left < count * run->step)
+                        count = left <= 0 ? 0 : (left + run->step - 1) / run->step;
+                else if (left <= 0)
+                        return;
+                position += p->at[d] * p->strides[d];
+        }
+        bool splat = c->kind == CONSTANT_SPLAT;
+        int64_t stride = p->source_rank ? run->step * p->strides[run->from] : 0;
+        copy_elements(size, to, (const unsigned char *)c->data + (splat ? 0 : size * (size_t)position),
+                      splat ? 0 : stride, count);
+}
+
+struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
+                              const int64_t *perm)
+{
+        dim_t moved[RANK_MAX];
+        for (int i = 0; i < rank; i++)
+                moved[i] = dims[perm[i]];
+        const struct type *type = type_tensor(m, c->value.type->element, rank, moved);
+        size_t size = (size_t)element_info[type->element].bytes;
+        struct packing p = packing_of(c, padded, rank, dims, perm);
+        const struct axis *run = &p.axes[p.rank - 1];
+        unsigned char *data = arena_alloc(m->arena, (size_t)type_bytes(type));
+        int64_t index[RANK_MAX] = { 0 }, runs = type_elements(type) / run->extent;
+        for (int64_t i = 0; i < runs; i++) {
+                pack_run(&p, c, size, data + (size_t)(i * run->extent) * size);
+                for (int a = p.rank - 2; a >= 0; a--) {
+                        p.at[p.axes[a].from] += p.axes[a].step;
+                        if (++index[a] < p.axes[a].extent)
+                                break;
+                        p.at[p.axes[a].from] -= p.axes[a].step * p.axes[a].extent;
+                        index[a] = 0;
+                }
+        }
+        struct value *packed = constant_dense(m, type, data, NULL);
+        packed->constant->name = c->name;
+        return packed;
+}
+
+struct value *constant_reshaped(struct module *m, const struct constant *c, int rank, const dim_t *dims)
+{
+        const struct type *type = type_tensor(m, c->value.type->element, rank, dims);
+        struct value *reshaped = constant_add(m, c->kind, type, c->data, NULL);
+        reshaped->constant->name = c->name;
+        return reshaped;
 }
 
 bool value_is_constant(const struct value *v)

@@ -258,6 +258,12 @@ bool constant_is_inline(const struct constant *c);
  * pass, so that a run from a dump is the same run. */
 void module_settle_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
+/* The same elements under other extents; and transpose(reshape(pad(c, zeros behind it, up to the extents padded), dims), perm),
+ * made in one pass whatever the size: each dimension of c becomes one or several consecutive ones of dims. Both take c's name
+ * (until module_settle_constants, when c has not gone). */
+struct value *constant_reshaped(struct module *m, const struct constant *c, int rank, const dim_t *dims);
+struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
+                              const int64_t *perm);
 
 /* A builder appends to a region, or inserts before an operation. When `fold` is set, every pure operation whose
  * operands are all constant is offered to it; a non-NULL answer replaces the operation. */

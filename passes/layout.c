@@ -1,0 +1,118 @@
+/* layout: contractions read and write channels in blocks of 16, and what lies between them does, too.
+ *
+ *   %1 = convolve(%0, @w) pads=[1, 1, 1, 1]               %1 = pad(%0b, 0.0, [0, 0, 1, 1, 0])
+ *          : <1 x 64 x 56 x 56>                           %2 = convolve_packed(%1, @w packed) channels=32 outputs=64
+ *   %2 = broadcast(@b) dims=[1]                 ->               : <1 x 4 x 56 x 56 x 16>
+ *   %3 = add(%1, %2)                                      %3 = broadcast(@b as <4 x 16>) dims=[1, 4]
+ *                                                         %4 = add(%2, %3)
+ *
+ * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels padded to a multiple of 16.
+ * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
+ * conversions to the logical value slice them off.
+ *
+ * One walk, first to last. Convolutions (layout_contract.c) always become blocked; operations that keep channels apart
+ * (layout_moves.c) where an operand is. A logical value is blocked once, where it is made, when the first operation asks; at the
+ * end, a value that others still read in its logical form is brought back from its blocked one. What remains of the old
+ * operations is dead. Sums in another order: class R. Nothing to do for a target without vectors. */
+#include "passes/layout.h"
+
+/* in front of whatever may read v */
+static struct builder builder_behind(struct layout *l, const struct value *v)
+{
+        struct builder b = l->b;
+        if (v->kind == VALUE_RESULT) {
+                b.region = v->op->region;
+                b.before = v->op->next;
+                b.location = v->op->location;
+        } else if (v->kind == VALUE_ARGUMENT) {
+                b.region = v->region;
+                b.before = v->region->first;
+        }
+        return b;
+}
+
+static void set_blocked(struct layout *l, struct value *v, struct value *blocked)
+{
+        v->scratch = blocked;
+        ARENA_GROW(l->arena, l->blocked, l->blocked_count);
+        l->blocked[l->blocked_count++] = v;
+}
+
+struct value *layout_blocked(struct layout *l, struct value *v)
+{
+        if (v->scratch)
+                return v->scratch;
+        struct builder b = builder_behind(l, v);
+        struct value *blocked = layout_split(&b, v, 1);
+        if (blocked)
+                set_blocked(l, v, blocked);
+        else
+                l->failed = true;
+        return blocked;
+}
+
+/* tensors of known extents, none 0 */
+static bool has_elements(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count + op->result_count; i++) {
+                const struct value *v = i < op->operand_count ? op_operand(op, i) : &op->results[i - op->operand_count];
+                if (v && (!type_is_static(v->type) || !type_elements(v->type)))
+                        return false;
+        }
+        return op->result_count == 1;
+}
+
+static void visit_region(struct layout *l, struct region *region)
+{
+        for (struct op *op = region->first, *next; op && !l->failed; op = next) {
+                next = op->next;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        visit_region(l, op->regions[i]);
+                if (!has_elements(op))
+                        continue;
+                l->b.region = region;
+                l->b.before = op;
+                l->b.location = op->location;
+                struct value *blocked = op->code == OP_convolve ? layout_convolve(l, op) : layout_transparent(l, op);
+                if (!blocked)
+                        continue;
+                set_blocked(l, op_result(op), blocked);
+                ARENA_GROW(l->arena, l->replaced, l->replaced_count);
+                l->replaced[l->replaced_count++] = op;
+        }
+}
+
+/* logical values for those who still read them */
+static void restore_logical(struct layout *l)
+{
+        for (int i = l->replaced_count - 1; i >= 0 && !l->failed; i--) {
+                struct op *op = l->replaced[i];
+                struct value *v = op_result(op), *blocked = v->scratch;
+                if (v->uses) {
+                        struct builder b = builder_behind(l, blocked);
+                        b.location = op->location;
+                        struct value *logical = layout_unblock(&b, blocked, v->type);
+                        if (logical)
+                                value_replace(v, logical);
+                        else
+                                l->failed = true;
+                }
+                if (!v->uses)
+                        op_erase(op);
+        }
+}
+
+int pass_layout(struct function *f, struct pass_context *context)
+{
+        if (target_lanes(context->target, E_F32) == 1 || context->exact)
+                return 0;
+        struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
+                            .b = { .m = f->module, .diag = context->diag } };
+        visit_region(&l, &f->body);
+        restore_logical(&l);
+        for (int i = 0; i < l.blocked_count; i++)
+                l.blocked[i]->scratch = NULL;
+        arena_free(l.arena);
+        pass_dce(f, context);
+        return l.failed ? -1 : l.replaced_count;
+}

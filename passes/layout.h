@@ -1,0 +1,54 @@
+/* What the files of the layout pass share. */
+#ifndef PASSES_LAYOUT_H
+#define PASSES_LAYOUT_H
+
+#include "passes/pass.h"
+
+enum { LAYOUT_LANES = 16 };             /* channels of a block, and of a vector of packed weights */
+
+/* A value's scratch is its blocked form, where it has one. */
+struct layout {
+        struct module *m;
+        struct pass_context *context;
+        struct builder b;               /* before the operation that is looked at */
+        struct arena *arena;
+        struct value **blocked;         /* values whose scratch is set */
+        int blocked_count;
+        struct op **replaced;           /* operations that have been built anew on blocked values */
+        int replaced_count;
+        bool failed;
+};
+
+static inline int64_t layout_blocks(int64_t extent) { return (extent + LAYOUT_LANES - 1) / LAYOUT_LANES; }
+
+/* ---- layout_pack.c ---- */
+
+/* transpose(reshape(pad(x, zeros behind it, up to the extents padded), dims), perm): operations, or a constant at once.
+ * Each dimension of x becomes one or several consecutive ones of dims. */
+struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
+                          const int64_t *perm);
+struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);
+/* dimension `at` of x as blocks of 16, the lanes becoming the last dimension */
+struct value *layout_split(struct builder *b, struct value *x, int at);
+/* the type of the blocked form of [N, C, ...] */
+const struct type *layout_type(struct module *m, const struct type *t);
+/* pads of convolutions, zeros (or crops where negative), on the dimensions of x from `first` on: count low, count high */
+struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads, int count);
+/* the logical value of type t back from its blocked form */
+struct value *layout_unblock(struct builder *b, struct value *blocked, const struct type *t);
+
+/* ---- layout.c ---- */
+
+/* v's blocked form, made where v is when it has none */
+struct value *layout_blocked(struct layout *l, struct value *v);
+
+/* ---- layout_moves.c: operations that keep channels apart ---- */
+
+/* op on blocked values; NULL: it cannot, or need not be, done so */
+struct value *layout_transparent(struct layout *l, struct op *op);
+
+/* ---- layout_contract.c ---- */
+
+struct value *layout_convolve(struct layout *l, struct op *op);
+
+#endif

@@ -1,0 +1,191 @@
+/* Layout of operations that keep channels apart: the same operation on blocked operands, its dimensions numbered as in the
+ * blocked form (0: N, 1: blocks of C, 2 ..: as before, last: lanes). */
+#include "passes/layout.h"
+
+#include <string.h>
+
+/* ---- element-wise ---- */
+
+/* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become blocks and lanes */
+static struct value *broadcast_blocked(struct layout *l, const struct op *op, const struct type *to)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *old = op_ints(op, "dims", NULL);
+        int64_t dims[RANK_MAX];
+        int rank = x->type->rank, at = -1;
+        for (int k = 0; k < rank; k++) {
+                dims[k] = old[k];
+                if (old[k] == 1 && x->type->dims[k] > 1)
+                        at = k;
+        }
+        if (at < 0)
+                return build_broadcast(&l->b, x, to, dims);
+        dims[rank] = to->rank - 1;
+        x = at == 1 && x->scratch ? x->scratch : layout_split(&l->b, x, at);
+        return build_broadcast(&l->b, x, to, dims);
+}
+
+static struct value *blocked_operand(struct layout *l, struct value *v)
+{
+        const struct type *to = layout_type(l->m, v->type);
+        if (v->scratch)
+                return v->scratch;
+        if (value_is_splat(v, NULL))
+                return constant_splat(l->m, to, v->constant->data);
+        return op_is(v, OP_broadcast) ? broadcast_blocked(l, v->op, to) : layout_blocked(l, v);
+}
+
+static struct value *elementwise(struct layout *l, struct op *op)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        bool any = false;
+        for (int i = 0; i < op->operand_count; i++)
+                any |= op_operand(op, i)->scratch != NULL;
+        for (int i = 0; any && i < op->operand_count; i++) {
+                operands[i] = blocked_operand(l, op_operand(op, i));
+                if (!operands[i])
+                        return NULL;
+        }
+        return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+}
+
+/* ---- windows and reductions ---- */
+
+/* an INTS attribute that has an entry for each dimension, with one more for the lanes; twice for pads */
+static void widen(struct layout *l, struct attr *attrs, const struct op *op, const char *name, int64_t lanes)
+{
+        int count, rank = op_operand(op, 0)->type->rank, k = 0;
+        int64_t wide[2 * RANK_MAX];
+        const int64_t *old = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++) {
+                wide[k++] = old[i];
+                if ((i + 1) % rank == 0)
+                        wide[k++] = lanes;
+        }
+        attr_set_ints(l->m, attrs, op->code, name, wide, k);
+}
+
+static struct value *window(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL);
+        const int64_t *pads = op_ints(op, "pads", NULL);
+        if (window[1] != 1 || strides[1] != 1 || pads[1] || pads[x->type->rank + 1])
+                return NULL;
+        struct attr *attrs = attrs_new(l->m, op->code);
+        attr_set(attrs, op->code, "kind", op_int(op, "kind"));
+        attr_set(attrs, op->code, "accumulator", op_int(op, "accumulator"));
+        widen(l, attrs, op, "window", 1);
+        widen(l, attrs, op, "strides", 1);
+        widen(l, attrs, op, "dilations", 1);
+        widen(l, attrs, op, "pads", 0);
+        return value_build(&l->b, op->code, (struct value *[]){ x->scratch }, 1, attrs, NULL);
+}
+
+/* over spatial axes */
+static struct value *reduce(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t axes[RANK_MAX];
+        int count;
+        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
+            op_result(op)->type->rank != x->type->rank - count)
+                return NULL;
+        for (int i = 0; i < count; i++) {
+                axes[i] += axes[i] < 0 ? x->type->rank : 0;
+                if (axes[i] < 2)
+                        return NULL;
+        }
+        struct value *operands[] = { x->scratch, constant_ints(l->m, axes, count) };
+        return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
+}
+
+/* ---- moves ---- */
+
+/* N and C stay, the rest is numbered anew */
+static struct value *reshape(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *y = op_result(op)->type, *to = layout_type(l->m, y);
+        if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1] || !to)
+                return NULL;
+        return build_reshape(&l->b, x->scratch, to->rank, to->dims);
+}
+
+static struct value *concat(struct layout *l, struct op *op)
+{
+        int64_t axis = op_int(op, "axis");
+        struct value **parts = arena_array(l->arena, (size_t)op->operand_count, sizeof *parts);
+        bool any = false;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *x = op_operand(op, i);
+                any |= x->scratch != NULL;
+                if (axis == 1 && i + 1 < op->operand_count && x->type->dims[1] % LAYOUT_LANES)
+                        return NULL;
+        }
+        for (int i = 0; any && i < op->operand_count; i++)
+                parts[i] = blocked_operand(l, op_operand(op, i));
+        return any ? build_concat(&l->b, parts, op->operand_count, (int)axis) : NULL;
+}
+
+static struct value *slice(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        int count, rank = x->type->rank;
+        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
+            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+                return NULL;
+        const struct type *to = layout_type(l->m, op_result(op)->type);
+        if (op_result(op)->type->dims[1] == 1)
+                steps[1] = 1;
+        if (steps[1] != 1 || starts[1] % LAYOUT_LANES)
+                return NULL;
+        starts[1] /= LAYOUT_LANES;
+        starts[rank] = 0;
+        steps[rank] = 1;
+        return build_slice(&l->b, x->scratch, starts, steps, to->dims);
+}
+
+static struct value *pad(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t low[RANK_MAX];
+        int count;
+        if (!value_ints(op_operand(op, 2), low, RANK_MAX, &count) || low[1] ||
+            op_result(op)->type->dims[1] != x->type->dims[1])
+                return NULL;
+        low[x->type->rank] = 0;
+        struct value *operands[] = { x->scratch, op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
+        return value_build(&l->b, OP_pad, operands, 3, op->attrs, layout_type(l->m, op_result(op)->type));
+}
+
+static struct value *gather(struct layout *l, struct op *op)
+{
+        int64_t axis = op_int(op, "axis");
+        struct value *indices = op_operand(op, 1);
+        if (axis == 1 || (axis == 0 && indices->type->rank != 1))
+                return NULL;
+        return build_gather(&l->b, op_operand(op, 0)->scratch, indices, (int)axis);
+}
+
+struct value *layout_transparent(struct layout *l, struct op *op)
+{
+        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX)
+                return NULL;
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return elementwise(l, op);
+        if (op->code == OP_concat)
+                return concat(l, op);
+        if (!op_operand(op, 0) || !op_operand(op, 0)->scratch)
+                return NULL;
+        switch (op->code) {
+        case OP_reduce_window: return window(l, op);
+        case OP_reduce:        return reduce(l, op);
+        case OP_reshape:       return reshape(l, op);
+        case OP_slice:         return slice(l, op);
+        case OP_pad:           return pad(l, op);
+        case OP_gather:        return gather(l, op);
+        default:               return NULL;
+        }
+}

@@ -1,0 +1,224 @@
+"""Random small convolutional networks: --check compares what they compute before and after layout and every other pass, for a
+target with vectors. Extents are small and channels of all kinds: tails of blocks, few, one, groups, depthwise."""
+import math
+import pathlib
+import random
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+COUNT, SHARE = 240, 40
+
+
+class Network:
+    """A random function in the text form of the Tensor IR."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.spatial = self.r.choice([1, 2, 2, 2, 3])
+        self.lines, self.values, self.inputs, self.constants = [], [], [], []
+        for _ in range(self.r.randint(1, 2)):
+            shape = (self.r.choice([1, 1, 2]), self.channels(), *(self.r.randint(3, 7 if self.spatial < 3 else 5) for _ in range(self.spatial)))
+            self.values.append((self.input(shape), shape))
+        steps = [self.convolve] * 4 + [self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
+                                       self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum]
+        self.convolve()
+        for _ in range(self.r.randint(3, 14)):
+            self.r.choice(steps)()
+
+    def channels(self):
+        return self.r.choice([1, 3, 4, 8, 16, 16, 17, 24, 32, 32, 33, 48])
+
+    def type(self, shape, element="f32"):
+        return "<" + "".join(f"{d} x " for d in shape) + element + ">"
+
+    def ints(self, values):
+        return f"<{len(values)} x i64> [{', '.join(map(str, values))}]"
+
+    def input(self, shape):
+        self.inputs.append(f'%in{len(self.inputs)} "in{len(self.inputs)}": {self.type(shape)}')
+        return f"%in{len(self.inputs) - 1}"
+
+    def weights(self, shape):
+        """a constant of small numbers, or (to test packing by operations) an input"""
+        if self.r.random() < 0.3:
+            return self.input(shape)
+        numbers = ", ".join(str(self.r.randint(-8, 8) / 8) for _ in range(math.prod(shape)))
+        self.constants.append(f"const @w{len(self.constants)} : {self.type(shape)} = [{numbers}]")
+        return f"@w{len(self.constants) - 1}"
+
+    def emit(self, text, shape, element="f32", keep=True):
+        keep = keep and math.prod(shape) <= 8192
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"  {name} = {text} : {self.type(shape, element)}")
+        if keep:
+            self.values.append((name, shape))
+        return name
+
+    def pick(self, least=3):
+        """a recent value of at least this rank"""
+        fitting = [v for v in self.values if len(v[1]) >= least]
+        return self.r.choice(fitting[-4:])
+
+    def same(self, shape):
+        return self.r.choice([v for v, s in self.values if s == shape])
+
+    def convolve(self):
+        x, shape = self.pick()
+        n, c, space = shape[0], shape[1], shape[2:]
+        divisors = [g for g in (1, 2, 3, 16) if c % g == 0]
+        groups = self.r.choice([1, 1, 1, c, self.r.choice(divisors)])
+        per_group = 1 if groups == c > 1 and self.r.random() < 0.8 else self.r.choice([1, 2, 16]) if groups > 1 else self.channels()
+        k = len(space)
+        window = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
+        strides = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
+        dilations = [self.r.choice([1, 1, 1, 2]) for _ in range(k)]
+        pads = [self.r.choice([0, 0, 1, 2, 1, -1]) for _ in range(2 * k)]
+        out = []
+        for d in range(k):
+            room = space[d] + pads[d] + pads[k + d] - ((window[d] - 1) * dilations[d] + 1)
+            if room < 0 or space[d] + min(pads[d], 0) + min(pads[k + d], 0) <= 0:
+                return
+            out.append(room // strides[d] + 1)
+        w = self.weights((groups * per_group, c // groups, *window))
+        self.emit(f"convolve({x}, {w}) strides={strides} dilations={dilations} pads={pads} groups={groups}",
+                  (n, groups * per_group, *out))
+
+    def bias(self):
+        x, shape = self.pick(2)
+        which = self.r.choice([(shape[1],), (shape[1],), shape[2:], (1, shape[1]), shape[-1:], (shape[1], 1)])
+        first = {(shape[1],): 1, (shape[1], 1): 1, (1, shape[1]): 0}.get(which, len(shape) - len(which))
+        if first + len(which) > len(shape) or not which:
+            return
+        dims = list(range(first, first + len(which)))
+        if any(d != 1 and d != shape[k] for d, k in zip(which, dims)):
+            return
+        b = self.emit(f"broadcast({self.weights(which)}) dims={dims}", shape, keep=False)
+        self.emit(f"{self.r.choice(['add', 'mul', 'sub'])}({x}, {b})", shape)
+
+    def unary(self):
+        x, shape = self.pick(2)
+        self.emit(self.r.choice([f"max({x}, 0.0)", f"abs({x})", f"exp({x})", f"mul({x}, 0.25)", f"sigmoid({x})"]), shape)
+
+    def residual(self):
+        x, shape = self.pick(2)
+        self.emit(f"{self.r.choice(['add', 'max', 'mul'])}({x}, {self.same(shape)})", shape)
+
+    def pool(self):
+        x, shape = self.pick()
+        k = len(shape) - 2
+        window = [self.r.choice([1, 2, 3]) for _ in range(k)]
+        strides = [self.r.choice([1, 2]) for _ in range(k)]
+        pads = [self.r.choice([0, 0, 1]) for _ in range(2 * k)]
+        out = [(shape[2 + d] + pads[d] + pads[k + d] - window[d]) // strides[d] + 1 for d in range(k)]
+        if min(out) < 1 or any(p >= w for p, w in zip(pads, window + window)):
+            return
+        self.emit(f"reduce_window({x}) kind={self.r.choice(['max', 'sum'])} window={[1, 1] + window} strides={[1, 1] + strides} "
+                  f"pads={[0, 0] + pads[:k] + [0, 0] + pads[k:]}", (*shape[:2], *out))
+
+    def concat(self):
+        x, shape = self.pick(2)
+        axis = self.r.choice([1, 1, 1, self.r.randrange(len(shape))])
+        parts = [(v, s) for v, s in self.values if len(s) == len(shape) and s[:axis] + s[axis + 1:] == shape[:axis] + shape[axis + 1:]]
+        parts = [(x, shape)] + [self.r.choice(parts) for _ in range(self.r.choice([1, 2]))]
+        extent = sum(s[axis] for _, s in parts)
+        if extent <= 80:
+            self.emit(f"concat({', '.join(v for v, _ in parts)}) axis={axis}", (*shape[:axis], extent, *shape[axis + 1:]))
+
+    def slice(self):
+        x, shape = self.pick(2)
+        starts, steps, sizes = [0] * len(shape), [1] * len(shape), list(shape)
+        for d in self.r.sample(range(len(shape)), self.r.choice([1, 2])):
+            starts[d] = self.r.choice([0, 16, 32]) if d == 1 else self.r.randrange(shape[d])
+            starts[d] = min(starts[d], shape[d] - 1)
+            steps[d] = self.r.choice([1, 1, 2])
+            sizes[d] = self.r.randint(1, (shape[d] - 1 - starts[d]) // steps[d] + 1)
+        self.emit(f"slice({x}, {self.ints(starts)}, {self.ints(steps)})", tuple(sizes))
+
+    def pad(self):
+        x, shape = self.pick()
+        low = [0, self.r.choice([0, 0, 0, 1])] + [self.r.choice([0, 1, -1]) for _ in shape[2:]]
+        sizes = [shape[d] + low[d] + (self.r.choice([0, 1]) if d > 1 else 0) for d in range(len(shape))]
+        mode = self.r.choice(["", "", " mode=edge"])
+        if min(sizes) > 0:
+            value = "" if mode else "<f32> 0.5, "
+            self.emit(f"pad({x}, {value or 'none, '}{self.ints(low)}){mode}", tuple(sizes))
+
+    def squeeze(self):
+        """global pooling"""
+        x, shape = self.pick()
+        axes = sorted(self.r.sample(range(2, len(shape)), self.r.randint(1, len(shape) - 2)))
+        rest = tuple(d for k, d in enumerate(shape) if k not in axes)
+        y = self.emit(f"reduce({x}, {self.ints(axes)}) kind={self.r.choice(['sum', 'max'])}", rest)
+        if len(rest) == 2 and self.r.random() < 0.7:
+            self.emit(f"reshape({y})", (*rest, *[1] * (len(shape) - 2)))
+
+    def gate(self):
+        x, shape = self.pick()
+        fitting = [(v, s) for v, s in self.values if len(s) == len(shape) and s[:2] == shape[:2] and all(d == 1 for d in s[2:])]
+        if fitting:
+            g = self.emit(f"broadcast({self.r.choice(fitting)[0]}) dims={list(range(len(shape)))}", shape, keep=False)
+            self.emit(f"mul({x}, {g})", shape)
+
+    def flatten(self):
+        x, shape = self.pick()
+        count = math.prod(shape[2:])
+        self.emit(f"reshape({x})", self.r.choice([(*shape[:2], count), (shape[0], shape[1] * count), (*shape, 1)]))
+
+    def gather(self):
+        x, shape = self.pick()
+        axis = self.r.randrange(len(shape))
+        index = [self.r.randrange(shape[axis]) for _ in range(self.r.randint(1, 4))]
+        self.emit(f"gather({x}, {self.ints(index)}) axis={axis}", (*shape[:axis], len(index), *shape[axis + 1:]))
+
+    def compare(self):
+        x, shape = self.pick(2)
+        c = self.emit(f"lt({x}, {self.same(shape)})", shape, "bool", keep=False)
+        self.emit(f"select({c}, {x}, {self.same(shape)})", shape)
+
+    def transpose(self):
+        x, shape = self.pick(2)
+        perm = self.r.choice([[0, *range(2, len(shape)), 1], [0, len(shape) - 1, *range(1, len(shape) - 1)]])
+        self.emit(f"transpose({x}) perm={perm}", tuple(shape[p] for p in perm))
+
+    def dot(self):
+        x, shape = self.pick(2)
+        k = self.r.randrange(len(shape))
+        n = self.r.choice([1, 5, 16, 40])
+        w, contract = (self.weights((shape[k], n)), 0) if self.r.random() < 0.5 else (self.weights((n, shape[k])), 1)
+        self.emit(f"dot({x}, {w}) contract_a=[{k}] contract_b=[{contract}]", (*shape[:k], *shape[k + 1:], n))
+        if len(shape) > 2 and shape[0] * shape[1] < 64:
+            self.emit(f"dot({x}, {self.same(shape)}) batch_a=[0] batch_b=[0] contract_a=[1] contract_b=[1]",
+                      (shape[0], *shape[2:], *shape[2:]))
+
+    def channel_sum(self):
+        x, shape = self.pick(2)
+        y = self.emit(f"reduce({x}, <1 x i64> 1)", (shape[0], *shape[2:]), keep=False)
+        dims = [0, *range(2, len(shape))]
+        b = self.emit(f"broadcast({y}) dims={dims}", shape, keep=False)
+        self.emit(f"sub({x}, {b})", shape)
+
+    def text(self):
+        outputs = [self.values[-1]] + self.r.sample(self.values, self.r.choice([0, 0, 1]))
+        names = ", ".join(f'"out{k}"' for k in range(len(outputs)))
+        return ('dnn 1\nmodule "random"\n' + "".join(c + "\n" for c in self.constants) +
+                f'func @main({", ".join(self.inputs)}) -> ({names}) {{\n' + "\n".join(self.lines) +
+                f"\n  yield({', '.join(v for v, _ in outputs)})\n}}\n")
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, SHARE))
+def test_layout(tmp_path, first):
+    packed = 0
+    for seed in range(first, first + SHARE):
+        path = tmp_path / f"n{seed}.dnn"
+        path.write_text(Network(seed).text())
+        done = dnncc.run([dnncc.DNNCC, path, "--target=x86-64-v4", "-o", tmp_path / "n.loops", "--emit=loops", "--check",
+                          "--print-ir-after=layout"], cwd=tmp_path)
+        assert done.returncode == 0, (seed, done.stderr[-3000:])
+        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
+        packed += "convolve_packed(" in done.stderr or "convolve_lanes(" in done.stderr
+    assert packed > SHARE // 2, packed
