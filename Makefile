@@ -19,8 +19,8 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp bench-threads bench-compile \
-        docs clean
+.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp \
+        bench-threads bench-compile docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
