@@ -378,7 +378,7 @@ struct loop_buffer *emit_parameter(struct emit *e, const struct value *v)
 {
         bool made;
         struct local *local = emit_local(e, v);
-        local->mixed = true;
+        local->mixed = local->elsewhere = true;
         return parameter_of(e, local, &made);
 }
 
@@ -399,6 +399,27 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
         }
         local->mixed |= local->nest != e->nest || !loop_expr_same(local->read, position);
         return loop_load(e->arena, local->parameter, position);
+}
+
+struct overlap { struct emit *e; const struct loop_expr *at; };
+
+static void mark_overlap(struct loop_expr *x, void *context)
+{
+        const struct overlap *o = context;
+        for (int i = 0; x->op == LOOP_LOAD && i < o->e->input_count; i++) {
+                struct local *local = emit_local(o->e, o->e->inputs[i]);
+                if (o->e->parameters[i] != x->buffer)
+                        continue;
+                bool same = loop_expr_same(x->args[0], o->at);
+                local->overlaps = same && !local->elsewhere;
+                local->elsewhere |= !same;
+        }
+}
+
+void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at)
+{
+        struct overlap overlap = { e, at };
+        loop_block_walk((struct loop_block *)(uintptr_t)block, NULL, mark_overlap, &overlap);
 }
 
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,

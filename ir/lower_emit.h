@@ -61,6 +61,7 @@ struct local {
         struct loop_expr *read;         /* where it was first loaded, and in which nest */
         int nest;
         bool mixed;                     /* loaded elsewhere, too */
+        bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores it; or other ones */
         void *state;                    /* of the operation with this first result */
 };
 
@@ -126,6 +127,9 @@ void emit_loop(struct emit *e, int64_t step, bool parallel);
 struct loop_block *emit_aside(struct emit *e);
 /* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
 struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
+/* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the memory that is stored to,
+ * unless they are marked otherwise before or after. */
+void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);
 /* until the innermost scope closes, the element of v at index is `variable` */
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
                  struct loop_variable *variable);

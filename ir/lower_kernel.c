@@ -282,11 +282,11 @@ static void mark_load(struct loop_expr *x, void *context)
  * nowhere else */
 static bool may_overlap(const struct local *x, const struct output *y)
 {
-        return x->parameter->alias_class == 0 && !x->mixed && !y->parts && x->nest == y->nest &&
-               x->parameter->extent == y->buffer->extent &&
-               element_info[x->parameter->element].bytes ==
-                       element_info[y->buffer->element].bytes &&
-               loop_expr_same(x->read, y->position);
+        if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
+            element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)
+                return false;
+        return x->overlaps || (y->position && !x->mixed && !y->parts && x->nest == y->nest &&
+                               loop_expr_same(x->read, y->position));
 }
 
 static void finish_parameters(struct emit *e, struct output *outputs, int output_count)
@@ -307,7 +307,7 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         int classes = 0;
         for (int i = 0; i < output_count; i++) {
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
-                for (int k = 0; k < kept && outputs[i].position && !y->alias_class; k++) {
+                for (int k = 0; k < kept && !y->alias_class; k++) {
                         const struct local *x = emit_local(e, e->inputs[k]);
                         if (may_overlap(x, &outputs[i]))
                                 x->parameter->alias_class = y->alias_class = ++classes;

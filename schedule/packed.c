@@ -386,6 +386,7 @@ static bool write_vector(struct packed *p, struct loop_expr *sum, struct loop_ex
         for (int d = 0; d < p->rank; d++)
                 at = plus(p, at, times(p, index[d], p->y.stride[d]));
         emit_store(e, p->ys, at, result);
+        emit_mark_overlaps(e, scalar, at);
         emit_end(e);
         const struct vector_substitution known = { value, sum };
         const struct vector_request request = {
