@@ -21,8 +21,8 @@
  *     buffer @t1 : f32[6272] workspace offset 0
  *     buffer @t2 : f32[6272] view @t1 + 0
  *     kernel @conv1(%x: in f32[784], %w: in f32[200], %y: out f32[6272]) {                ; "conv1" ...
- *       for %m = 0 to 8 {
- *         for %i = 0 to 784 parallel {
+ *       for %m = 0 to 8 parallel {
+ *         for %i = 0 to 784 {
  *           var %sum : f32 = 0.0
  *           for %k = max(0, 2 - %i) to 5 {
  *             set %sum = %sum + %x[%i + %k] * %w[%m * 25 + %k]
@@ -161,6 +161,9 @@ enum loop_stmt_kind {
         STMT_ALLOC,                     /* buffer lives until the end of this block */
         STMT_BARRIER, STMT_PREFETCH     /* prefetch: buffer[a], code 0..2 = to L1, L2, non-temporal */
 };
+/* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may stand around it); sets no
+ * variable and reads no register tile from outside, holds no fail and no barrier. That no iteration reads or writes what
+ * another one writes is for who makes such a loop to know. */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_THREAD };
 
 struct loop_stmt {

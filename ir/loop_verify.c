@@ -49,7 +49,7 @@ static bool declare(struct verifier *v, const char *name, const void *object)
         if (map_get(v->names, name, strlen(name)))
                 return verify_error(v, "%%%s is declared twice", name);
         struct verify_name *n = ARENA_NEW(v->arena, struct verify_name);
-        *n = (struct verify_name){ object, true, v->innermost };
+        *n = (struct verify_name){ object, true, !v->parallel, v->innermost };
         v->innermost = n;
         map_set(v->names, name, strlen(name), n);
         return true;
@@ -65,6 +65,14 @@ static bool is_live(const struct verifier *v, const char *name, const void *obje
 {
         const struct verify_name *n = name ? map_get(v->names, name, strlen(name)) : NULL;
         return n && n->object == object && n->live;
+}
+
+/* Iterations of a parallel loop may run at the same time: only they see what they change. */
+static bool check_own(struct verifier *v, const struct loop_variable *x)
+{
+        const struct verify_name *n = map_get(v->names, x->name, strlen(x->name));
+        return !v->parallel || !n->shared ||
+               verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
 }
 
 /* ---- types ---- */
@@ -245,7 +253,7 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
                         e->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i,
                                     e->column);
-        return true;
+        return !x->rows || check_own(v, x);
 }
 
 static bool check_conversion(struct verifier *v, const struct loop_expr *e)
@@ -333,9 +341,16 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
         if (s->step < 1 || s->step > INT32_MAX || (int)s->for_kind < FOR_SERIAL ||
             s->for_kind > FOR_GPU_THREAD)
                 return verify_error(v, "a bad step or kind of loop");
+        bool parallel = s->for_kind == FOR_PARALLEL;
+        if (parallel && (v->function->kind != FUNCTION_KERNEL || v->loops))
+                return verify_error(v, "a parallel loop stands outermost in a kernel");
+        v->parallel |= parallel;
+        v->loops++;
         if (!declare(v, x->name, x) || !check_block(v, s->body, depth + 1))
                 return false;
         close_scope(v, outer);
+        v->parallel &= !parallel;
+        v->loops--;
         return true;
 }
 
@@ -361,7 +376,7 @@ static bool check_set(struct verifier *v, const struct loop_stmt *s)
         if (x->rows &&
             (s->row < 0 || s->row >= x->rows || s->column < 0 || s->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%d, %d}", x->name, s->row, s->column);
-        return verify_expr(v, s->a, x->type, "the value");
+        return check_own(v, x) && verify_expr(v, s->a, x->type, "the value");
 }
 
 static bool check_store(struct verifier *v, const struct loop_stmt *s)
@@ -390,6 +405,8 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 #include "ir/fail_codes.def"
         };
         v->fails = true;
+        if (v->parallel)
+                return verify_error(v, "a parallel loop cannot be left");
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
                 if (codes[i] == s->code)
                         return true;
@@ -418,9 +435,13 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FOR:
                 return check_for(v, s, depth);
         case STMT_WHILE: case STMT_IF:
-                return verify_expr(v, s->a, LOOP_TYPE(E_BOOL), "a condition") &&
-                       check_block(v, s->body, depth + 1) &&
-                       (s->kind == STMT_WHILE || !s->other || check_block(v, s->other, depth + 1));
+                v->loops += s->kind == STMT_WHILE;
+                if (!verify_expr(v, s->a, LOOP_TYPE(E_BOOL), "a condition") ||
+                    !check_block(v, s->body, depth + 1) ||
+                    (s->kind == STMT_IF && s->other && !check_block(v, s->other, depth + 1)))
+                        return false;
+                v->loops -= s->kind == STMT_WHILE;
+                return true;
         case STMT_LET: case STMT_VAR:
                 return check_declaration(v, s);
         case STMT_SET:
@@ -438,6 +459,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (kind != FUNCTION_KERNEL)
                         return verify_error(v, "only kernels have this statement");
+                if (s->kind == STMT_BARRIER && v->parallel)
+                        return verify_error(v, "iterations of a parallel loop wait for each other");
                 return s->kind == STMT_ALLOC ? check_alloc(v, s)
                                              : s->kind == STMT_BARRIER || check_prefetch(v, s);
         }
@@ -492,7 +515,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         v->stmt = NULL;
         v->names = map_new(v->arena);
         v->innermost = NULL;
-        v->fails = v->returns = false;
+        v->fails = v->returns = v->parallel = false;
+        v->loops = 0;
         if ((f->location && !text_is_remark(f->location, strlen(f->location))) ||
             (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
                 return verify_error(v, "location or summary is no safe text");

@@ -5,7 +5,8 @@
 
 #include "ir/loop_parser.h"
 
-struct verify_name { const void *object; bool live; struct verify_name *outer; };
+/* `shared`: declared outside the parallel loop that is open */
+struct verify_name { const void *object; bool live, shared; struct verify_name *outer; };
 
 struct verifier {
         struct arena *arena;            /* of the check alone */
@@ -18,6 +19,8 @@ struct verifier {
         const struct loop_stmt *stmt;
         struct map *names;              /* of the function: struct verify_name */
         struct verify_name *innermost;
+        int loops;                      /* open */
+        bool parallel;                  /* ... one of them */
         bool failed, fails, returns;
 };
 

@@ -549,7 +549,7 @@ static void handsome_text(void **state)
                 "buffer @conv_w : f32[200] constant = splat 0.25\nbuffer @out : f32[6272] output \"Plus214\"\n"
                 "buffer @t : f32[6272] workspace offset 0\nbuffer @v : f32[784] view @t + 784\n"
                 "kernel @conv(%x: in f32[784], %w: in f32[200], %y: out f32[6272]) flops 1254400 {    ; \"conv1\", 5 x 5\n"
-                "  for %m = 0 to 8 {\n    for %i = 0 to 784 parallel {\n      var %sum : f32 = 0.0\n"
+                "  for %m = 0 to 8 parallel {\n    for %i = 0 to 784 {\n      var %sum : f32 = 0.0\n"
                 "      for %k = max(0, 2 - %i) to min(5, 786 - %i) {\n"
                 "        set %sum = %sum + %x[%i + %k + -2] * %w[%m * 25 + %k]\n      }\n"
                 "      store %y[%m * 784 + %i] = max(%sum, 0.0)\n    }\n  }\n}\n"
