@@ -328,7 +328,7 @@ static struct c_shape put_extreme(struct c_writer *w, const struct loop_expr *e)
         return put_helper(w, (is_float ? floating : number)[e->op - LOOP_MIN], e);
 }
 
-static struct c_shape put_select(struct c_writer *w, const struct loop_expr *e)
+struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e)
 {
         c_operand(w, e->args[0], C_COMPARISON);
         c_put(w, " ?" C_SOFT);
@@ -512,7 +512,7 @@ static int split(struct c_writer *w, const struct loop_expr *e, bool conditional
         if (most < NEST_MAX || (conditional && has_load(e)))
                 return most;
         const char *name = c_local(w, "part");
-        c_put(w, "const %s %s = ", c_type(element_of(e)), name);
+        c_put(w, "const %s %s = ", c_value_type(w, e->type), name);
         c_expression(w, e);
         c_put(w, ";");
         c_end(w);
@@ -531,11 +531,9 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
-        if (e->type.lanes != 1) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
-                       w->options->target->name);
-                return primary();
-        }
+        struct c_shape vector;
+        if (c_vector(w, e, &vector))
+                return vector;
         switch (e->op) {
         case LOOP_ADD:
         case LOOP_SUB:
@@ -553,7 +551,7 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
                 return put_unary(w, e);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
                 return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
-        case LOOP_SELECT: return put_select(w, e);
+        case LOOP_SELECT: return c_choice(w, e);
         case LOOP_FMA:
                 return put_call(w,
                                 library_name(w, element_of(e) == E_F32 ? "fma_f32" : "fma_f64",

@@ -53,7 +53,7 @@ static void mark_expression(struct c_writer *w, const struct loop_expr *e, int d
 static bool matters(const struct c_writer *w, const struct loop_stmt *s)
 {
         switch (s->kind) {
-        case STMT_PREFETCH: return false;
+        case STMT_PREFETCH: return c_can_prefetch(w, s);
         case STMT_LET: case STMT_VAR: return s->variable->number != 0;
         case STMT_SET:
                 return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column)
@@ -223,25 +223,19 @@ static void put_stored(struct c_writer *w, const struct loop_expr *a)
 static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
-        const char *type = c_type((enum element)v->type.element);
-        const char *zero = v->type.element == E_F32   ? "0.0f"
-                           : v->type.element == E_F64 ? "0.0"
-                                                      : "0";
-        if (v->type.lanes != 1)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
-                       w->options->target->name);
+        const char *type = c_value_type(w, v->type);
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
                 if (entry_matters(w, v, i / v->columns, i % v->columns))
-                        c_line(w, "%s %s = %s;", type, name->entries[i], zero);
+                        c_line(w, "%s %s = %s;", type, name->entries[i], c_zero(w, v->type));
         if (v->rows)
                 return;
         c_put(w, "%s%s %s", s->kind == STMT_LET ? "const " : "", type, name->text);
         if (s->a) {
                 put_value(w, s->a);
         } else {
-                c_put(w, " = %s;", zero);
+                c_put(w, " = %s;", c_zero(w, v->type));
                 c_end(w);
         }
 }
@@ -282,9 +276,12 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_buffer *b = s->buffer;
         int64_t offset = 0;
-        if (s->c || s->b->type.lanes != 1)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s needs scalar code, not vectors",
-                       w->options->target->name);
+        if (s->c || s->b->type.lanes != 1) {
+                c_vector_store(w, s);
+                c_put(w, ";");
+                c_end(w);
+                return;
+        }
         if (!w->in_run)
                 b = loop_buffer_root(b, &offset);
         c_put(w, "%s[", c_use(w, b));
@@ -376,7 +373,11 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_BARRIER:
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name);
                 break;
-        case STMT_PREFETCH: break;
+        case STMT_PREFETCH:
+                c_prefetch(w, s);
+                c_put(w, ";");
+                c_end(w);
+                break;
         }
 }
 
@@ -481,7 +482,7 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         bool can_fail = c_can_fail(f);
         put_kernel_comment(w, f);
         c_names_function(w, f);
-        c_put(w, "static %s %s(", can_fail ? "int" : "void", c_name(w, f)->text);
+        c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
@@ -500,54 +501,72 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
 void c_kernels(struct c_writer *w, struct text *out)
 {
         w->out = out;
+        w->in_kernel = w->has_vectors;
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
                 if (c_name(w, f)->used)
                         put_kernel(w, f);
+        w->in_kernel = false;
 }
 
 /* ---- the library ---- */
 
-static void put_library_function(struct c_writer *w, struct loop_function *f)
+static void put_library_function(struct c_writer *w, struct loop_function *f, const char *name,
+                                 struct text *out)
 {
+        w->out = out;
         c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
-        c_put(w, "static inline %s %s(", c_type((enum element)f->result.element),
-              c_name(w, f)->text);
+        c_put(w, "static inline %s%s %s(", w->in_kernel ? c_attribute(w) : "",
+              c_value_type(w, f->result), name);
         for (int i = 0; i < f->scalar_count; i++)
-                c_put(w, "%s%s %s", i ? "," C_SOFT : "",
-                      c_type((enum element)f->scalars[i]->type.element),
+                c_put(w, "%s%s %s", i ? "," C_SOFT : "", c_value_type(w, f->scalars[i]->type),
                       c_name(w, f->scalars[i])->text);
         c_put(w, f->scalar_count ? ")" : "void)");
         c_end(w);
         put_body(w, f, NULL);
 }
 
-/* A function calls only functions that stand before it, so that the library's order is a fine order
- * here too. Which are used is known when the last round finds no more. */
-void c_library(struct c_writer *w, struct text *out)
+/* Which functions are used is known when the last round finds no more. */
+static void print_library(struct c_writer *w, struct loop_function *first)
 {
-        struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
         for (bool again = true; again && !w->failed;) {
                 again = false;
                 for (struct loop_function *f = first; f; f = f->next) {
                         struct c_name *name = c_name(w, f);
                         if (!name->used || name->definition.length)
                                 continue;
-                        w->out = &name->definition;
-                        put_library_function(w, f);
+                        put_library_function(w, f, name->text, &name->definition);
                         again = true;
                 }
         }
-        bool any = false;
+        w->in_kernel = w->has_vectors;
+        for (struct c_vectored *v = w->vectored; v && !w->failed; v = v->next)
+                put_library_function(w, v->vector, v->name, &v->definition);
+        w->in_kernel = false;
+}
+
+static void add_definition(struct text *out, struct text *definition, const char **lead)
+{
+        if (!definition->length)
+                return;
+        text_add(out, "%s", *lead);
+        text_add_bytes(out, definition->data, definition->length);
+        text_free(definition);
+        *lead = "\n";
+}
+
+/* A function calls only functions that stand before it, so that the library's order is a fine order
+ * here too. */
+void c_library(struct c_writer *w, struct text *out)
+{
+        struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
+        const char *lead = "\n/* Mathematics, the same bits everywhere. */\n";
+        print_library(w, first);
         for (struct loop_function *f = first; f; f = f->next) {
-                struct c_name *name = c_name(w, f);
-                if (!name->definition.length)
-                        continue;
-                text_add(out, "%s",
-                         any ? "\n" : "\n/* Mathematics, the same bits everywhere. */\n");
-                any = true;
-                text_add_bytes(out, name->definition.data, name->definition.length);
-                text_free(&name->definition);
+                add_definition(out, &c_name(w, f)->definition, &lead);
+                for (struct c_vectored *v = w->vectored; v; v = v->next)
+                        if (v->scalar == f)
+                                add_definition(out, &v->definition, &lead);
         }
 }

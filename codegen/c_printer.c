@@ -165,6 +165,8 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         text_add(out, "#include <stddef.h>\n");
         if (w->copies_memory)
                 text_add(out, "#include <string.h>\n");
+        if (w->attribute_used)
+                text_add(out, "#include %s\n", target_include(w->options->target));
         if (header)
                 text_add(out,
                          "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
@@ -172,8 +174,10 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
         put_types(w, out);
+        c_vectors_top(w, out);
         w->out = out;
         c_helpers_print(w);
+        c_vectors_print(w, out);
 }
 
 static void write_text(FILE *file, struct text *text)

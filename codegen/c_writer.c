@@ -388,6 +388,7 @@ void c_names_begin(struct c_writer *w)
                 c_reserve(w, arena_printf(w->arena, "align_%s", c_memory_name((enum element)e)));
         }
         c_helpers_reserve(w);
+        c_vectors_reserve(w);
         name_library(w);
         name_ports(w);
         names_reserve(w->globals, "a");           /* parameters of helpers */

@@ -49,6 +49,12 @@ struct c_writer {
         bool memory_used[ELEMENT_COUNT];          /* types of memory: see c_memory_type */
         bool align_used[ELEMENT_COUNT];
         bool computes_floats, copies_memory, uses_status;
+
+        bool has_vectors;               /* the target has; its table spells operations, but not of run */
+        bool in_kernel;                 /* what is printed carries the target's attribute */
+        bool attribute_used;
+        struct c_vectored *vectored;    /* library functions on vectors */
+        struct map *spelled;            /* functions that rows define, by name: those used */
         struct loop_buffer **inputs, **outputs;   /* in order */
         int input_count, output_count;
 };
@@ -107,6 +113,7 @@ struct c_shape {
 struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e);
 /* in parentheses if it binds less */
 void c_operand(struct c_writer *w, const struct loop_expr *e, int least);
+struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e);   /* a ? b : c */
 /* Compilers bound how deep brackets nest: gives the parts of a deep expression names, in lines
  * before the statement. */
 void c_split(struct c_writer *w, const struct loop_expr *e);
@@ -115,6 +122,29 @@ bool c_is_deep(const struct loop_expr *e);                /* c_split would do so
 bool c_decided(const struct loop_expr *e, bool *value);
 /* the arm of a select that is decided, or e */
 const struct loop_expr *c_chosen(const struct loop_expr *e);
+
+/* ---- vectors (c_vector.c) ---- */
+
+/* e as the target's table spells it; false: nothing to do with vectors, printed as ever */
+bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *shape);
+const char *c_value_type(struct c_writer *w, struct loop_type type);      /* of a variable */
+const char *c_zero(struct c_writer *w, struct loop_type type);
+void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */
+void c_prefetch(struct c_writer *w, const struct loop_stmt *s);
+bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s);
+/* "X86_64_V4 ", between `static` and the type of a kernel; "" where there are no vectors */
+const char *c_attribute(struct c_writer *w);
+void c_vectors_reserve(struct c_writer *w);
+void c_vectors_top(struct c_writer *w, struct text *out);         /* include, attribute */
+void c_vectors_print(struct c_writer *w, struct text *out);       /* functions of rows that are used */
+
+/* A library function on vectors, in the order of first use. */
+struct c_vectored {
+        struct loop_function *scalar, *vector;
+        const char *name;
+        struct text definition;
+        struct c_vectored *next;
+};
 
 /* ---- functions (c_kernel.c) ---- */
 

@@ -7,7 +7,7 @@
 
 #include "ir/element.h"
 
-struct spelling;                        /* codegen/spelling.h: an operation on vectors, in C */
+struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
 
 struct target {
         const char *name, *doc;

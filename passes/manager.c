@@ -234,7 +234,7 @@ static bool check_pass(const struct pipeline_state *state, const struct pass *pa
 static const char *remaining(const struct pipeline_state *state, const struct pipeline_options *options)
 {
         if (state->program)
-                return state->program->planned ? "" : "plan";
+                return state->program->planned ? "legalize" : "legalize,plan";
         const char *list = pipelines[options->level];
         size_t done = strlen(state->module->passes_done);
         bool prefix = done && !strncmp(list, state->module->passes_done, done) && (!list[done] || list[done] == ',');

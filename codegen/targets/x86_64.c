@@ -1,7 +1,129 @@
-/* Every 64-bit x86: SSE2. */
-#include "ir/target.h"
+/* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize and the
+ * library's formulas stand in. */
+#include "ir/spelling.h"
+
+#include "codegen/targets/x86.h"
 
 extern const struct target target_generic, target_x86_64;
+
+#define COMPARE(op, name) OP(op, F32, "_mm_castps_si128(_mm_" name "_ps($0, $1))")
+#define CHOOSE(e) \
+        OP(SELECT, e, "select_x4($0, $1, $2)", \
+           "__m128i select_x4(__m128i mask, __m128i a, __m128i b)\n" \
+           "{\n" \
+           "        return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b));\n" \
+           "}")
+#define LARGER(operation, name, e, type, compare) \
+        OP(operation, e, name "_" type "x4($0, $1)", \
+           "__m128i " name "_" type "x4(__m128i a, __m128i b)\n" \
+           "{\n" \
+           "        const __m128i first = " compare ";\n" \
+           "        return _mm_or_si128(_mm_and_si128(first, a), _mm_andnot_si128(first, b));\n" \
+           "}")
+#define PRODUCT(e) \
+        OP(MUL, e, "mul_epi32($0, $1)", \
+           "__m128i mul_epi32(__m128i a, __m128i b)\n" \
+           "{\n" \
+           "        const __m128i even = _mm_mul_epu32(a, b);\n" \
+           "        const __m128i odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), _mm_srli_epi64(b, 32));\n" \
+           "        return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, 8), _mm_shuffle_epi32(odd, 8));\n" \
+           "}")
+#define EXTREME(operation, name, instruction) \
+        OP(operation, F32, name "_f32x4($0, $1)", \
+           "__m128 " name "_f32x4(__m128 a, __m128 b)\n" \
+           "{\n" \
+           "        const __m128 nan = _mm_cmpunord_ps(b, b);\n" \
+           "        return _mm_or_ps(_mm_and_ps(nan, b), _mm_andnot_ps(nan, " instruction "(b, a)));\n" \
+           "}")
+#define EXTREME_LANE(operation, name, instruction) \
+        OP(operation, F32, name "_lanes_f32x4($0)", \
+           "float " name "_lanes_f32x4(__m128 a)\n" \
+           "{\n" \
+           "        const __m128 b = " instruction "(_mm_movehl_ps(a, a), a);\n" \
+           "        const __m128 c = " instruction "(_mm_shuffle_ps(b, b, 1), b);\n" \
+           "        const __m128 nan = _mm_cmpunord_ps(a, a);\n" \
+           "        return _mm_movemask_ps(nan) ? _mm_cvtss_f32(_mm_castsi128_ps(_mm_set1_epi32(0x7fc00000)))\n" \
+           "                                    : _mm_cvtss_f32(c);\n" \
+           "}")
+
+static const struct spelling spellings[] = {
+        X86_COMMON("_mm_", "__m128", "__m128i", "si128"),
+        X86_WORD_MASKS("_mm_", "__m128i", "si128"),
+        COMPARE(LT, "cmplt"), COMPARE(LE, "cmple"), COMPARE(GT, "cmpgt"), COMPARE(GE, "cmpge"),
+        COMPARE(EQ, "cmpeq"), COMPARE(NE, "cmpneq"),
+        CHOOSE(I32), CHOOSE(U32), CHOOSE(BOOL),
+        OP(SELECT, F32, "select_f32x4($0, $1, $2)",
+           "__m128 select_f32x4(__m128i mask, __m128 a, __m128 b)\n"
+           "{\n"
+           "        const __m128 m = _mm_castsi128_ps(mask);\n"
+           "        return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b));\n"
+           "}"),
+        EXTREME(MIN, "min", "_mm_min_ps"), EXTREME(MAX, "max", "_mm_max_ps"),
+        LARGER(MIN, "min", I32, "i32", "_mm_cmplt_epi32(a, b)"),
+        LARGER(MAX, "max", I32, "i32", "_mm_cmpgt_epi32(a, b)"),
+        LARGER(MIN, "min", U32, "u32",
+               "_mm_cmplt_epi32(" X86_BIASED("_mm_", "si128", "a") ",\n                    "
+               X86_BIASED("_mm_", "si128", "b") ")"),
+        LARGER(MAX, "max", U32, "u32",
+               "_mm_cmpgt_epi32(" X86_BIASED("_mm_", "si128", "a") ",\n                    "
+               X86_BIASED("_mm_", "si128", "b") ")"),
+        PRODUCT(I32), PRODUCT(U32),
+        CONVERT(CAST, F32, I32, "i32_from_f32x4($0)",
+                "__m128i i32_from_f32x4(__m128 a)\n"
+                "{\n"
+                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(a, _mm_set1_ps(2147483648.0f)));\n"
+                "        const __m128i number = _mm_castps_si128(_mm_cmpord_ps(a, a));\n"
+                "        return _mm_and_si128(_mm_xor_si128(_mm_cvttps_epi32(a), large), number);\n"
+                "}"),
+        CONVERT(CAST, F32, U32, "u32_from_f32x4($0)",
+                "__m128i u32_from_f32x4(__m128 a)\n"
+                "{\n"
+                "        const __m128 high = _mm_set1_ps(2147483648.0f);\n"
+                "        const __m128 b = _mm_max_ps(a, _mm_setzero_ps());\n"
+                "        const __m128i upper = _mm_castps_si128(_mm_cmpge_ps(b, high));\n"
+                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(b, _mm_set1_ps(4294967296.0f)));\n"
+                "        const __m128 rest = _mm_sub_ps(b, _mm_and_ps(_mm_castsi128_ps(upper), high));\n"
+                "        const __m128i bit = _mm_slli_epi32(upper, 31);\n"
+                "        return _mm_or_si128(_mm_xor_si128(_mm_cvttps_epi32(rest), bit), large);\n"
+                "}"),
+        CONVERT(CAST, U32, F32, "f32_from_u32x4($0)",
+                "__m128 f32_from_u32x4(__m128i a)\n"
+                "{\n"
+                "        const __m128 high = _mm_cvtepi32_ps(_mm_srli_epi32(a, 16));\n"
+                "        const __m128 low = _mm_cvtepi32_ps(_mm_and_si128(a, _mm_set1_epi32(65535)));\n"
+                "        return _mm_add_ps(_mm_mul_ps(high, _mm_set1_ps(65536.0f)), low);\n"
+                "}"),
+        OP(SUM_LANES, F32, "sum_lanes_f32x4($0)",
+           "float sum_lanes_f32x4(__m128 a)\n"
+           "{\n"
+           "        const __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));\n"
+           "        return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));\n"
+           "}"),
+        EXTREME_LANE(MIN_LANES, "min", "_mm_min_ps"), EXTREME_LANE(MAX_LANES, "max", "_mm_max_ps"),
+        OP(LOAD, BOOL, "load_bool_x4($0)",
+           "__m128i load_bool_x4(const void *x)\n"
+           "{\n"
+           "        int bits;\n"
+           "        __builtin_memcpy(&bits, x, sizeof bits);\n"
+           "        const __m128i zero = _mm_setzero_si128();\n"
+           "        const __m128i words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), zero);\n"
+           "        return _mm_cmpgt_epi32(_mm_unpacklo_epi16(words, zero), zero);\n"
+           "}"),
+        ROW(SPELL_STORE, BOOL, "store_bool_x4($0, $1)",
+            "void store_bool_x4(void *x, __m128i a)\n"
+            "{\n"
+            "        const __m128i words = _mm_packs_epi32(a, a);\n"
+            "        const __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));\n"
+            "        const int bits = _mm_cvtsi128_si32(bytes);\n"
+            "        __builtin_memcpy(x, &bits, sizeof bits);\n"
+            "}"),
+        PREFETCH(0, "prefetch_l1", "_MM_HINT_T0"),
+        PREFETCH(1, "prefetch_l2", "_MM_HINT_T1"),
+        PREFETCH(2, "prefetch_once", "_MM_HINT_NTA"),
+        { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
+          .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },
+        { 0 }
+};
 
 const struct target target_x86_64 = {
         .name = "x86-64",
@@ -11,4 +133,5 @@ const struct target target_x86_64 = {
         .vector_registers = 16,
         .include = "<immintrin.h>",
         .attribute = "sse2",
+        .spellings = spellings,
 };

@@ -1,0 +1,369 @@
+/* Vectors: rows of the target's table (ir/spelling.h) with their operands filled in.
+ *
+ *     const __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), _mm512_loadu_ps(&w[16 * k]), sum);
+ *
+ * Functions that hold vectors carry the target's attribute, so that the file compiles without options.
+ * A library function on vectors is the function itself with vectors for variables. */
+#include "codegen/c_writer.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "ir/spelling.h"
+#include "passes/legalize.h"
+
+static const struct target *target(const struct c_writer *w) { return w->options->target; }
+
+static void fail_on(struct c_writer *w, const char *what, struct loop_type type)
+{
+        c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s of %sx%d", target(w)->name, what,
+               element_info[type.element].text, type.lanes);
+}
+
+/* ---- names ---- */
+
+/* of the function that a definition defines: "__m512 max_f32x16(__m512 a, ..." */
+static const char *defined_name(struct arena *arena, const char *definition)
+{
+        const char *end = strchr(definition, '('), *start = end;
+        while (start > definition && start[-1] != ' ')
+                start--;
+        return arena_printf(arena, "%.*s", (int)(end - start), start);
+}
+
+static const char *attribute_name(struct c_writer *w)
+{
+        char *name = arena_string(w->arena, target(w)->name);
+        for (char *p = name; *p; p++)
+                *p = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
+        return name;
+}
+
+void c_vectors_reserve(struct c_writer *w)
+{
+        w->spelled = map_new(w->arena);
+        w->has_vectors = target_vector_bytes(target(w)) > 0;
+        if (!w->has_vectors)
+                return;
+        c_reserve(w, attribute_name(w));
+        for (const struct target *t = target(w); t; t = t->base)
+                for (const struct spelling *row = t->spellings; row && row->text; row++)
+                        if (row->definition)
+                                c_reserve(w, defined_name(w->arena, row->definition));
+}
+
+const char *c_attribute(struct c_writer *w)
+{
+        if (!w->has_vectors)
+                return "";
+        w->attribute_used = true;
+        return arena_printf(w->arena, "%s ", attribute_name(w));
+}
+
+const char *c_value_type(struct c_writer *w, struct loop_type type)
+{
+        if (type.lanes == 1)
+                return c_type((enum element)type.element);
+        const struct spelling *row = spelling_of_type(target(w), type);
+        if (!row)
+                fail_on(w, "vectors", type);
+        return row ? row->text : "int";
+}
+
+/* ---- rows ---- */
+
+struct operand {
+        const struct loop_expr *value;
+        struct loop_buffer *address;    /* of the element at `value`, of the first when that is NULL */
+        int scale;                      /* value times that, in bytes; 0: none */
+        const char *text;               /* as it is */
+};
+enum { OPERANDS_MAX = 4 };
+
+static void put_address(struct c_writer *w, const struct operand *o)
+{
+        struct loop_buffer *b = o->address;
+        int64_t offset = 0;
+        if (!w->in_run)
+                b = loop_buffer_root(b, &offset);
+        if (!o->value && !offset) {
+                c_put(w, "%s", c_use(w, b));
+                return;
+        }
+        c_put(w, "&%s[", c_use(w, b));
+        if (offset)
+                c_put(w, "%lld%s", (long long)offset, o->value ? " +" C_SOFT : "");
+        if (o->value)
+                c_operand(w, o->value, offset ? C_SUM : C_ANY);
+        c_put(w, "]");
+}
+
+static void put_operand(struct c_writer *w, const struct operand *o)
+{
+        if (o->text) {
+                c_put(w, "%s", o->text);
+        } else if (o->address) {
+                put_address(w, o);
+        } else if (o->scale > 1) {
+                c_put(w, "%d *" C_SOFT, o->scale);
+                c_operand(w, o->value, C_UNARY);
+        } else {
+                c_expression(w, o->value);
+        }
+}
+
+static struct c_shape put_row(struct c_writer *w, const struct spelling *row,
+                              const struct operand operands[OPERANDS_MAX])
+{
+        if (row->definition) {
+                const char *name = defined_name(w->arena, row->definition);
+                map_set(w->spelled, name, strlen(name), (void *)(uintptr_t)row);
+        }
+        for (const char *p = row->text; *p; p++) {
+                if (*p == '$') {
+                        put_operand(w, &operands[*++p - '0']);
+                } else if (*p == ',' && p[1] == ' ') {
+                        c_put(w, "," C_SOFT);
+                        p++;
+                } else {
+                        c_put(w, "%c", *p);
+                }
+        }
+        w->calls++;
+        return (struct c_shape){ *row->text == '(' ? C_UNARY : C_PRIMARY, false };
+}
+
+static bool is_zero(const struct loop_expr *e)
+{
+        if (e->op == LOOP_SPLAT)
+                e = e->args[0];
+        if (e->op != LOOP_LITERAL)
+                return false;
+        return element_is_float((enum element)e->type.element)
+                       ? e->literal.f == 0 && !signbit(e->literal.f)
+                       : e->literal.u == 0;
+}
+
+static void put_zero(struct c_writer *w, struct loop_type type)
+{
+        const struct spelling *row = spelling_of_zero(target(w), type);
+        if (row)
+                put_row(w, row, NULL);
+        else
+                fail_on(w, "zero", type);
+}
+
+/* ---- expressions ---- */
+
+static void put_load(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+{
+        bool gather = e->args[0]->type.lanes > 1;
+        struct operand operands[OPERANDS_MAX] = {
+                { .address = e->buffer, .value = gather ? NULL : e->args[0] },
+        };
+        if (gather)
+                operands[1].value = spelling_subscripts(e->args[0]);
+        operands[1 + gather].value = e->args[1];
+        put_row(w, row, operands);
+}
+
+/* the numbers of all lanes */
+static void put_ramp(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+{
+        enum element t = (enum element)e->type.element;
+        struct text list = { 0 };
+        for (int l = 0; l < e->type.lanes; l++) {
+                union scalar n = { 0 }, start = e->args[0]->literal, step = e->args[1]->literal;
+                if (element_is_float(t)) {
+                        float part = (float)l * (float)step.f;
+                        n.f = (float)start.f + part;
+                } else {
+                        n = loop_wrap(E_I32, start.u + (uint64_t)l * step.u);
+                }
+                text_add(&list, "%s%s", l ? "," C_SOFT : "",
+                         c_literal(w->arena, t == E_U32 ? E_I32 : t, n));
+        }
+        put_row(w, row, (const struct operand[OPERANDS_MAX]){ { .text = list.data } });
+        text_free(&list);
+}
+
+static struct c_shape put_operation(struct c_writer *w, const struct spelling *row,
+                                    const struct loop_expr *e)
+{
+        struct loop_expr literal = { .op = LOOP_LITERAL };
+        struct operand operands[OPERANDS_MAX] = { 0 };
+        for (int i = 0; i < e->arity; i++)
+                operands[i].value = e->args[i];
+        if (e->op == LOOP_LITERAL) {
+                literal.type = LOOP_TYPE(e->type.element);
+                literal.literal = e->literal;
+                operands[0].value = &literal;
+        } else if (row->op == SPELL_SHL_LITERAL || row->op == SPELL_SHR_LITERAL) {
+                literal.type = LOOP_TYPE(E_I32);
+                literal.literal.i = spelling_shift(e);
+                operands[1].value = &literal;
+        }
+        return put_row(w, row, operands);
+}
+
+/* exp_f32 of 16 lanes: exp_f32x16 */
+static const char *vectored_stem(struct c_writer *w, const struct loop_function *f, int lanes)
+{
+        const char *name = c_name(w, f)->text, *e = element_info[f->scalars[0]->type.element].text;
+        size_t length = strlen(name), tail = strlen(e);
+        bool ends = length > tail && !strcmp(name + length - tail, e);
+        return arena_printf(w->arena, "%s%sx%d", name, ends ? "" : "_", lanes);
+}
+
+/* the name of f on vectors; NULL after an error */
+static const char *vectored(struct c_writer *w, struct loop_function *f, int lanes)
+{
+        struct c_vectored **end = &w->vectored;
+        for (; *end; end = &(*end)->next)
+                if ((*end)->scalar == f && (*end)->vector->result.lanes == lanes)
+                        return (*end)->name;
+        struct loop_function *vector = legalize_vectored(w->arena, target(w), f, lanes);
+        if (!vector) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s on vectors", target(w)->name,
+                       f->name);
+                return NULL;
+        }
+        struct c_vectored *v = ARENA_NEW(w->arena, struct c_vectored);
+        v->scalar = f;
+        v->vector = vector;
+        v->name = c_global(w, vectored_stem(w, f, lanes));
+        *end = v;
+        return v->name;
+}
+
+static struct c_shape put_vector_call(struct c_writer *w, const struct loop_expr *e)
+{
+        const char *name = vectored(w, e->function, e->type.lanes);
+        c_put(w, "%s(", name ? name : "");
+        for (int i = 0; i < e->arity; i++) {
+                c_put(w, "%s", i ? "," C_SOFT : "");
+                c_expression(w, e->args[i]);
+        }
+        c_put(w, ")");
+        w->calls++;
+        return (struct c_shape){ C_PRIMARY, false };
+}
+
+static bool has_vector(const struct loop_expr *e)
+{
+        bool found = e->type.lanes > 1;
+        for (int i = 0; i < e->arity && !found; i++)
+                found = e->args[i] && e->args[i]->type.lanes > 1;
+        return found;
+}
+
+bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *printed)
+{
+        bool vector = has_vector(e);
+        *printed = (struct c_shape){ C_PRIMARY, false };
+        if (!w->in_kernel && !vector)
+                return false;
+        const struct spelling *row = w->in_kernel ? spelling_of(target(w), e) : NULL;
+        if (!row && !vector)
+                return false;
+        w->computes_floats |= element_is_float((enum element)e->type.element) ||
+                              (e->arity && element_is_float((enum element)e->args[0]->type.element));
+        if (!row && e->op == LOOP_CALL && w->in_kernel)
+                *printed = put_vector_call(w, e);
+        else if (!row)
+                fail_on(w, e->op < LOOP_CAST ? loop_op_info[e->op].text : "such access", e->type);
+        else if (e->op == LOOP_VARIABLE)
+                c_put(w, "%s", c_use(w, e->variable));
+        else if (e->op == LOOP_TILE_ENTRY)
+                c_put(w, "%s", c_tile_entry(w, e->variable, e->literal.i, e->column));
+        else if (e->op == LOOP_LOAD)
+                put_load(w, row, e);
+        else if (e->op == LOOP_RAMP)
+                put_ramp(w, row, e);
+        else if (row->op == SPELL_TYPE)
+                *printed = c_choice(w, e);
+        else if (e->type.lanes > 1 && is_zero(e) && spelling_of_zero(target(w), e->type))
+                put_zero(w, e->type);
+        else
+                *printed = put_operation(w, row, e);
+        return true;
+}
+
+const char *c_zero(struct c_writer *w, struct loop_type type)
+{
+        if (type.lanes == 1)
+                return type.element == E_F32 ? "0.0f" : type.element == E_F64 ? "0.0" : "0";
+        const struct spelling *row = spelling_of_zero(target(w), type);
+        if (!row)
+                fail_on(w, "zero", type);
+        return row ? row->text : "0";
+}
+
+/* ---- statements ---- */
+
+void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct spelling *row = w->in_kernel ? spelling_of_store(target(w), s) : NULL;
+        bool scatter = s->a->type.lanes > 1;
+        struct operand operands[OPERANDS_MAX] = {
+                { .address = s->buffer, .value = scatter ? NULL : s->a },
+        };
+        if (!row) {
+                fail_on(w, s->c ? "masked store" : "store", s->b->type);
+                return;
+        }
+        if (scatter)
+                operands[1].value = spelling_subscripts(s->a);
+        operands[1 + scatter].value = s->b;
+        operands[2 + scatter].value = s->c;
+        put_row(w, row, operands);
+}
+
+bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s)
+{
+        return spelling_of_prefetch(target(w), s->code) != NULL;
+}
+
+/* The address may lie outside the buffer, so that it is reckoned in bytes, as an integer. */
+void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct operand operands[OPERANDS_MAX] = {
+                { .address = s->buffer },
+                { .value = s->a, .scale = element_info[s->buffer->element].bytes },
+        };
+        put_row(w, spelling_of_prefetch(target(w), s->code), operands);
+}
+
+/* ---- what stands before the functions ---- */
+
+void c_vectors_top(struct c_writer *w, struct text *out)
+{
+        if (!w->attribute_used)
+                return;
+        const char *name = attribute_name(w);
+        text_add(out,
+                 "\n/* Code for %s, whatever processor the compiler's options name. */\n"
+                 "#if defined(__GNUC__)\n"
+                 "#define %s __attribute__((target(\"%s\")))\n"
+                 "#else\n"
+                 "#define %s\n"
+                 "#endif\n",
+                 target(w)->name, name, target_attribute(target(w)), name);
+}
+
+/* in the order of the tables */
+void c_vectors_print(struct c_writer *w, struct text *out)
+{
+        const char *lead = "\n/* Operations on vectors of more than one instruction. */\n";
+        for (const struct target *t = target(w); t; t = t->base)
+                for (const struct spelling *row = t->spellings; row && row->text; row++) {
+                        const char *name =
+                                row->definition ? defined_name(w->arena, row->definition) : "";
+                        if (map_get(w->spelled, name, strlen(name)) != row)
+                                continue;
+                        text_add(out, "%sstatic inline %s%s\n", lead, c_attribute(w),
+                                 row->definition);
+                        lead = "";
+                }
+}

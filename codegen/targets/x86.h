@@ -1,0 +1,109 @@
+/* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics begin
+ * with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer registers, and N
+ * what ends names of helper functions ("x16"). Include ir/spelling.h first.
+ *
+ * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b kept,
+ * which legalize proves needless where b is a literal. */
+#ifndef CODEGEN_TARGETS_X86_H
+#define CODEGEN_TARGETS_X86_H
+
+#define ROW(operation, e, ...) { .op = operation, .element = E_##e, .text = __VA_ARGS__ }
+#define OP(operation, e, ...) ROW(LOOP_##operation, e, __VA_ARGS__)
+#define CONVERT(operation, from, result, ...) \
+        { .op = LOOP_##operation, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
+#define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
+#define PREFETCH(n, name, hint)                                                                      \
+        { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)",                                 \
+          .definition = "void " name "(const void *base, ptrdiff_t bytes)\n"                         \
+                        "{\n"                                                                        \
+                        "        _mm_prefetch((const char *)((uintptr_t)base + (uintptr_t)bytes), "  \
+                        hint ");\n"                                                                  \
+                        "}" }
+
+/* of i32 and u32 alike */
+#define X86_WORDS(M, F, I, S, e)                                                                      \
+        ROW(SPELL_TYPE, e, I),                                                                        \
+        ROW(SPELL_ZERO, e, M "setzero_" S "()"),                                                      \
+        OP(LOAD, e, M "loadu_" S "((const void *)$0)"),                                               \
+        ROW(SPELL_STORE, e, M "storeu_" S "((void *)$0, $1)"),                                        \
+        OP(ADD, e, M "add_epi32($0, $1)"),                                                            \
+        OP(SUB, e, M "sub_epi32($0, $1)"),                                                            \
+        OP(AND, e, M "and_" S "($0, $1)"),                                                            \
+        OP(OR, e, M "or_" S "($0, $1)"),                                                              \
+        OP(XOR, e, M "xor_" S "($0, $1)"),                                                            \
+        OP(NOT, e, M "xor_" S "($0, " M "set1_epi32(-1))"),                                           \
+        OP(NEG, e, M "sub_epi32(" M "setzero_" S "(), $0)"),                                          \
+        ROW(SPELL_SHL_LITERAL, e, M "slli_epi32($0, $1)"),                                            \
+        CONVERT(BITCAST, F32, e, M "castps_" S "($0)"),                                               \
+        CONVERT(BITCAST, e, F32, M "cast" S "_ps($0)")
+
+#define X86_COMMON(M, F, I, S)                                                                        \
+        ROW(SPELL_TYPE, F32, F),                                                                      \
+        ROW(SPELL_ZERO, F32, M "setzero_ps()"),                                                       \
+        OP(SPLAT, F32, M "set1_ps($0)"),                                                              \
+        OP(RAMP, F32, M "setr_ps($0)"),                                                              \
+        OP(LOAD, F32, M "loadu_ps($0)"),                                                              \
+        ROW(SPELL_STORE, F32, M "storeu_ps($0, $1)"),                                                 \
+        OP(ADD, F32, M "add_ps($0, $1)"),                                                             \
+        OP(SUB, F32, M "sub_ps($0, $1)"),                                                             \
+        OP(MUL, F32, M "mul_ps($0, $1)"),                                                             \
+        OP(DIV, F32, M "div_ps($0, $1)"),                                                             \
+        OP(NEG, F32, M "xor_ps($0, " M "set1_ps(-0.0f))"),                                            \
+        OP(MIN_ORDERED, F32, M "min_ps($0, $1)"),                                                     \
+        OP(MAX_ORDERED, F32, M "max_ps($0, $1)"),                                                     \
+        MATH("sqrt", F32, M "sqrt_ps($0)"),                                                           \
+        MATH("abs", F32, M "andnot_ps(" M "set1_ps(-0.0f), $0)"),                                     \
+        MATH("copysign", F32,                                                                         \
+             M "or_ps(" M "andnot_ps(" M "set1_ps(-0.0f), $0), " M "and_ps(" M "set1_ps(-0.0f), $1))"), \
+        X86_WORDS(M, F, I, S, I32),                                                                   \
+        X86_WORDS(M, F, I, S, U32),                                                                   \
+        OP(SPLAT, I32, M "set1_epi32($0)"),                                                           \
+        OP(SPLAT, U32, M "set1_epi32((int)($0))"),                                                    \
+        OP(RAMP, I32, M "setr_epi32($0)"),                                                            \
+        OP(RAMP, U32, M "setr_epi32($0)"),                                                    \
+        ROW(SPELL_SHR_LITERAL, I32, M "srai_epi32($0, $1)"),                                          \
+        ROW(SPELL_SHR_LITERAL, U32, M "srli_epi32($0, $1)"),                                          \
+        CONVERT(CAST, I32, U32, "$0"),                                                                \
+        CONVERT(CAST, U32, I32, "$0"),                                                                \
+        CONVERT(BITCAST, I32, U32, "$0"),                                                             \
+        CONVERT(BITCAST, U32, I32, "$0"),                                                             \
+        CONVERT(CAST, I32, F32, M "cvtepi32_ps($0)")
+
+/* Truth values as vectors of words, all ones or all zeros, where there are no mask registers. */
+#define X86_WORD_MASKS(M, I, S)                                                                       \
+        ROW(SPELL_TYPE, BOOL, I),                                                                     \
+        ROW(SPELL_ZERO, BOOL, M "setzero_" S "()"),                                                   \
+        OP(SPLAT, BOOL, M "set1_epi32(-($0))"),                                                       \
+        OP(AND, BOOL, M "and_" S "($0, $1)"),                                                         \
+        OP(OR, BOOL, M "or_" S "($0, $1)"),                                                           \
+        OP(XOR, BOOL, M "xor_" S "($0, $1)"),                                                         \
+        OP(NE, BOOL, M "xor_" S "($0, $1)"),                                                          \
+        OP(EQ, BOOL, M "cmpeq_epi32($0, $1)"),                                                        \
+        OP(NOT, BOOL, M "xor_" S "($0, " M "set1_epi32(-1))"),                                        \
+        CONVERT(CAST, BOOL, I32, M "srli_epi32($0, 31)"),                                             \
+        CONVERT(CAST, BOOL, U32, M "srli_epi32($0, 31)"),                                             \
+        CONVERT(CAST, BOOL, F32, M "and_ps(" M "cast" S "_ps($0), " M "set1_ps(1.0f))"),              \
+        OP(EQ, I32, M "cmpeq_epi32($0, $1)"),                                                         \
+        OP(EQ, U32, M "cmpeq_epi32($0, $1)"),                                                         \
+        OP(NE, I32, M "xor_" S "(" M "cmpeq_epi32($0, $1), " M "set1_epi32(-1))"),                    \
+        OP(NE, U32, M "xor_" S "(" M "cmpeq_epi32($0, $1), " M "set1_epi32(-1))"),                    \
+        OP(GT, I32, M "cmpgt_epi32($0, $1)"),                                                         \
+        OP(LT, I32, M "cmpgt_epi32($1, $0)"),                                                         \
+        OP(LE, I32, M "xor_" S "(" M "cmpgt_epi32($0, $1), " M "set1_epi32(-1))"),                    \
+        OP(GE, I32, M "xor_" S "(" M "cmpgt_epi32($1, $0), " M "set1_epi32(-1))"),                    \
+        OP(GT, U32, M "cmpgt_epi32(" X86_BIASED(M, S, "$0") ", " X86_BIASED(M, S, "$1") ")"),         \
+        OP(LT, U32, M "cmpgt_epi32(" X86_BIASED(M, S, "$1") ", " X86_BIASED(M, S, "$0") ")"),         \
+        OP(LE, U32, M "xor_" S "(" M "cmpgt_epi32(" X86_BIASED(M, S, "$0") ", " X86_BIASED(M, S, "$1") \
+                    "), " M "set1_epi32(-1))"),                                                       \
+        OP(GE, U32, M "xor_" S "(" M "cmpgt_epi32(" X86_BIASED(M, S, "$1") ", " X86_BIASED(M, S, "$0") \
+                    "), " M "set1_epi32(-1))")
+
+/* unsigned order as signed order */
+#define X86_BIASED(M, S, x) M "xor_" S "(" x ", " M "set1_epi32(INT32_MIN))"
+
+/* Both maxima of floats: b where it is NaN, else maxps(b, a), which is a where that is NaN. */
+#define X86_EXTREME(operation, name, V, N, unordered)                                                 \
+        OP(operation, F32, name "_f32" N "($0, $1)",                                                  \
+           V " " name "_f32" N "(" V " a, " V " b)\n{\n" unordered "}")
+
+#endif

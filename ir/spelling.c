@@ -1,0 +1,118 @@
+#include "ir/spelling.h"
+
+#include <string.h>
+
+static bool matches(const struct spelling *row, const struct spelling *want)
+{
+        return row->op == want->op && row->element == want->element && row->to == want->to &&
+               row->level == want->level && row->lanes == want->lanes &&
+               (row->op != LOOP_CALL || !strcmp(row->function, want->function));
+}
+
+/* 0 lanes: whatever the table */
+static const struct spelling *find(const struct target *t, struct spelling want, int lanes)
+{
+        want.lanes = lanes == 1;
+        for (; t; t = t->base) {
+                if (lanes > 1 && target_lanes(t, E_F32) != lanes)
+                        continue;
+                for (const struct spelling *row = t->spellings; row && row->text; row++)
+                        if (matches(row, &want))
+                                return row;
+        }
+        return NULL;
+}
+
+static const struct spelling *find_plain(const struct target *t, int op, struct loop_type type)
+{
+        return find(t, (struct spelling){ .op = (uint8_t)op, .element = type.element }, type.lanes);
+}
+
+const struct spelling *spelling_of_type(const struct target *t, struct loop_type type)
+{
+        return type.lanes > 1 ? find_plain(t, SPELL_TYPE, type) : NULL;
+}
+
+const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type)
+{
+        return find_plain(t, SPELL_ZERO, type);
+}
+
+const struct spelling *spelling_of_prefetch(const struct target *t, int level)
+{
+        return find(t, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level }, 0);
+}
+
+const struct loop_expr *spelling_subscripts(const struct loop_expr *index)
+{
+        return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0] : NULL;
+}
+
+int spelling_shift(const struct loop_expr *e)
+{
+        const struct loop_expr *b = e->args[1];
+        if (b->op == LOOP_SPLAT)
+                b = b->args[0];
+        bool in_range = b->op == LOOP_LITERAL &&
+                        b->literal.u < 8 * (uint64_t)element_info[e->type.element].bytes;
+        return in_range ? (int)b->literal.u : -1;
+}
+
+static const struct spelling *spelling_of_load(const struct target *t, const struct loop_expr *e)
+{
+        bool gather = e->args[0]->type.lanes > 1;
+        if (e->type.lanes == 1 || (gather && !spelling_subscripts(e->args[0])))
+                return NULL;
+        return find_plain(t,
+                          gather ? e->args[1] ? SPELL_GATHER_MASKED : SPELL_GATHER
+                          : e->args[1] ? SPELL_LOAD_MASKED
+                                       : (int)LOOP_LOAD,
+                          e->type);
+}
+
+const struct spelling *spelling_of_store(const struct target *t, const struct loop_stmt *s)
+{
+        bool scatter = s->a->type.lanes > 1;
+        if (s->b->type.lanes == 1 || (scatter && !spelling_subscripts(s->a)))
+                return NULL;
+        return find_plain(t,
+                          scatter ? s->c ? SPELL_SCATTER_MASKED : SPELL_SCATTER
+                          : s->c ? SPELL_STORE_MASKED
+                                 : SPELL_STORE,
+                          s->b->type);
+}
+
+const struct spelling *spelling_of(const struct target *t, const struct loop_expr *e)
+{
+        struct spelling want = { .op = (uint8_t)e->op, .element = e->type.element };
+        int lanes = e->type.lanes;
+        if (!target_vector_bytes(t))
+                return NULL;
+        switch (e->op) {
+        case LOOP_LOAD: return spelling_of_load(t, e);
+        case LOOP_LITERAL: return lanes > 1 ? find_plain(t, LOOP_SPLAT, e->type) : NULL;
+        case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return spelling_of_type(t, e->type);
+        case LOOP_SELECT:
+                if (e->args[0]->type.lanes == 1)
+                        return spelling_of_type(t, e->type);
+                break;
+        case LOOP_CALL: want.function = e->function->name; break;
+        case LOOP_CAST: case LOOP_BITCAST:
+                want.element = e->args[0]->type.element;
+                want.to = e->type.element;
+                break;
+        case LOOP_RAMP:
+                if (e->args[0]->op != LOOP_LITERAL)
+                        return NULL;
+                break;
+        case LOOP_SHL: case LOOP_SHR:
+                if (spelling_shift(e) >= 0)
+                        want.op = e->op == LOOP_SHL ? SPELL_SHL_LITERAL : SPELL_SHR_LITERAL;
+                break;
+        default:
+                want.element = e->args[0]->type.element;
+                lanes = e->op == LOOP_SPLAT ? lanes : e->args[0]->type.lanes;
+                break;
+        }
+        return find(t, want, lanes);
+}

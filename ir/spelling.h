@@ -1,0 +1,54 @@
+/* How a target says operations on vectors: rows of C with places for operands. A target's table holds
+ * the rows for its own vectors; those of the lanes of a base are found in the base's table, so that
+ * x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64 as well.
+ *
+ * What has no row is rewritten before the printer sees it (passes/legalize.c), in the end lane by lane.
+ * A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of each element it has vectors
+ * of, bool included; every further row makes it faster. The row of RAMP is for a literal start, and its
+ * operand are the numbers of all lanes: "1, 3, 5, 7". */
+#ifndef IR_SPELLING_H
+#define IR_SPELLING_H
+
+#include "ir/loop.h"
+#include "ir/target.h"
+
+/* What a row is for: an operation of Loop IR (enum loop_opcode), or one of these. Operands: */
+enum spelling_op {
+        SPELL_TYPE = LOOP_CALL + 1,     /* of a variable: none */
+        SPELL_ZERO,                     /* a literal of zero bits: none; else SPLAT of it */
+        SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing is read */
+        SPELL_GATHER,                   /* address of element 0, i32 subscripts */
+        SPELL_GATHER_MASKED,            /* the same, mask */
+        SPELL_STORE,                    /* address, value */
+        SPELL_STORE_MASKED,             /* address, value, mask */
+        SPELL_SCATTER,                  /* address of element 0, i32 subscripts, value; the last lane wins */
+        SPELL_SCATTER_MASKED,           /* the same, mask */
+        SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
+        SPELL_PREFETCH                  /* address; `level` says where to */
+};
+
+struct spelling {
+        uint8_t op;
+        uint8_t element;                /* of operand 0 (LOAD, STORE, SELECT, SPLAT, CALL: of the value) */
+        const char *text;               /* $0, $1, ...: operands, each once, in an argument's place */
+        const char *definition;         /* of the function that `text` calls, from its result type on; or NULL */
+        uint8_t to;                     /* CAST, BITCAST: the result's element */
+        uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches */
+        const char *function;           /* CALL: of the library */
+        uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
+};
+
+/* The row for e, whose operands are taken for granted; NULL: none. Variables, tile entries and choices by
+ * a scalar condition want no more than a TYPE. */
+const struct spelling *spelling_of(const struct target *t, const struct loop_expr *e);
+const struct spelling *spelling_of_store(const struct target *t, const struct loop_stmt *s);
+const struct spelling *spelling_of_type(const struct target *t, struct loop_type type);
+const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type);
+const struct spelling *spelling_of_prefetch(const struct target *t, int level);
+
+/* The subscripts of a gather that a row can print: index(v) of a vector v of i32; else NULL. */
+const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
+/* b of a << b, a >> b: a literal in range; else -1 */
+int spelling_shift(const struct loop_expr *e);
+
+#endif

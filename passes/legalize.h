@@ -1,0 +1,26 @@
+/* Inside legalize, and what the printer asks of it. */
+#ifndef PASSES_LEGALIZE_H
+#define PASSES_LEGALIZE_H
+
+#include "ir/spelling.h"
+
+/* f of the library with vectors of that many lanes for its variables, all of whose operations the target has.
+ * NULL: f branches or loops, or something in it would have to be done lane by lane. */
+struct loop_function *legalize_vectored(struct arena *arena, const struct target *t, struct loop_function *f,
+                                        int lanes);
+
+/* ---- legalize.c: rules that keep vectors ---- */
+
+/* e, or its equal that the target has rows for, or has more of; nothing is changed in place */
+struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, struct loop_expr *e);
+/* the subscripts of a scatter, the same way */
+struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b, struct loop_expr *index);
+
+/* ---- legalize_lanes.c: the rest, lane by lane ---- */
+
+/* Replaces f's body; -1 after an error. */
+int legalize_lanes(struct arena *arena, const struct target *t, struct loop_function *f, struct diag *diag);
+/* does the target have rows for all of e? */
+bool legalize_is_native(struct arena *arena, const struct target *t, const struct loop_expr *e);
+
+#endif
