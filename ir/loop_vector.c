@@ -56,7 +56,8 @@ static bool mark_block(struct vectorizer *v, const struct loop_block *block, boo
                         news |= mark(v, s->variable, s->a && varies(v, s->a));
                 else if (s->kind == STMT_SET)
                         news |= mark(v, s->variable, under || varies(v, s->a));
-                bool condition = s->kind == STMT_IF && varies(v, s->a);
+                bool condition = (s->kind == STMT_IF && varies(v, s->a)) ||
+                                 (s->kind == STMT_FOR && (varies(v, s->a) || varies(v, s->b)));
                 if (s->body)
                         news |= mark_block(v, s->body, under || condition);
                 if (s->other)
@@ -195,7 +196,7 @@ static bool write_set(struct vectorizer *v, const struct loop_stmt *s)
         set->row = s->variable->rows ? s->row : (int)old->literal.i;
         set->column = s->variable->rows ? s->column : old->column;
         set->a = vector ? lane_vector(v, value) : value.e;
-        if (v->conditional) {
+        if (v->conditional || (v->mask && !b->inside)) {        /* lanes that there are not keep what they have */
                 struct loop_expr *before = loop_expr_copy(v->arena, old);
                 if (s->variable->rows)
                         before = loop_tile_entry(v->arena, old->variable, s->row, s->column);
@@ -208,22 +209,57 @@ static bool write_store(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value index = lane_expr(v, s->a), value = lane_expr(v, s->b);
         bool contiguous = index.e->type.lanes == 1 && index.step == 1;
-        if (s->c || is_uniform(index) || (!contiguous && !v->request->scatters))
+        if (s->c || (v->lanes > 1 && (is_uniform(index) || (!contiguous && !v->request->scatters))))
                 return lane_refuse(v);
-        struct loop_expr *stored = lane_vector(v, value);
+        struct loop_expr *stored = v->lanes > 1 ? lane_vector(v, value) : value.e;
         struct loop_stmt *store = append(v, s);
-        store->a = lane_subscript(v, index);
+        store->a = v->lanes > 1 ? lane_subscript(v, index) : index.e;
         store->b = stored;
         store->c = loop_expr_copy(v->arena, v->mask);
         return !v->failed;
 }
 
+/* computed again it is the same: nothing that may be set in between */
+static bool is_lasting(const struct loop_expr *e)
+{
+        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+                return false;
+        for (int i = 0; i < e->arity; i++)
+                if (!is_lasting(e->args[i]))
+                        return false;
+        return true;
+}
+
+/* Lanes begin or end apart: one short loop for all, in which each takes part where it would itself. NULL: too long. */
+static struct loop_expr *join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from,
+                                     struct lane_value *to)
+{
+        enum { LONGEST = 32 };
+        struct loop_range a = loop_bounds_of(v->request->bounds, s->a), b = loop_bounds_of(v->request->bounds, s->b);
+        bool known = a.low > INT64_MIN && b.high < INT64_MAX && a.low >= b.high - LONGEST && a.low < b.high;
+        if (!known || s->step != 1 || !is_lasting(s->a) || !is_lasting(s->b))
+                return NULL;
+        struct loop_expr *counter = loop_use(v->arena, s->variable);
+        struct loop_expr *begun = loop_op(v->arena, LOOP_GE, counter, s->a, NULL);
+        struct loop_expr *going = loop_op(v->arena, LOOP_LT, counter, s->b, NULL);
+        bool late = !is_uniform(*from), early = !is_uniform(*to);
+        if (late)
+                from->e = loop_index(v->arena, a.low);
+        if (early)
+                to->e = loop_index(v->arena, b.high);
+        return late && early ? loop_op(v->arena, LOOP_AND, begun, going, NULL) : late ? begun : going;
+}
+
 static bool write_for(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value from = lane_expr(v, s->a), to = lane_expr(v, s->b);
-        if (!is_uniform(from) || !is_uniform(to))
-                return lane_refuse(v);
         struct loop_block *outer = v->out;
+        struct loop_expr *taking_part = NULL, *mask = v->mask;
+        bool conditional = v->conditional;
+        if (v->failed)
+                return false;
+        if ((!is_uniform(from) || !is_uniform(to)) && !(taking_part = join_bounds(v, s, &from, &to)))
+                return lane_refuse(v);
         struct loop_stmt *loop = append(v, s);
         loop->a = from.e;
         loop->b = to.e;
@@ -231,8 +267,17 @@ static bool write_for(struct vectorizer *v, const struct loop_stmt *s)
         know(v, loop->variable, loop_bounds_for(v->request->bounds, from.e, to.e, s->step));
         lane_binding_of(v, s->variable)->value = (struct lane_value){ .e = loop_use(v->arena, loop->variable) };
         v->out = loop->body;
+        if (taking_part) {
+                struct lane_value condition = lane_expr(v, taking_part);
+                if (is_uniform(condition))      /* not known as a vector */
+                        return lane_refuse(v);
+                lane_mask(v, condition.e, true);
+                v->conditional = true;
+        }
         bool good = write_block(v, s->body);
         v->out = outer;
+        v->mask = mask;
+        v->conditional = conditional;
         return good;
 }
 
@@ -330,8 +375,8 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
                 return false;
         if (request->lane) {
                 struct lane_binding *lane = bind(&v, (struct loop_variable *)(uintptr_t)request->lane, false);
-                lane->varies = true;
-                lane->value = (struct lane_value){ request->base, 1 };
+                lane->varies = v.lanes > 1;
+                lane->value = (struct lane_value){ request->base, v.lanes > 1 };
         }
         for (int i = 0; i < request->substitution_count; i++) {
                 const struct vector_substitution *s = &request->substitutions[i];

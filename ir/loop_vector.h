@@ -23,15 +23,11 @@ struct vector_request {
         struct arena *arena;
         const struct loop_variable *lane;
         struct loop_expr *base;         /* of type index, the lane variable's value in lane 0: small, it is written in many places */
-        int lanes;
+        int lanes;                      /* 1: a copy for lane variable = base */
         struct loop_expr *mask;         /* lanes that there are (small, too); NULL: all */
         const struct vector_substitution *substitutions;
         int substitution_count;
         struct loop_bounds *bounds;     /* of the kernel; NULL: less is known of subscripts. Variables made here are added. */
-        /* NULL: all is good. Is asked of every new vector expression: false where the target has no such operation. A gather is
-         * a load whose subscript is a vector; the subscript itself is asked about unless it is a ramp. */
-        bool (*accepts)(const struct loop_expr *e, const void *context);
-        const void *context;
         bool scatters;                  /* stores that are not contiguous may scatter */
 };
 

@@ -32,14 +32,6 @@ static struct lane_value nothing(struct vectorizer *v)
         return scalar(loop_index(v->arena, 0), 0);
 }
 
-static struct lane_value vector(struct vectorizer *v, struct loop_expr *e)
-{
-        const struct vector_request *r = v->request;
-        if (e->type.lanes > 1 && r->accepts && !r->accepts(e, r->context))
-                lane_refuse(v);
-        return scalar(e, 0);
-}
-
 static struct loop_expr *splat_of(struct vectorizer *v, struct loop_expr *e)
 {
         struct loop_type type = { e->type.element, (uint8_t)v->lanes };
@@ -63,32 +55,21 @@ static struct loop_range range_of_lanes(const struct vectorizer *v, struct lane_
         return r;
 }
 
-static bool fits_i32(struct loop_range r) { return r.low >= INT32_MIN && r.high <= INT32_MAX; }
-
-/* lanes e, e + step, ... of that integer type */
 static struct loop_expr *ramp(struct vectorizer *v, enum element to, struct lane_value value)
 {
-        return vector(v, loop_ramp(v->arena, v->lanes, loop_cast(v->arena, to, value.e),
-                                   loop_int(v->arena, to, value.step)))
-                .e;
+        return loop_ramp(v->arena, v->lanes, loop_cast(v->arena, to, value.e), loop_int(v->arena, to, value.step));
 }
 
 struct loop_expr *lane_vector(struct vectorizer *v, struct lane_value value)
 {
         if (value.e->type.lanes > 1)
                 return value.e;
-        if (value.step)
-                return ramp(v, E_INDEX, value);
-        return vector(v, splat_of(v, value.e)).e;
+        return value.step ? ramp(v, E_INDEX, value) : splat_of(v, value.e);
 }
 
 struct loop_expr *lane_subscript(struct vectorizer *v, struct lane_value index)
 {
-        if (index.e->type.lanes > 1 || index.step == 1)
-                return index.e;
-        if (!index.step)
-                return splat_of(v, index.e);
-        return loop_ramp(v->arena, v->lanes, index.e, loop_index(v->arena, index.step));
+        return index.e->type.lanes == 1 && index.step == 1 ? index.e : lane_vector(v, index);
 }
 
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count)
@@ -150,23 +131,53 @@ static bool steps(struct vectorizer *v, const struct loop_expr *e, struct lane_v
         return true;
 }
 
-/* a + l s < b + l t is l (s - t) < b - a: small numbers, once the right side is clamped to what makes a difference */
-static struct loop_expr *compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct lane_value b)
+/* ---- subscripts that are vectors: of 32 bits where they fit, so that they have the lanes of f32 ---- */
+
+static bool fits_i32(const struct vectorizer *v, const struct loop_expr *e)
 {
-        struct arena *arena = v->arena;
-        int64_t step = a.step - b.step, reach = step * v->lanes;
-        if (reach > INT32_MAX || reach < INT32_MIN)
-                return lane_refuse(v), a.e;
-        struct loop_expr *right = loop_op(arena, LOOP_SUB, b.e, a.e, NULL);
-        struct loop_range r = range_of(v, right);
-        int64_t low = reach < 0 ? reach : -1, high = reach < 0 ? 1 : reach;
-        if (r.low < low)
-                right = loop_op(arena, LOOP_MAX, right, loop_index(arena, low), NULL);
-        if (r.high > high)
-                right = loop_op(arena, LOOP_MIN, right, loop_index(arena, high), NULL);
-        struct loop_expr *left = ramp(v, E_I32, scalar(loop_index(arena, 0), step));
-        right = lane_vector(v, scalar(loop_cast(arena, E_I32, right), 0));
-        return vector(v, loop_op(arena, op, left, right, NULL)).e;
+        struct loop_range r = range_of(v, e);
+        return element_of(e) != E_INDEX || (r.low >= INT32_MIN && r.high <= INT32_MAX);
+}
+
+static struct loop_expr *narrow(struct vectorizer *v, struct lane_value value)
+{
+        struct loop_expr *e = value.e;
+        if (e->type.lanes > 1)
+                return e->op == LOOP_CAST && element_of(e->args[0]) == E_I32 ? e->args[0]
+                                                                            : loop_cast(v->arena, E_I32, e);
+        return value.step ? ramp(v, E_I32, value) : splat_of(v, loop_cast(v->arena, E_I32, e));
+}
+
+/* e, an operation on args, in 32 bits; false where it or they may not fit */
+static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args,
+                           struct lane_value *result)
+{
+        struct loop_expr *operands[2] = { NULL, NULL };
+        bool fits = fits_i32(v, e) && e->arity <= 2;
+        for (int i = 0; fits && i < e->arity; i++)
+                fits = fits_i32(v, e->args[i]);
+        for (int i = 0; fits && i < e->arity; i++)
+                operands[i] = narrow(v, args[i]);
+        if (!fits)
+                return false;
+        struct loop_expr *computed = loop_op(v->arena, e->op, operands[0], operands[1], NULL);
+        *result = scalar(element_of(e) == E_INDEX ? loop_cast(v->arena, E_INDEX, computed) : computed, 0);
+        return true;
+}
+
+/* a + l s < b + l t is a - b + l (s - t) < 0; false where one of them is a vector already */
+static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct lane_value b,
+                    struct lane_value *result)
+{
+        if (a.e->type.lanes > 1 || b.e->type.lanes > 1)
+                return false;
+        if (b.step) {
+                a = scalar(loop_op(v->arena, LOOP_SUB, a.e, b.e, NULL), a.step - b.step);
+                b = scalar(loop_index(v->arena, 0), 0);
+        }
+        struct loop_expr *left = a.step ? lane_vector(v, a) : a.e, *right = a.step ? lane_vector(v, b) : b.e;
+        *result = scalar(loop_op(v->arena, op, left, right, NULL), 0);
+        return true;
 }
 
 /* ---- masks ---- */
@@ -186,9 +197,9 @@ struct loop_expr *lane_mask(struct vectorizer *v, struct loop_expr *condition, b
 {
         struct loop_expr *outer = v->mask, *mask = loop_expr_copy(v->arena, condition);
         if (!when)
-                mask = vector(v, loop_op(v->arena, LOOP_NOT, mask, NULL, NULL)).e;
+                mask = loop_op(v->arena, LOOP_NOT, mask, NULL, NULL);
         if (outer)
-                mask = vector(v, loop_op(v->arena, LOOP_AND, loop_expr_copy(v->arena, outer), mask, NULL)).e;
+                mask = loop_op(v->arena, LOOP_AND, loop_expr_copy(v->arena, outer), mask, NULL);
         v->mask = lane_named(v, "mask", mask);
         return outer;
 }
@@ -211,8 +222,10 @@ static struct lane_value load(struct vectorizer *v, const struct loop_expr *e)
         if (is_uniform(index) && (safe || !v->conditional))
                 return scalar(loop_load(v->arena, e->buffer, index.e), 0);
         const struct loop_expr *mask = !v->conditional ? v->mask : safe ? v->request->mask : v->mask;
-        return vector(v, loop_load_vector(v->arena, e->buffer, lane_subscript(v, index), v->lanes,
-                                          loop_expr_copy(v->arena, mask)));
+        struct loop_expr *loaded = loop_load_vector(v->arena, e->buffer, lane_subscript(v, index), v->lanes,
+                                                    loop_expr_copy(v->arena, mask));
+        /* in a side of a choice it would be done under a mask */
+        return scalar(v->choosing && !mask ? lane_named(v, "loaded", loaded) : loaded, 0);
 }
 
 /* ---- choices ---- */
@@ -241,7 +254,7 @@ static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr
                 side[k] = scalar(lane_vector(v, side[k]), 0);
         v->pinned = pinned;
         struct loop_expr *chosen = loop_op(v->arena, LOOP_SELECT, condition, side[0].e, side[1].e);
-        return scalars ? scalar(chosen, side[0].step) : vector(v, chosen);
+        return scalar(chosen, scalars ? side[0].step : 0);
 }
 
 /* lane by lane: both sides are computed, each loads only where it is chosen */
@@ -251,6 +264,7 @@ static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_ex
         bool risky[2] = { needs_mask(v, e->args[1]), needs_mask(v, e->args[2]) };
         if (risky[0] || risky[1])
                 condition = lane_named(v, "chosen", condition);
+        v->choosing++;
         for (int k = 0; k < 2; k++) {
                 struct loop_expr *outer = v->mask;
                 bool conditional = v->conditional;
@@ -262,7 +276,8 @@ static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_ex
                 v->mask = outer;
                 v->conditional = conditional;
         }
-        return vector(v, loop_op(v->arena, LOOP_SELECT, condition, sides[0], sides[1]));
+        v->choosing--;
+        return scalar(loop_op(v->arena, LOOP_SELECT, condition, sides[0], sides[1]), 0);
 }
 
 static struct lane_value choose(struct vectorizer *v, const struct loop_expr *e)
@@ -277,13 +292,11 @@ static struct lane_value convert(struct vectorizer *v, const struct loop_expr *e
 {
         struct lane_value a = lane_expr(v, e->args[0]);
         enum element to = element_of(e);
-        if (a.step) {                   /* an index: its 32 bits do where all lanes fit */
-                bool narrow = fits_i32(range_of_lanes(v, a)) && element_info[to].bytes <= 4;
-                a = scalar(narrow ? ramp(v, E_I32, a) : lane_vector(v, a), 0);
+        if (element_of(e->args[0]) == E_INDEX && !is_uniform(a)) {
+                bool small = element_info[to].bytes <= 4 && fits_i32(v, e->args[0]);
+                a = scalar(small ? narrow(v, a) : lane_vector(v, a), 0);
         }
-        if (e->op == LOOP_BITCAST)
-                return vector(v, loop_bitcast(v->arena, to, a.e));
-        return a.e->type.element == to ? a : vector(v, loop_cast(v->arena, to, a.e));
+        return scalar(e->op == LOOP_CAST ? loop_cast(v->arena, to, a.e) : loop_bitcast(v->arena, to, a.e), 0);
 }
 
 /* ---- expressions ---- */
@@ -312,32 +325,41 @@ static struct lane_value call(struct vectorizer *v, const struct loop_expr *e)
         }
         for (int i = 0; i < e->arity; i++)
                 vectors[i] = uniform ? args[i].e : lane_vector(v, args[i]);
-        return vector(v, loop_call(v->arena, e->function, vectors));
+        return scalar(loop_call(v->arena, e->function, vectors), 0);
+}
+
+/* of subscripts that are not the same in all lanes; false: in the way of all other types */
+static bool subscript(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args,
+                      struct lane_value *result)
+{
+        bool scalars = args[0].e->type.lanes == 1 && (e->arity < 2 || args[1].e->type.lanes == 1);
+        if (e->op == LOOP_NEG && scalars) {
+                *result = scalar(loop_op(v->arena, LOOP_NEG, args[0].e, NULL, NULL), -args[0].step);
+                return true;
+        }
+        bool compares = e->op >= LOOP_LT && e->op <= LOOP_NE;
+        if (e->arity == 2 && scalars && (compares ? compare(v, e->op, args[0], args[1], result)
+                                                  : steps(v, e, args[0], args[1], result)))
+                return true;
+        return compute_narrow(v, e, args, result);
 }
 
 static struct lane_value operation(struct vectorizer *v, const struct loop_expr *e)
 {
         struct lane_value args[3], result;
         struct loop_expr *operands[3] = { NULL, NULL, NULL };
-        bool uniform = true, scalars = true;
+        bool uniform = true;
         for (int i = 0; i < e->arity; i++) {
                 args[i] = lane_expr(v, e->args[i]);
                 uniform = uniform && is_uniform(args[i]);
-                scalars = scalars && args[i].e->type.lanes == 1;
         }
-        if (!uniform && scalars && e->arity == 2 && element_of(args[0].e) == E_INDEX) {
-                if (e->op >= LOOP_LT && e->op <= LOOP_NE)
-                        return scalar(compare(v, e->op, args[0], args[1]), 0);
-                if (steps(v, e, args[0], args[1], &result))
-                        return result;
-        }
-        if (!uniform && e->op == LOOP_NEG && args[0].step)
-                return scalar(loop_op(v->arena, LOOP_NEG, args[0].e, NULL, NULL), -args[0].step);
-        if (!uniform && e->op >= LOOP_RAMP)
+        if (v->failed || (!uniform && e->op >= LOOP_RAMP))
                 return nothing(v);
+        if (!uniform && element_of(e->args[0]) == E_INDEX && subscript(v, e, args, &result))
+                return result;
         for (int i = 0; i < e->arity; i++)
                 operands[i] = uniform ? args[i].e : lane_vector(v, args[i]);
-        return vector(v, loop_op(v->arena, e->op, operands[0], operands[1], operands[2]));
+        return scalar(loop_op(v->arena, e->op, operands[0], operands[1], operands[2]), 0);
 }
 
 struct lane_value lane_expr(struct vectorizer *v, const struct loop_expr *e)

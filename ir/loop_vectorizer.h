@@ -26,6 +26,7 @@ struct vectorizer {
         struct loop_expr *mask;         /* lanes that are active here, or NULL: all */
         bool conditional;               /* the mask is not just the request's */
         bool pinned;                    /* what is written here may not be computed any earlier */
+        int choosing;                   /* choices by lane around what is written */
         bool failed;
 };
 
