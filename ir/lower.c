@@ -382,6 +382,16 @@ struct loop_buffer *emit_parameter(struct emit *e, const struct value *v)
         return parameter_of(e, local, &made);
 }
 
+struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element, int64_t elements)
+{
+        struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
+        *b = (struct loop_buffer){ .name = emit_name(e, name), .element = element, .extent = elements,
+                                   .space = SPACE_PARAMETER, .access = ACCESS_INOUT, .offset = -1 };
+        ARENA_GROW(e->arena, e->scratch, e->scratch_count);
+        e->scratch[e->scratch_count++] = b;
+        return b;
+}
+
 static struct loop_expr *load(struct emit *e, struct local *local, struct loop_expr *const *index)
 {
         const struct value *v = local->value;

@@ -25,10 +25,13 @@ struct lower_options {
 
 /* One kernel for op (any operation with an element function, or a fusion): appended to p with one ACCESS_IN buffer per
  * operand or capture that it reads at run time (*inputs; splats are literals, known amounts are in the code), in order of
- * first use, then one ACCESS_OUT buffer per result. A parameter whose every
- * read is at the very element being stored shares a positive alias_class with that result: they may be one buffer. */
+ * first use, then one ACCESS_OUT buffer per result, then ACCESS_INOUT buffers for what it keeps while it runs. A parameter whose
+ * every read is at the very element being stored shares a positive alias_class with that result: they may be one buffer. */
 struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, const struct lower_options *options,
                                    struct value ***inputs, int *input_count, struct diag *diag);
+
+/* Gives a call of such a kernel what it keeps while it runs: workspace buffers of its own, for call->buffers[first] on. */
+void lower_bind_scratch(struct loop_program *p, struct loop_stmt *call, int first);
 
 /* The whole function: buffers, kernels (equal ones shared), main. NULL after an error. */
 struct loop_program *lower_module(struct module *m, struct function *f, const struct loop_library *library,

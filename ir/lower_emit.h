@@ -79,6 +79,8 @@ struct emit {
         struct value **inputs;          /* of the parameters, in order */
         struct loop_buffer **parameters;
         int input_count;
+        struct loop_buffer **scratch;    /* parameters behind the results */
+        int scratch_count;
         struct scope *scope, *outermost;
         struct name *names[128];
         int nest;                       /* number of the loop nest being written */
@@ -98,6 +100,8 @@ bool emit_is_leaf(const struct loop_expr *x);             /* literal or variable
 struct scope *emit_prologue(struct emit *e);
 void emit_resume(struct emit *e, struct scope *scope);
 void **emit_state(struct emit *e, const struct op *op);
+/* memory of the kernel's own for the length of a call: a parameter behind the results, read and written */
+struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element, int64_t elements);
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);

@@ -302,8 +302,8 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
                         e->parameters[kept++] = e->parameters[i];
                 }
         e->input_count = kept;
-        kernel->buffers =
-                arena_array(e->arena, (size_t)(kept + output_count), sizeof *kernel->buffers);
+        kernel->buffer_count = kept + output_count + e->scratch_count;
+        kernel->buffers = arena_array(e->arena, (size_t)kernel->buffer_count, sizeof *kernel->buffers);
         int classes = 0;
         for (int i = 0; i < output_count; i++) {
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
@@ -315,7 +315,8 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         }
         for (int i = 0; i < kept; i++)
                 kernel->buffers[i] = e->parameters[i];
-        kernel->buffer_count = kept + output_count;
+        for (int i = 0; i < e->scratch_count; i++)
+                kernel->buffers[kept + output_count + i] = e->scratch[i];
         for (int i = 0; i < kernel->buffer_count; i++)
                 kernel->buffers[i]->number = i;
 }
@@ -377,6 +378,14 @@ void kernel_request_fusion(struct arena *arena, struct kernel_request *request, 
                 results[i] = op_operand(yield, i);
         *request = (struct kernel_request){ .region = op->regions[0], .results = results,
                                             .result_count = yield->operand_count };
+}
+
+void lower_bind_scratch(struct loop_program *p, struct loop_stmt *call, int first)
+{
+        for (int i = first; i < call->function->buffer_count; i++) {
+                const struct loop_buffer *b = call->function->buffers[i];
+                call->buffers[i] = loop_buffer_add(p, b->name, b->element, b->extent, SPACE_WORKSPACE);
+        }
 }
 
 struct loop_function *lower_kernel(struct loop_program *p, const struct op *op,

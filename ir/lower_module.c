@@ -271,6 +271,7 @@ static bool call_kernel(struct lowering *l, struct loop_block *block,
                         call->buffers[i] = buffer_of(l, inputs[i]);
                 for (int i = 0; i < request->result_count; i++)
                         call->buffers[input_count + i] = outputs[i];
+                lower_bind_scratch(l->p, call, input_count + request->result_count);
         }
         arena_free(arena);
         return written != NULL;

@@ -75,7 +75,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 const struct type *type = op->results[0].type;
                 struct loop_stmt *call = loop_append(arena, p->main->body, STMT_CALL);
                 call->function = kernel;
-                call->buffers = arena_array(arena, (size_t)input_count + 1, sizeof *call->buffers);
+                call->buffers = arena_array(arena, (size_t)kernel->buffer_count, sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++) {
                         const struct constant *c = inputs[i]->constant;
                         struct loop_buffer *b = loop_buffer_add(p, "c", inputs[i]->type->element,
@@ -87,6 +87,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 struct loop_buffer *output = loop_buffer_add(p, "y", type->element, type_elements(type), SPACE_OUTPUT);
                 output->type = type;
                 call->buffers[input_count] = output;
+                lower_bind_scratch(p, call, input_count + 1);
                 struct interp *interp = interp_new(p, false, 0, &silent);
                 if (interp) {
                         uint64_t steps = 0;
