@@ -18,28 +18,37 @@
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
  *     element-wise rest of the group is its epilogue.
  *
+ * Packed contractions (made by layout) take more:
+ *
+ *   - a pad that surrounds their result with the zeros that the next one reads may be the root: the elements are stored inside
+ *     the halo (fuse_halo.c sees to it that nothing else of the value is stored);
+ *   - an element-wise chain is the epilogue of the last contraction it follows, not the prologue of a reduction behind it, nor
+ *     part of another contraction's epilogue.
+ *
  * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the same operations in the
  * same order on each element. reshape and concat stay outside: they are views (lower.h). */
-#include "passes/pass.h"
+#include "passes/fuse.h"
 
 #include <string.h>
 
 struct member {                         /* what is known of an operation while groups form */
         struct group *group;
-        bool identity;                  /* its element i is needed where the root's element i is stored, once */
+        const struct op *home;          /* the packed contraction whose epilogue it could be */
+        bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
 };
 
 struct group {
         struct op *root;
+        const struct op *home;          /* of the root */
         int size;
         bool anchored;                  /* holds a contraction or reduction */
 };
 
-static bool is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
+bool fuse_is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
 
-static bool is_anchor(const struct op *op)
+bool fuse_is_anchor(const struct op *op)
 {
         return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
 }
@@ -60,8 +69,11 @@ static bool can_join_any(const struct op *op)
 {
         if (op->result_count != 1 || !type_is_static(op->results[0].type))
                 return false;
-        return is_elementwise(op) || is_anchor(op) || is_move(op);
+        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(op) || fuse_is_halo(op);
 }
+
+/* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
+static bool keeps_index(const struct op *op) { return fuse_is_elementwise(op) || op->code == OP_pad; }
 
 /* whether op may stand in user's group, as far as this one use goes */
 static bool accepts(const struct op *user, const struct member *at, const struct op *op, int operand)
@@ -73,22 +85,52 @@ static bool accepts(const struct op *user, const struct member *at, const struct
                 return op_info[user->code].operand_count <= operand ||
                        op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
         }
-        if (is_anchor(op))
-                return is_elementwise(user) && at->identity && !at->group->anchored;
+        if (fuse_is_anchor(op))
+                return keeps_index(user) && at->identity && !at->group->anchored;
         if (at->repeated)
                 return false;
         switch (user->code) {
         case OP_transpose: case OP_slice: case OP_reduce: case OP_arg_reduce:
                 return operand == 0;
         default:
-                return is_elementwise(user);
+                return keeps_index(user);
+        }
+}
+
+/* A value that only element-wise operations read does not leave its contraction's kernel. */
+static bool stays(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
+                        return value_has_one_use(v) && fuse_is_halo(u->user);
+        return true;
+}
+
+static void find_homes(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                struct member *member = &members[op->number];
+                if (fuse_is_packed(op))
+                        member->home = op;
+                if (!fuse_is_elementwise(op) && !fuse_is_halo(op))
+                        continue;
+                for (int i = 0; i < op->operand_count; i++) {
+                        const struct value *x = op_operand(op, i);
+                        if (!x || x->kind != VALUE_RESULT || x->op->region != region || !stays(x))
+                                continue;
+                        const struct op *home = members[x->op->number].home;
+                        if (home && (!member->home || home->number > member->home->number))
+                                member->home = home;
+                }
         }
 }
 
 static bool join(struct op *op, struct member *members, int limit)
 {
         struct group *group = NULL;
-        struct member joined = { .identity = true };
+        struct member joined = { .identity = true, .home = members[op->number].home };
+        if (op->code == OP_pad)         /* a halo: always the root */
+                return false;
         bool several_maps = false;
         for (const struct use *u = op->results[0].uses; u; u = u->next) {
                 struct op *user = u->user;
@@ -98,8 +140,8 @@ static bool join(struct op *op, struct member *members, int limit)
                 if (!at->group || (group && at->group != group) || !accepts(user, at, op, u->index))
                         return false;
                 group = at->group;
-                joined.identity &= is_elementwise(user) && at->identity;
-                const struct op *map = is_elementwise(user) ? at->map : user;
+                joined.identity &= keeps_index(user) && at->identity;
+                const struct op *map = fuse_is_elementwise(user) ? at->map : user;
                 several_maps |= joined.map && joined.map != map;
                 joined.map = map;
                 joined.repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
@@ -107,12 +149,14 @@ static bool join(struct op *op, struct member *members, int limit)
         }
         if (!group || group->size >= limit || (several_maps && !is_move(op)))
                 return false;
+        if (joined.home && (!joined.identity || group->home != joined.home))
+                return false;
         if (several_maps)
                 joined.map = op;
         joined.group = group;
         members[op->number] = joined;
         group->size++;
-        group->anchored |= is_anchor(op);
+        group->anchored |= fuse_is_anchor(op);
         return true;
 }
 
@@ -164,27 +208,27 @@ static void build_fusion(struct module *m, struct op **ops, int count, struct di
                 op_move_before(ops[i], yield);
 }
 
-static int fuse_region(struct region *region, struct pass_context *context)
+/* from the last operation to the first, so that users come before what they use */
+static void form_groups(struct region *region, struct member *members, struct arena *arena, int limit)
 {
-        struct module *m = region->function->module;
-        split_moves(region);
-        int count = 0, fused = 0;
-        for (struct op *op = region->first; op; op = op->next)
-                op->number = count++;
-        struct arena *arena = arena_new();
-        struct member *members = arena_array(arena, (size_t)count, sizeof *members);
         for (struct op *op = region->last; op; op = op->previous) {
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
-                        fused += fuse_region(op->regions[i], context);
-                if (!can_join_any(op) || join(op, members, (int)context->limits.kernel_operations))
+                struct member *member = &members[op->number];
+                if (!can_join_any(op) || join(op, members, limit))
                         continue;
-                struct group *group = ARENA_NEW(arena, struct group);
-                *group = (struct group){ .root = op, .size = 1, .anchored = is_anchor(op) };
-                members[op->number] = (struct member){ .group = group, .identity = true, .map = op };
+                member->group = ARENA_NEW(arena, struct group);
+                *member->group = (struct group){ .root = op, .home = member->home, .size = 1,
+                                                 .anchored = fuse_is_anchor(op) };
+                member->identity = true;
+                member->map = op;
         }
-        /* members by group, in order */
+}
+
+static int build_groups(struct region *region, const struct member *members, struct arena *arena, int count,
+                        struct diag *diag)
+{
         struct op ***lists = arena_array(arena, (size_t)count, sizeof *lists);
         int *filled = arena_array(arena, (size_t)count, sizeof *filled);
+        int fused = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
                 struct group *group = members[op->number].group;
@@ -196,9 +240,30 @@ static int fuse_region(struct region *region, struct pass_context *context)
                 lists[at][filled[at]++] = op;
                 if (op != group->root)
                         continue;
-                build_fusion(m, lists[at], group->size, context->diag);
+                build_fusion(region->function->module, lists[at], group->size, diag);
                 fused++;
         }
+        return fused;
+}
+
+static int fuse_region(struct region *region, struct pass_context *context)
+{
+        int count = 0, fused = fuse_share_halos(region, context->diag);
+        for (struct op *op = region->first; op; op = op->next)
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++) {
+                        int inside = fuse_region(op->regions[i], context);
+                        fused = inside < 0 || fused < 0 ? -1 : fused + inside;
+                }
+        if (fused < 0)
+                return -1;
+        split_moves(region);
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = count++;
+        struct arena *arena = arena_new();
+        struct member *members = arena_array(arena, (size_t)count, sizeof *members);
+        find_homes(region, members);
+        form_groups(region, members, arena, (int)context->limits.kernel_operations);
+        fused += build_groups(region, members, arena, count, context->diag);
         arena_free(arena);
         return fused;
 }

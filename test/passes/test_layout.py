@@ -101,7 +101,7 @@ class Network:
 
     def unary(self):
         x, shape = self.pick(2)
-        self.emit(self.r.choice([f"max({x}, 0.0)", f"abs({x})", f"exp({x})", f"mul({x}, 0.25)", f"sigmoid({x})"]), shape)
+        self.emit(self.r.choice([f"max({x}, 0.0)", f"abs({x})", f"mul({x}, 0.25)", f"neg({x})", f"sigmoid({x})"]), shape)
 
     def residual(self):
         x, shape = self.pick(2)

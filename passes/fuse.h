@@ -1,0 +1,23 @@
+/* What the files of the fuse pass share. */
+#ifndef PASSES_FUSE_H
+#define PASSES_FUSE_H
+
+#include "passes/pass.h"
+
+/* ---- fuse_halo.c ---- */
+
+/* a pad that only puts zeros around what packed contractions read, directly or through slices */
+bool fuse_is_halo(const struct op *op);
+/* one halo for each value, and nothing else stored of it; number of rewrites */
+int fuse_share_halos(struct region *region, struct diag *diag);
+
+/* ---- fuse.c ---- */
+
+static inline bool fuse_is_packed(const struct op *op)
+{
+        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes;
+}
+bool fuse_is_elementwise(const struct op *op);
+bool fuse_is_anchor(const struct op *op);
+
+#endif
