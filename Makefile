@@ -19,8 +19,8 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench-interp \
-        bench-threads bench-compile docs clean
+.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench bench-setup \
+        bench-interp bench-threads bench-compile docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -128,7 +128,7 @@ $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	    $(LIBS) -lpthread
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/driver test/golden test/passes test/models test/operators test/hostile test/conformance
+PYTHON_TESTS := test/driver test/golden test/passes test/models test/operators test/hostile test/conformance test/bench
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python:
 	$(PYTEST) $(wildcard $(PYTHON_TESTS))
@@ -163,6 +163,18 @@ check-docs: $(B)/manual
 # the lines of the uncommitted change; tables and aligned comments are laid out by hand
 format:
 	git clang-format --extensions c,h HEAD
+
+# Generated code beside other engines; docs/benchmarks.md. The engines, at fixed versions, live in an environment of their own.
+# BENCH_FLAGS: see bench.py --help.
+BENCH_VENV := $(B)/bench-venv
+bench: all bench-setup
+	$(BENCH_VENV)/bin/python test/bench/bench.py --dnncc=$(B)/dnncc --write=docs/benchmarks.md $(BENCH_FLAGS)
+bench-setup: $(B)/.bench-setup
+$(B)/.bench-setup: test/bench/peers.py | setup
+	@test -x $(BENCH_VENV)/bin/python || python3 -m venv $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check $$(python3 test/bench/peers.py wheels)
+	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps $$(python3 test/bench/peers.py wheels --alone)
+	@touch $@
 
 # ns per innermost step of the interpreter; time and memory of compiling a ResNet-50 with 102 MB of weights
 bench-interp: $(B)/interp_bench

@@ -1,0 +1,208 @@
+"""How fast generated code is, beside other engines on the same machine in the same minutes.
+
+    make bench                                   # everything; docs/benchmarks.md
+    bench.py --models=resnet50 --threads=1       # see --help
+
+Every engine runs in a process of its own (engines.py); they take turns, a block of runs each, several rounds. A time is the median over
+rounds of the blocks' medians, a ratio the median over rounds of a peer's median by ours. Results go to OUT/results, one file for a
+model, and add up while dnncc stays the same; docs/benchmarks.md is made from them (tables.py)."""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import layers  # noqa: E402
+import peers  # noqa: E402
+import subjects  # noqa: E402
+import tables  # noqa: E402
+from engines import DISTURBED, Engine, EngineError, Gate, take_turns  # noqa: E402
+from subjects import ROOT, Failed, digest  # noqa: E402
+
+
+QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "squeezenet")
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--models", help="names, or .onnx files with fixed float inputs (default: the zoo and ../shared/models)")
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--peers", default=",".join(peers.PEERS), help="of " + ", ".join(peers.PEERS))
+    p.add_argument("--target", default="native", help="of dnncc")
+    p.add_argument("--options", default="", help="more options of dnncc, such as --exact")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn")
+    p.add_argument("--patience", type=float, default=60, help="seconds to wait for an idle machine, for each model and thread count")
+    p.add_argument("--quick", action="store_true", help="a smoke run: 2 rounds of short turns, no patience, few models")
+    p.add_argument("--layers", action="store_true", help="time of each kernel in situ instead; no peers")
+    p.add_argument("--dnncc", default=os.environ.get("DNNCC", ROOT / "build" / "dnncc"))
+    p.add_argument("--cc", default="gcc")
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench")
+    p.add_argument("--write", type=pathlib.Path, metavar="FILE", help="write the tables there (make bench: docs/benchmarks.md)")
+    p.add_argument("--only-write", action="store_true", help="measure nothing, write the tables from the results")
+    o = p.parse_args()
+    if o.quick:
+        o.rounds, o.seconds, o.patience = 2, min(o.seconds, 0.1), 0
+    o.out = o.out.resolve()
+    o.threads = [int(t) for t in o.threads.split(",")]
+    o.peers = [p for p in o.peers.split(",") if p]
+    o.cores = sorted(os.sched_getaffinity(0))
+    return o
+
+
+# ---- the engines of one model ----
+
+def start_peer(peer, precision, subject, threads, given, o):
+    """(engine, seconds of preparation); what is prepared stays in OUT/prepared"""
+    cls, name = peers.PEERS[peer], peer if precision == "fp32" else f"{peer} default"
+    folder = o.out / "prepared" / f"{subject.name}-{peer}-{precision}"
+    results = o.out / "io" / subject.name / name.replace(" ", "-")
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    spec = {"peer": peer, "precision": precision, "model": str(subject.path), "folder": str(folder), "inputs": subject.spec(),
+            "in": str(given), "out": str(results), "threads": threads, "cores": o.cores}
+    command, environment = [sys.executable, subjects.HERE / "peers.py"], peers.environment(threads)
+    prepared = 0.0
+    if hasattr(cls, "prepare"):
+        made, key = folder / "made.json", digest(subject.path, subject.spec(), [peers.WHEELS, peers.WHEELS_ALONE])
+        if not made.exists() or json.loads(made.read_text())[0] != key:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            try:
+                prepared = subjects.call([*command, "prepare", json.dumps(spec)], "conversion", env=environment, timeout=900)
+            except (Failed, subprocess.TimeoutExpired) as reason:
+                prepared = str(reason)
+            made.write_text(json.dumps([key, prepared]))
+        prepared = json.loads(made.read_text())[1]
+        if isinstance(prepared, str):
+            raise Failed(prepared)
+    engine = Engine(name, [*command, "serve", json.dumps(spec)], environment)
+    engine.results = [subjects.np.load(results / f"{k}.npy") for k in range(len(list(results.glob("*.npy"))))]
+    return engine, prepared
+
+
+def start_ours(subject, threads, given, o, compiler):
+    folder, *seconds = compiler.compile(subject.path, o.target, threads, o.options.split())
+    results = o.out / "io" / subject.name / "dnncc"
+    engine = Engine("dnncc", compiler.command(folder, given, results, o.cores[:threads]))
+    engine.results = subjects.read_outputs(results, engine.ready["outputs"])
+    return engine, sum(seconds)
+
+
+def start_all(subject, threads, o, compiler):
+    """the engines that run, facts of all"""
+    given = subject.write_inputs(o.out / "io" / subject.name / "in")
+    wanted, source = subjects.reference(subject, compiler)
+    engines, facts = [], {}
+    starts = {"dnncc": lambda: start_ours(subject, threads, given, o, compiler)}
+    for peer in o.peers:
+        for precision in peers.PEERS[peer].precisions:
+            starts[peer if precision == "fp32" else f"{peer} default"] = \
+                lambda peer=peer, precision=precision: start_peer(peer, precision, subject, threads, given, o)
+    for name, start in starts.items():
+        try:
+            engine, prepared = start()
+        except (Failed, EngineError) as reason:
+            facts[name] = {"failed": str(reason)[:300]}
+            print(f"  {name}: {facts[name]['failed']}", file=sys.stderr)
+            continue
+        engines.append(engine)
+        worst = subjects.error(engine.results, wanted) if wanted else None
+        facts[name] = {"error": worst, "prepared": prepared, **{k: engine.ready.get(k) for k in ("load", "first", "settings")}}
+    return engines, facts, source
+
+
+def measure(subject, threads, o, compiler):
+    engines, facts, source = start_all(subject, threads, o, compiler)
+    gate = Gate(o.patience)
+    everyone = list(engines)
+    try:
+        take_turns(engines, o.rounds, o.seconds, gate)
+    finally:
+        for engine in everyone:
+            engine.close()
+    for engine in everyone:
+        if hasattr(engine, "failed"):
+            facts[engine.name]["failed"] = engine.failed
+        else:
+            medians = [b["median"] for b in engine.blocks]
+            facts[engine.name] |= {"time": statistics.median(medians), "min": min(b["min"] for b in engine.blocks), "blocks": engine.blocks}
+    ours = facts["dnncc"].get("blocks")
+    for fact in facts.values():
+        if ours and "blocks" in fact:
+            fact["ratio"] = statistics.median(b["median"] / a["median"] for a, b in zip(ours, fact["blocks"]))
+    turns = sum(len(f.get("blocks", [])) for f in facts.values())
+    return {"threads": threads, "target": o.target, "options": o.options, "quantized": subject.quantized, "reference": source, "engines": facts, "turns": turns,
+            "rounds": o.rounds, "seconds": o.seconds, "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
+            "disturbed": sum(b["others"] > DISTURBED for f in facts.values() for b in f.get("blocks", []))}
+
+
+# ---- results ----
+
+def machine(o, compiler):
+    info = dict(line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines() if ":" in line)
+    info = {k.strip(): v.strip() for k, v in info.items()}
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    extensions = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_fp16", "amx_bf16", "amx_int8") if f in info.get("flags", "").split()]
+    return {"cpu": info.get("model name", platform.machine()), "cores": len(o.cores), "extensions": extensions, "system": platform.release(),
+            "cc": compiler.cc_version, "commit": commit, "flags": f"{o.cc} -O2", "wheels": peers.WHEELS | peers.WHEELS_ALONE,
+            "dnncc": hashlib.sha256(compiler.dnncc.read_bytes()).hexdigest()[:12]}
+
+
+def keep(o, name, kind, facts, result):
+    """in OUT/results; what another dnncc measured goes"""
+    path = o.out / "results" / f"{name}.{kind}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    old = json.loads(path.read_text()) if path.exists() else {}
+    runs = old.get("runs", []) if old.get("machine", {}).get("dnncc") == facts["dnncc"] else []
+    path.write_text(json.dumps({"model": name, "machine": facts, "runs": [*runs, result]}, indent=1) + "\n")
+
+
+def choose_models(o):
+    known = {**subjects.smallest_model(), **subjects.zoo_models(), **subjects.real_models()}
+    few = [n for n in QUICK if n in known] if o.quick else known
+    for name in o.models.split(",") if o.models else few:
+        if name.endswith(".onnx"):
+            yield pathlib.Path(name).stem, lambda out, name=name: subjects.file_model(name)
+        elif name in known:
+            yield name, known[name]
+        else:
+            sys.exit(f"no model is called '{name}'; there are: {', '.join(known)}")
+
+
+def main():
+    o = options()
+    if not o.only_write:
+        o.out.mkdir(parents=True, exist_ok=True)
+        compiler = subjects.Compiler(o.dnncc, o.cc, o.out)
+        facts = machine(o, compiler)
+        for name, make in choose_models(o):
+            for threads in o.threads:
+                if threads > len(o.cores):
+                    print(f"{name}: {threads} threads on {len(o.cores)} cores are not measured", file=sys.stderr)
+                    continue
+                try:
+                    subject = make(o.out)
+                    if o.layers:
+                        result = layers.measure(subject, threads, o, compiler)
+                        print(layers.text(name, result), flush=True)
+                    else:
+                        result = measure(subject, threads, o, compiler)
+                        print(tables.line(name, result), flush=True)
+                except (Failed, EngineError) as reason:
+                    print(f"{name}: {reason}", file=sys.stderr)
+                    continue
+                keep(o, name, "layers" if o.layers else "times", facts, result)
+    if o.write:
+        o.write.write_text(tables.document(o.out / "results"))
+
+
+if __name__ == "__main__":
+    main()

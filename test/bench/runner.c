@@ -1,0 +1,286 @@
+/* Runs a generated model for bench.py, which talks to it over pipes.
+ *
+ *   runner MODEL.so IN_DIR OUT_DIR CORE[,CORE..] [LANES FOOTPRINT]
+ *
+ * loads the model, runs it once on IN_DIR/K.bin, writes OUT_DIR/K.bin (raw bytes both), and says in one line of JSON how
+ * long that took and what the outputs are. Then each line of standard input is a command, answered by a line of JSON:
+ *
+ *   run SECONDS       one run that does not count, then runs for that long: [seconds, seconds, ...]
+ *   layers SECONDS    the same for a model compiled with --profile: the median time of each kernel call, and what the
+ *                     machine could do meanwhile: FMA throughput of LANES floats, reading of FOOTPRINT bytes
+ *
+ * All times are CLOCK_MONOTONIC. Threads run on the cores given, after the first run each on one of its own. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "probe.h"
+
+/* docs/interface.md */
+struct dnncc_tensor_1 { const char *name; int32_t type, rank; const int64_t *shape; const char *const *symbols; uint64_t bytes; };
+struct dnncc_region_1 { const char *name; uint64_t size, align; int32_t kind; };
+struct dnncc_model_1 {
+        uint32_t abi, struct_size;
+        const char *name;
+        uint32_t region_count, input_count, output_count, extent_count;
+        const struct dnncc_region_1 *regions;
+        const struct dnncc_tensor_1 *inputs, *outputs;
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
+};
+
+static void *library;
+static const struct dnncc_model_1 *model;
+static void **regions, **inputs, **outputs;
+
+static double now(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fail(const char *what, const char *which)
+{
+        fprintf(stderr, "runner: %s%s\n", what, which ? which : "");
+        exit(1);
+}
+
+static void *memory(uint64_t bytes, uint64_t align)
+{
+        void *p;
+        if (posix_memalign(&p, align < 64 ? 64 : (size_t)align, (size_t)bytes + 1))
+                fail("out of memory", NULL);
+        memset(p, 0, (size_t)bytes);
+        return p;
+}
+
+static void run(void)
+{
+        int error = model->run(regions, (const void *const *)inputs, outputs, NULL);
+        if (error) {
+                fprintf(stderr, "runner: the model returned %d\n", error);
+                exit(1);
+        }
+}
+
+/* ---- the model and its tensors ---- */
+
+static void load(const char *path)
+{
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+                fail("cannot load the model: ", dlerror());
+        const struct dnncc_model_1 *(*describe)(void);
+        *(void **)&describe = dlsym(library, "model_describe");
+        if (!describe)
+                fail("no model_describe in ", path);
+        model = describe();
+        if (model->abi != 1)
+                fail("the model speaks another ABI", NULL);
+        regions = memory((model->region_count + 1) * sizeof *regions, 8);
+        inputs = memory((model->input_count + 1) * sizeof *inputs, 8);
+        outputs = memory((model->output_count + 1) * sizeof *outputs, 8);
+        for (uint32_t i = 0; i < model->region_count; i++)
+                regions[i] = memory(model->regions[i].size, model->regions[i].align);
+        for (uint32_t i = 0; i < model->input_count; i++)
+                inputs[i] = memory(model->inputs[i].bytes, 64);
+        for (uint32_t i = 0; i < model->output_count; i++)
+                outputs[i] = memory(model->outputs[i].bytes, 64);
+}
+
+static void transfer(const char *folder, uint32_t number, void *data, uint64_t bytes, const char *mode)
+{
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%" PRIu32 ".bin", folder, number);
+        FILE *file = fopen(path, mode);
+        size_t done = !file || !bytes ? 0 : *mode == 'r' ? fread(data, 1, (size_t)bytes, file) : fwrite(data, 1, (size_t)bytes, file);
+        if (!file || done != bytes || fclose(file))
+                fail("wrong size or no access: ", path);
+}
+
+static void print_ready(double load_time, double first_time)
+{
+        printf("{\"load\": %.9f, \"first\": %.9f, \"outputs\": [", load_time, first_time);
+        for (uint32_t i = 0; i < model->output_count; i++) {
+                const struct dnncc_tensor_1 *t = &model->outputs[i];
+                printf("%s{\"type\": %" PRId32 ", \"shape\": [", i ? ", " : "", t->type);
+                for (int32_t d = 0; d < t->rank; d++)
+                        printf("%s%" PRId64, d ? ", " : "", t->shape[d]);
+                printf("]}");
+        }
+        puts("]}");
+}
+
+/* ---- timing ---- */
+
+static double *samples;
+static size_t sample_count, sample_room;
+
+static void add_sample(double value)
+{
+        if (sample_count == sample_room) {
+                sample_room = sample_room ? 2 * sample_room : 4096;
+                samples = realloc(samples, sample_room * sizeof *samples);
+                if (!samples)
+                        fail("out of memory", NULL);
+        }
+        samples[sample_count++] = value;
+}
+
+static void time_runs(double seconds)
+{
+        sample_count = 0;
+        run();
+        for (double end = now() + seconds, start = now(); !sample_count || start < end; start = now()) {
+                run();
+                add_sample(now() - start);
+        }
+        for (size_t i = 0; i < sample_count; i++)
+                printf("%s%.9f", i ? ", " : "[", samples[i]);
+        puts("]");
+}
+
+/* ---- layers ---- */
+
+static int call_count, calls_before = -1;
+static double last_call;
+
+/* What the model compiled with --profile calls: samples are rows of call_count times, a row for each run. Calls under
+ * loops add up. */
+void dnncc_profile(int kernel);
+void dnncc_profile(int kernel)
+{
+        double t = now();
+        if (calls_before < 0)
+                call_count = kernel + 1 > call_count ? kernel + 1 : call_count;
+        else if (kernel >= 0 && kernel < call_count)
+                samples[calls_before + kernel] += t - last_call;
+        last_call = now();
+}
+
+static int compare(const void *a, const void *b)
+{
+        double x = *(const double *)a, y = *(const double *)b;
+        return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+        qsort(values, count, sizeof *values, compare);
+        return count ? values[count / 2] : 0;
+}
+
+/* the median over rows of one column */
+static double column_median(int column, int columns)
+{
+        size_t rows = sample_count / (size_t)columns;
+        double *values = memory(rows * sizeof *values, 8);
+        for (size_t i = 0; i < rows; i++)
+                values[i] = samples[i * (size_t)columns + (size_t)column];
+        double result = median(values, rows);
+        free(values);
+        return result;
+}
+
+static void time_layers(double seconds, int lanes, uint64_t footprint)
+{
+        enum { PROBES = 64 };
+        double peaks[PROBES], next_probe = 0;
+        size_t probes = 0;
+        calls_before = -1;
+        sample_count = 0;
+        run();                          /* counts the calls */
+        if (!call_count)
+                fail("the model was not compiled with --profile", NULL);
+        for (double end = now() + seconds, start = now(); !sample_count || start < end; start = now()) {
+                if (start >= next_probe && probes < PROBES) {
+                        peaks[probes++] = probe_fma(lanes);
+                        next_probe = now() + seconds / PROBES;
+                }
+                size_t row = sample_count;
+                for (int i = 0; i <= call_count; i++)
+                        add_sample(0);
+                calls_before = (int)row;
+                start = now();
+                run();
+                samples[row + (size_t)call_count] = now() - start;
+        }
+        int columns = call_count + 1;
+        double read = probe_read(lanes, footprint);
+        printf("{\"runs\": %zu, \"total\": %.9f, \"peak\": %.4g, \"read\": %.4g, \"calls\": [",
+               sample_count / (size_t)columns, column_median(call_count, columns), median(peaks, probes), read);
+        for (int i = 0; i < call_count; i++)
+                printf("%s%.9f", i ? ", " : "", column_median(i, columns));
+        puts("]}");
+}
+
+/* ---- the conversation ---- */
+
+static cpu_set_t set;
+
+static void use_cores(const char *list)
+{
+        CPU_ZERO(&set);
+        for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+                CPU_SET(atoi(p), &set);
+                probe_add_core(atoi(p));
+        }
+        if (sched_setaffinity(0, sizeof set, &set))
+                fail("cannot run on cores ", list);
+}
+
+/* Once the pool is there: the caller on the first core, each of the others on another. */
+static void pin_threads(void)
+{
+        bool (*pin)(bool);
+        cpu_set_t first;
+        *(void **)&pin = dlsym(library, "dnncc_threads_pin");
+        if (probe_core_count < 2 || !pin)
+                return;
+        CPU_ZERO(&first);
+        CPU_SET(probe_cores[0], &first);
+        sched_setaffinity(0, sizeof first, &first);
+        sched_setaffinity(0, sizeof set, &set);         /* pin() asks which cores there are */
+        pin(true);
+        sched_setaffinity(0, sizeof first, &first);
+}
+
+int main(int argc, char **argv)
+{
+        char line[256];
+        double seconds;
+        if (argc != 5 && argc != 7)
+                fail("usage: runner MODEL.so IN_DIR OUT_DIR CORE[,CORE..] [LANES FOOTPRINT]", NULL);
+        setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+        use_cores(argv[4]);
+        double start = now();
+        load(argv[1]);
+        double loaded = now() - start;
+        for (uint32_t i = 0; i < model->input_count; i++)
+                transfer(argv[2], i, inputs[i], model->inputs[i].bytes, "rb");
+        start = now();
+        run();
+        double first = now() - start;
+        for (uint32_t i = 0; i < model->output_count; i++)
+                transfer(argv[3], i, outputs[i], model->outputs[i].bytes, "wb");
+        print_ready(loaded, first);
+        fflush(stdout);
+        pin_threads();
+        while (fgets(line, sizeof line, stdin)) {
+                if (sscanf(line, "run %lf", &seconds) == 1)
+                        time_runs(seconds);
+                else if (argc == 7 && sscanf(line, "layers %lf", &seconds) == 1)
+                        time_layers(seconds, atoi(argv[5]), strtoull(argv[6], NULL, 10));
+                else
+                        fail("no such command: ", line);
+                fflush(stdout);
+        }
+        return 0;
+}

@@ -1,0 +1,196 @@
+"""docs/benchmarks.md from the results."""
+import json
+import statistics
+
+import layers
+from engines import DISTURBED, QUIET
+from subjects import SMALLEST
+
+FP32, WRONG = 1e-4, 0.1         # a larger error than FP32 is not fp32 arithmetic; than WRONG, not this model
+
+HEAD = """# Benchmarks
+
+Written by `make bench` (test/bench/bench.py) from measurements, never by hand.
+
+Batch 1. Each engine runs in a process of its own; they take turns, {rounds} rounds of {seconds:g} s for each, while all others are stopped. A
+turn begins with a run that does not count. A time is the median over rounds of the turns' medians; a ratio is the median over
+rounds of a peer's time divided by dnncc's: above 1, dnncc is faster. What other processes of the machine do is watched: a turn begins
+when they use less than {quiet:.0%} of a core and is repeated, twice at most, when they used more than {disturbed:.0%}, while the harness's patience
+lasts; Conditions, below, say how often that failed. Settings of all peers are in [peers.py](../test/bench/peers.py).
+
+The error is the largest difference from the model computed in double precision, relative to the largest output; quantized models are
+compared with the outputs that came with them.
+"""
+TABLE_1 = """
+## Table 1: fp32
+
+Everybody computes in fp32: OpenVINO's inference precision is forced to f32 and read back, ncnn's 16-bit modes are off. What has an
+error above {limit:g} stands in brackets and does not count. Milliseconds (ratio), the fastest in bold.
+"""
+TABLE_2 = """
+## Table 2: out of the box
+
+Every peer as it comes, given only the number of threads; on machines with AMX, that is bfloat16 for some. What has an error above {limit:g}
+stands in brackets and does not count. Milliseconds (ratio) error.
+"""
+QUANTIZED = "\n## Quantized models, out of the box\n"
+ERRORS = "\n## Errors in table 1\n"
+START = """
+## Start
+
+Milliseconds to load the model from the page cache + for the first inference, in a process whose libraries are loaded; in parentheses the
+seconds of converting or compiling ahead of time (dnncc: with the C compiler).
+"""
+LAYERS = """
+## Where the time goes
+
+Kernels timed while the whole network runs (`bench.py --layers`), against the multiply-add rate probed between the runs in the same
+process.
+"""
+
+
+def load(folder, kind):
+    return [json.loads(p.read_text()) for p in sorted(folder.glob(f"*.{kind}.json"))]
+
+
+def grid(head, rows):
+    """a Markdown table; all but the first column are numbers"""
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(str(c).replace("|", "/") for c in line) + " |" for line in lines) + "\n"
+
+
+def milliseconds(seconds):
+    return f"{1e3 * seconds:.3g}" if seconds < 0.1 else f"{1e3 * seconds:.0f}"
+
+
+def line(name, result):
+    """one measurement, for the terminal"""
+    parts = []
+    for engine, fact in result["engines"].items():
+        if "time" in fact:
+            ratio = f" ({fact['ratio']:.2f}x)" if "ratio" in fact and engine != "dnncc" else ""
+            worst = f" error {fact['error']:.0e}" if fact.get("error") is not None else ""
+            parts.append(f"{engine} {milliseconds(fact['time'])} ms{ratio}{worst}")
+    noise = f" [{result['disturbed']} of {result['turns']} turns disturbed]" if result["disturbed"] else ""
+    return f"{name}, {result['threads']} thread(s), {result['target']}: {'; '.join(parts)}{noise}"
+
+
+def cases(document):
+    """[(threads, target and options, {engine: fact})]: of several runs the medians of times and ratios, the last of the rest"""
+    runs = {}
+    for run in document["runs"]:
+        runs.setdefault((run["threads"], f"{run['target']} {run['options']}".rstrip()), []).append(run["engines"])
+    for (threads, target), all_runs in sorted(runs.items()):
+        facts = {name: dict(fact) for name, fact in all_runs[-1].items()}
+        for name, fact in facts.items():
+            for key in ("time", "ratio"):
+                values = [run[name][key] for run in all_runs if key in run.get(name, {})]
+                if values:
+                    fact[key] = statistics.median(values)
+        yield threads, target, facts
+
+
+def cell(fact, valid, best, is_peer, show_error):
+    if "time" not in fact:
+        return "-"
+    text = milliseconds(fact["time"])
+    text += f" ({fact['ratio']:.2f})" if is_peer and "ratio" in fact else ""
+    text += f" {fact['error']:.0e}" if show_error and fact.get("error") is not None else ""
+    return f"[{text}]" if not valid else f"**{text}**" if best else text
+
+
+def times(documents, engines, limit, show_error):
+    """a row for each model and thread count; below, the geometric means of the ratios"""
+    rows, ratios = [], {}
+    for document in documents:
+        for threads, target, facts in cases(document):
+            columns = {n: facts.get(n) or facts.get(n.removesuffix(" default"), {}) for n in ["dnncc", *engines]}
+            valid = {n: "time" in f and (f.get("error") is None or f["error"] <= limit) for n, f in columns.items()}
+            fastest = min((f["time"] for n, f in columns.items() if valid[n]), default=None)
+            counted = {n: columns[n]["ratio"] for n in engines if valid[n] and valid["dnncc"] and "ratio" in columns[n]}
+            for name, ratio in {**counted, **({"best": min(counted.values())} if counted else {})}.items():
+                ratios.setdefault((threads, target), {}).setdefault(name, []).append(ratio)
+            rows.append([document["model"], threads, *(cell(f, valid[n], valid[n] and f["time"] == fastest, n != "dnncc", show_error)
+                                                       for n, f in columns.items()),
+                         f"{min(counted.values()):.2f}" if counted else "-"])
+    for (threads, target), of in sorted(ratios.items()):
+        means = [f"{statistics.geometric_mean(of[n]):.2f}" if n in of else "-" for n in [*engines, "best"]]
+        rows.append([f"geometric mean ({target})", threads, "", *means])
+    return grid(["model", "threads", "dnncc", *engines, "ratio to the best"], rows)
+
+
+def errors(documents, engines):
+    rows = []
+    for document in documents:
+        run = document["runs"][-1]
+        facts = [run["engines"].get(n, {}) for n in ["dnncc", *engines]]
+        rows.append([document["model"], run["reference"],
+                     *(f"{f['error']:.1e}" if f.get("error") is not None else f.get("failed", "-")[:60] for f in facts)])
+    return grid(["model", "against", "dnncc", *engines], rows)
+
+
+def start(documents, engines):
+    def text(fact):
+        if "load" not in fact:
+            return "-"
+        ahead = f" ({fact['prepared']:.1f})" if fact["prepared"] else ""
+        return f"{milliseconds(fact['load'])} + {milliseconds(fact['first'])}{ahead}"
+
+    return grid(["model", "dnncc", *engines],
+                [[d["model"], *(text(d["runs"][0]["engines"].get(n, {})) for n in ["dnncc", *engines])] for d in documents])
+
+
+def in_situ(documents):
+    """share of peak by kind of kernel; ResNet-50 one by one"""
+    rows, text = [], []
+    for document in documents:
+        for result in {run["threads"]: run for run in document["runs"]}.values():
+            for what, count, seconds, flops in layers.by_kind(result):
+                rows.append([document["model"], result["threads"], what, count, f"{1e3 * seconds:.3f}", f"{seconds / result['total']:.1%}",
+                             *layers.rates(flops, seconds, result)])
+            if document["model"] == "resnet50":
+                text += [f"\n### ResNet-50, {result['threads']} thread(s)\n\n{layers.summary(result)}.\n",
+                         grid(["kernel", "kind", "ms", "GFLOP/s", "of peak"],
+                              [[c["location"], c["kind"], f"{1e3 * c['time']:.4f}", *layers.rates(c["flops"], c["time"], result)]
+                               for c in result["calls"]])]
+    head = ["model", "threads", "kind", "calls", "ms", "of time", "GFLOP/s", "of peak"]
+    return "\n".join([LAYERS, grid(head, rows), *text]) if rows else ""
+
+
+def conditions(documents, smallest):
+    runs = [r for d in documents for r in d["runs"]]
+    rows = []
+    for m in {json.dumps(d["machine"], sort_keys=True): d["machine"] for d in documents}.values():
+        rows.append(f"{m['cpu']}, {m['cores']} cores, {' '.join(m['extensions'])}; Linux {m['system']}; dnncc {m['commit']} ({m['dnncc']}), "
+                    f"its C compiled with `{m['flags']}` by {m['cc']}")
+    wheels = documents[0]["machine"]["wheels"].items()
+    rows.append("peers from PyPI: " + ", ".join(f"{k} {v}" for k, v in wheels if k not in ("onnx", "numpy", "pytest")))
+    targets = sorted({f"--target={r['target']} {r['options']}".rstrip() for r in runs})
+    rows.append(f"dnncc ran with {', '.join(f'`{t}`' for t in targets)}, and `--threads=N` for more than one thread")
+    rows.append(f"{sum(r['turns'] for r in runs)} turns, {sum(r['disturbed'] for r in runs)} disturbed by other processes, "
+                f"{sum(r['gate_gave_up'] for r in runs)} begun on a machine that was not idle")
+    for fact in [d["runs"][-1]["engines"] for d in smallest]:
+        rows.append("a model of one addition takes: " + ", ".join(f"{n} {1e6 * f['time']:.2g} us" for n, f in fact.items() if "time" in f)
+                    + " (dnncc is called from C, the peers from Python)")
+    for name, values in {n: f["settings"] for r in runs for n, f in r["engines"].items() if f.get("settings")}.items():
+        rows.append(f"{name} says: " + ", ".join(f"{k} {v}" for k, v in values.items()))
+    return "\n## Conditions\n\n" + "".join(f"- {row}\n" for row in rows)
+
+
+def document(folder):
+    everything = load(folder, "times")
+    documents = [d for d in everything if d["model"] != SMALLEST] or everything
+    floats, quantized = ([d for d in documents if d["runs"][0]["quantized"] == q] for q in (False, True))
+    if not documents:
+        return "# Benchmarks\n\nNothing was measured: `make bench`.\n"
+    names = list({n: None for d in documents for r in d["runs"] for n in r["engines"] if n != "dnncc"})
+    strict = [n for n in names if not n.endswith(" default")]
+    loose = [f"{n} default" if f"{n} default" in names else n for n in strict]
+    last = documents[-1]["runs"][-1]
+    return "".join([
+        HEAD.format(rounds=last["rounds"], seconds=last["seconds"], quiet=QUIET, disturbed=DISTURBED),
+        TABLE_1.format(limit=FP32), "\n", times(floats, strict, FP32, False),
+        TABLE_2.format(limit=WRONG), "\n", times(floats, loose, WRONG, True),
+        *([QUANTIZED, "\n", times(quantized, loose, WRONG, True)] if quantized else []),
+        ERRORS, "\n", errors(floats, strict), START, "\n", start(documents, names),
+        in_situ(load(folder, "layers")), conditions(documents, [d for d in everything if d["model"] == SMALLEST])])

@@ -1,0 +1,107 @@
+"""The benchmark harness: a whole run on a tiny model, and what the tables make of results."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import layers  # noqa: E402
+import subjects  # noqa: E402
+import tables  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """a convolution and an activation"""
+    rng = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+               for name, shape in (("w", (4, 3, 3, 3)), ("b", (4,)))]
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1] * 4), helper.make_node("Relu", ["c"], ["y"], "relu")]
+    port = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "tiny", [port("x", TensorProto.FLOAT, [1, 3, 8, 8])], [port("y", TensorProto.FLOAT, [1, 4, 8, 8])],
+                              weights)
+    path = tmp_path_factory.mktemp("model") / "tiny.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
+
+
+def bench(out, model, *options):
+    command = [sys.executable, HERE / "bench.py", f"--models={model}", f"--out={out}", "--target=generic", "--quick",
+               "--peers=onnxruntime", f"--write={out / 'benchmarks.md'}", *options]
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_run(tmp_path, model):
+    threads = [1, 2][:len(os.sched_getaffinity(0))]
+    done = bench(tmp_path, model, f"--threads={','.join(map(str, threads))}", "--seconds=0.02")
+    assert "tiny, 1 thread(s), generic: dnncc" in done.stdout
+    result = json.loads((tmp_path / "results" / "tiny.times.json").read_text())
+    assert result["model"] == "tiny" and [r["threads"] for r in result["runs"]] == threads
+    for run in result["runs"]:
+        assert run["reference"] == "float64" and list(run["engines"]) == ["dnncc", "onnxruntime"]
+        for fact in run["engines"].values():
+            assert fact["time"] >= fact["min"] > 0 and fact["ratio"] > 0 and len(fact["blocks"]) == run["rounds"] == 2
+            assert fact["load"] > 0 and fact["first"] > 0 and 0 <= fact["error"] < 1e-6
+        assert run["engines"]["dnncc"]["ratio"] == 1 and run["engines"]["dnncc"]["prepared"] > 0
+    text = (tmp_path / "benchmarks.md").read_text()
+    assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
+
+
+def test_layers(tmp_path, model):
+    done = bench(tmp_path, model, "--layers", "--threads=1")
+    run, = json.loads((tmp_path / "results" / "tiny.layers.json").read_text())["runs"]
+    call, = run["calls"]
+    assert call["kind"] == "3x3 s1" and call["flops"] == 8 * 8 * 4 * (2 * 27 + 2) and run["peak"] > 0 and run["read"] > 0
+    assert 0 < call["time"] <= run["total"] and "conv" in done.stdout and "by kind:" in done.stdout
+
+
+@pytest.mark.parametrize("summary, kind", [
+    ("convolve <1 x 64 x 56 x 56 x f32> by <64 x 64 x 3 x 3 x f32>, add, max -> <1 x 64 x 56 x 56 x f32>", "3x3 s1"),
+    ("convolve <1 x 64 x 56 x 56 x f32> by <64 x 64 x 1 x 1 x f32> -> <1 x 64 x 56 x 56 x f32>", "1x1 s1"),
+    ("convolve <1 x 3 x 224 x 224 x f32> by <64 x 3 x 7 x 7 x f32> -> <1 x 64 x 112 x 112 x f32>", "strided"),
+    ("convolve <1 x 32 x 56 x 56 x f32> by <32 x 1 x 3 x 3 x f32> -> <1 x 32 x 56 x 56 x f32>", "depthwise"),
+    ("convolve_packed <1 x 4 x 58 x 58 x 16 x f32> by <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32>, max -> <1 x 4 x 56 x 56 x 16 x f32>", "3x3 s1"),
+    ("convolve_packed <1 x 1 x 768 x f32> by <24 x 1 x 768 x 2 x 16 x f32>, add -> <1 x 1 x 768 x f32>", "gemm"),
+    ("dot <1 x 64 x f32> by <10 x 64 x f32>, add -> <1 x 10 x f32>", "gemm"),
+    ("reduce <1 x 10 x f32> -> <1 x f32>", "other"), ("copy -> <4 x f32>", "other"), ("", "other")])
+def test_kinds(summary, kind):
+    assert layers.kind(summary) == kind
+
+
+def test_error():
+    want = [np.array([1.0, -4.0]), np.array([3], np.int64)]
+    assert subjects.error(want, want) == 0
+    assert subjects.error([np.array([1.5, -4.0], np.float32), want[1]], want) == 0.125
+    for wrong in ([want[0]], [np.array([np.nan, 0]), want[1]], [np.array([1.0]), want[1]]):
+        assert subjects.error(wrong, want) == np.inf
+
+
+def test_double_model(model):
+    """weights stay as they are; everything is computed in double"""
+    double = subjects.to_double(onnx.load(model))
+    onnx.checker.check_model(onnx.shape_inference.infer_shapes(double, check_type=True, strict_mode=True), full_check=True)
+    assert {i.data_type for i in double.graph.initializer} == {TensorProto.FLOAT}
+    assert double.graph.output[0].type.tensor_type.elem_type == TensorProto.DOUBLE
+
+
+def test_what_does_not_count():
+    """a peer that is not fp32, or failed, is in brackets or absent, and in no mean; runs of several hours give their median"""
+    def run(peer_ratio, error):
+        return {"threads": 1, "target": "native", "options": "", "engines": {
+            "dnncc": {"time": 1.0, "ratio": 1.0, "error": 1e-7}, "good": {"time": peer_ratio, "ratio": peer_ratio, "error": 1e-6},
+            "bad": {"time": 0.5, "ratio": 0.5, "error": error}, "broken": {"failed": "no such operator"}}}
+
+    document = {"model": "m", "runs": [run(1.5, 1e-3), run(2.0, 1e-3), run(4.0, 1e-3)]}
+    rows = tables.times([document], ["good", "bad", "broken"], 1e-4, False).splitlines()
+    assert rows[2:] == ["| m | 1 | **1000** | 2000 (2.00) | [500 (0.50)] | - | 2.00 |", "| geometric mean (native) | 1 |  | 2.00 | - | - | 2.00 |"]
+    rows = tables.times([{"model": "m", "runs": [run(2.0, 1e-5)]}], ["good", "bad"], 1e-4, False).splitlines()
+    assert rows[2] == "| m | 1 | 1000 | 2000 (2.00) | **500 (0.50)** | 0.50 |"
