@@ -79,6 +79,12 @@ static void put_header_comment(struct c_writer *w)
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
                 text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
+        if (w->uses_threads)
+                text_add(w->out,
+                         " *\n"
+                         " * Runs on up to %d threads by way of dnncc_parallel: link libdnncc_runtime and -lpthread, or\n"
+                         " * provide it (dnncc_runtime.h says how; a serial loop will do). The bits are the same.\n",
+                         w->options->threads);
         text_add(w->out, " */\n");
 }
 

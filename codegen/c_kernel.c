@@ -112,6 +112,8 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->options->target->name);
                 return;
         }
+        if (s->for_kind == FOR_PARALLEL && c_parallel(w, s))
+                return;
         c_declare(w, s->variable);
         const char *name = c_use(w, s->variable), *end = NULL;
         c_put(w, "for (%s %s = ", c_type((enum element)s->variable->type.element), name);
@@ -480,8 +482,11 @@ static void put_kernel_comment(struct c_writer *w, const struct loop_function *f
 static void put_kernel(struct c_writer *w, struct loop_function *f)
 {
         bool can_fail = c_can_fail(f);
+        struct text own = { 0 }, *out = w->out;
         put_kernel_comment(w, f);
         c_names_function(w, f);
+        w->kernel = f;
+        w->out = &own;
         c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
@@ -496,6 +501,13 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);
         put_body(w, f, can_fail ? "return 0;" : NULL);
+        w->out = out;
+        struct text *const parts[] = { &w->tasks, &own };
+        for (int i = 0; i < 2; i++) {
+                if (parts[i]->length)
+                        text_add_bytes(out, parts[i]->data, parts[i]->length);
+                text_free(parts[i]);
+        }
 }
 
 void c_kernels(struct c_writer *w, struct text *out)

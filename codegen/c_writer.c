@@ -389,6 +389,7 @@ void c_names_begin(struct c_writer *w)
         }
         c_helpers_reserve(w);
         c_vectors_reserve(w);
+        c_parallel_reserve(w);
         name_library(w);
         name_ports(w);
         names_reserve(w->globals, "a");           /* parameters of helpers */

@@ -44,6 +44,9 @@ struct c_writer {
         struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those that matter */
         bool in_run;                    /* printing main */
+        struct loop_function *kernel;   /* that is printed, and the tasks of its parallel loops */
+        struct text tasks;
+        bool uses_threads;
 
         bool helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
         bool memory_used[ELEMENT_COUNT];          /* types of memory: see c_memory_type */
@@ -155,6 +158,13 @@ void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
 const char *c_error_name(struct c_writer *w, int code);
 bool c_can_fail(const struct loop_function *f);
+
+/* ---- parallel loops (c_parallel.c) ---- */
+
+/* The loop as a call of dnncc_parallel, its body as a task in w->tasks. False: a plain loop will do. */
+bool c_parallel(struct c_writer *w, const struct loop_stmt *s);
+void c_parallel_reserve(struct c_writer *w);
+void c_parallel_top(struct c_writer *w, struct text *out);        /* what the calls need */
 
 /* ---- the rest ---- */
 

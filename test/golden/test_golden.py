@@ -1,6 +1,6 @@
 """Golden texts: what passes make of small programs, and the C that comes out. `make bless` renews them.
 
-NAME.dnn begins with a comment "; run: OPTIONS"; NAME.expected holds what dnncc NAME.dnn OPTIONS -o - prints.
+NAME.dnn or NAME.loops begins with a comment "; run: OPTIONS"; NAME.expected holds what dnncc with these OPTIONS and -o - prints.
 """
 import os
 import pathlib
@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import dnncc  # noqa: E402
 
-CASES = sorted(HERE.glob("*.dnn"))
+CASES = sorted([*HERE.glob("*.dnn"), *HERE.glob("*.loops")])
 
 
 @pytest.mark.parametrize("path", CASES, ids=[p.stem for p in CASES])
