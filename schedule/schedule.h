@@ -36,7 +36,7 @@ struct schedule_machine { const struct target *target; int threads; };
 /* a good schedule for a contraction: the one of least predicted time */
 struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
 
-/* ---- lowering (packed.c) ---- */
+/* ---- lowering (kernels.c) ---- */
 
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its contraction, or NULL */
 struct op *schedule_contraction(const struct region *region, struct op *op);

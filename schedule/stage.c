@@ -1,0 +1,210 @@
+/* Stages: what the scheduled lowerings of contractions share. */
+#include "schedule/stage.h"
+
+#include "ir/loop_vector.h"
+
+/* ---- tiles ---- */
+
+struct cut cut_evenly(int64_t extent, int most)
+{
+        struct cut cut = { .extent = extent, .count = (extent + most - 1) / most };
+        cut.size = (int)((extent + cut.count - 1) / cut.count);
+        cut.large = extent - cut.count * (cut.size - 1);
+        return cut;
+}
+
+bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name, struct loop_expr *from,
+                 struct loop_expr *to, struct loop_expr **tile, struct loop_expr **at)
+{
+        struct emit *e = s->e;
+        if (large ? !cut->large : cut->large == cut->count)
+                return false;
+        if (large && cut->large < cut->count)
+                to = minimum(e, to, number(e, cut->large));
+        if (!large && cut->large)
+                from = maximum(e, from, number(e, cut->large));
+        *tile = emit_for(e, name, from, to);
+        *at = plus(e, times(e, *tile, cut_size(cut, large)), number(e, large ? 0 : cut->large));
+        return true;
+}
+
+/* Can the spatial dimensions run as one? Then they become that one. */
+static void flatten(struct stage *s)
+{
+        struct spatial one = s->spatial[s->spatial_count - 1];
+        unsigned splits = emit_local(s->e, s->result)->splits;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                const struct spatial *old = &s->spatial[d];
+                bool last = d == s->spatial_count - 1;
+                if (old->window != 1 || (!last && splits >> (2 + d + 1) & 1) ||
+                    (!last && old->extent > 1 && (old->x_step != one.x_step * one.extent ||
+                                                  old->y_step != one.y_step * one.extent)))
+                        return;
+                if (!last)
+                        one.extent *= old->extent;
+        }
+        s->spatial[0] = one;
+        s->spatial_count = 1;
+}
+
+void stage_spatial(struct stage *s, int window)
+{
+        const struct type *y = op_result(s->op)->type, *w = op_operand(s->op, 1)->type;
+        const int64_t *strides = op_ints(s->op, "strides", NULL);
+        const int64_t *dilations = op_ints(s->op, "dilations", NULL);
+        s->spatial_count = s->rank - 3;
+        for (int d = 0; d < s->spatial_count; d++)
+                s->spatial[d] = (struct spatial){
+                        .extent = y->dims[2 + d], .window = w->dims[window + d],
+                        .x_step = s->x.stride[2 + d] * strides[d],
+                        .x_window = s->x.stride[2 + d] * dilations[d],
+                        .y_step = s->y.stride[2 + d] };
+        if (s->schedule.flat)
+                flatten(s);
+}
+
+void stage_cut(struct stage *s)
+{
+        int k = s->spatial_count;
+        s->column = cut_evenly(s->spatial[k - 1].extent, s->schedule.columns);
+        s->row = cut_evenly(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
+}
+
+/* ---- the epilogue ---- */
+
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+{
+        struct emit *e = s->e;
+        struct loop_block *scalar = emit_aside(e);
+        struct loop_variable *lane = loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *value = loop_variable_new(s->arena, "sum", LOOP_TYPE(E_F32), VARIABLE_LET);
+        lane->number = value->number = e->scope->depth;
+        index[s->rank - 1] = loop_use(s->arena, lane);
+        emit_define(e, op_result(s->op), index, value);
+        struct loop_expr *result = emit_element(e, s->result, index);
+        struct loop_expr *at = s->y_start;
+        for (int d = 0; d < s->rank; d++)
+                at = plus(e, at, times(e, index[d], s->y.stride[d]));
+        emit_store(e, s->ys, at, result);
+        emit_mark_overlaps(e, scalar, at);
+        emit_end(e);
+        const struct vector_substitution known = { value, sum };
+        const struct vector_request request = {
+                .arena = s->arena, .lane = lane, .base = first_lane, .lanes = s->lanes,
+                .mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(e, live)) : NULL,
+                .substitutions = &known, .substitution_count = 1 };
+        return vector_block(&request, scalar, e->scope->block);
+}
+
+/* ---- the halo ---- */
+
+/* dimension d of the padded result, and what is left of it: all that lies outside the contraction's result */
+static void write_halo(struct stage *s)
+{
+        struct emit *e = s->e;
+        const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
+        int64_t low[RANK_MAX], stride = type_elements(y);
+        int count;
+        union scalar value = constant_element(op_operand(s->pad, 1)->constant, 0);
+        struct loop_expr *fill = loop_literal(s->arena, LOOP_TYPE(y->element), value);
+        value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
+        struct loop_expr *base = number(e, 0);
+        int opened = 0;
+        /* outer dimensions run over all of x, inner ones are filled whole */
+        for (int d = 0; d < y->rank; d++) {
+                stride /= y->dims[d];
+                int64_t from[2] = { 0, low[d] + x->dims[d] }, to[2] = { low[d], y->dims[d] };
+                for (int side = 0; side < 2; side++) {
+                        if (from[side] == to[side])
+                                continue;
+                        struct loop_expr *i = emit_for(e, "halo", number(e, from[side] * stride),
+                                                       number(e, to[side] * stride));
+                        emit_store(e, s->ys, plus(e, base, i), fill);
+                        emit_end(e);
+                }
+                bool more = false;
+                for (int k = d + 1; k < y->rank; k++)
+                        more |= x->dims[k] != y->dims[k];
+                if (!more)
+                        break;
+                struct loop_expr *i = emit_for(e, "i", number(e, low[d]), number(e, low[d] + x->dims[d]));
+                base = plus(e, base, times(e, i, stride));
+                opened++;
+        }
+        while (opened-- > 0)
+                emit_end(e);
+}
+
+/* ---- the kernel ---- */
+
+/* share number k of n of `extent`: from, to */
+static void share_out(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from,
+                      struct loop_expr **to)
+{
+        *from = number(e, 0);
+        *to = number(e, extent);
+        if (n == 1)
+                return;
+        *from = emit_let(e, "from", emit_op_int(e, LOOP_DIV, times(e, k, extent), n));
+        struct loop_expr *after = times(e, plus(e, k, number(e, 1)), extent);
+        *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
+}
+
+/* tasks, images, outer spatial dimensions; the rest is the stage's */
+static bool write_all(struct stage *s)
+{
+        struct emit *e = s->e;
+        int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
+        int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
+        if (s->pad)
+                write_halo(s);
+        struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
+        emit_loop(e, 1, rows * panels > 1);
+        struct loop_expr *from, *to, *first, *end;
+        share_out(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
+        share_out(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, panels, s->panels, &first, &end);
+        s->image = emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
+        for (int d = 0; d < s->spatial_count - 2; d++, opened++)
+                s->position[d] = emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
+        bool good = s->write(s, from, to, first, end);
+        for (opened += 2; opened > 0; opened--)
+                emit_end(e);
+        return good;
+}
+
+static bool is_float(const struct value *v) { return v->type->element == E_F32; }
+
+/* what the contraction reads and where its result goes, through the moves around it */
+static bool find_access(struct stage *s, struct value *result)
+{
+        struct access w;
+        return access_read(s->region, op_operand(s->op, 0), &s->x) &&
+               access_read(s->region, op_operand(s->op, 1), &w) && w.value == op_operand(s->op, 1) &&
+               access_store(s->region, result, &s->result, &s->y, &s->pad) &&
+               type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
+}
+
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
+                  stage_prepare prepare)
+{
+        const struct target *target = e->options->target;
+        struct stage common = { .e = e, .arena = e->arena, .op = op, .region = request->region, .ys = buffer,
+                                .lanes = target_lanes(target, E_F32), .has_fma = target_has_fma(target),
+                                .rank = op_result(op)->type->rank };
+        if (!schedule_parse(op, &common.schedule, e->diag)) {
+                e->failed = true;
+                return false;
+        }
+        if (common.lanes == 1 || !is_float(op_operand(op, 0)) || !is_float(op_result(op)) ||
+            !is_float(request->results[0]) || !type_elements(op_operand(op, 0)->type) ||
+            !find_access(&common, request->results[0]))
+                return false;
+        struct stage *s = prepare(&common);
+        if (!s)
+                return false;
+        s->x_start = number(e, s->x.offset);
+        s->y_start = number(e, s->y.offset);
+        s->xs = emit_parameter(e, s->x.value);
+        s->ws = emit_parameter(e, op_operand(op, 1));
+        return write_all(s) && !e->failed;
+}

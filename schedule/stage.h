@@ -1,0 +1,96 @@
+/* What the scheduled lowerings of contractions share: where a contraction reads and stores through the moves around it, its
+ * positions cut into tiles, tasks, the epilogue on a vector of sums, the halo.
+ *
+ * A lowering is a row in kernels.c: it prepares a stage and writes its rows; stage.c writes what is around them. */
+#ifndef SCHEDULE_STAGE_H
+#define SCHEDULE_STAGE_H
+
+#include "ir/lower_emit.h"
+#include "schedule/access.h"
+#include "schedule/schedule.h"
+
+/* A dimension in tiles: the first `large` of them have `size` elements, the others one less. */
+struct cut { int64_t extent, count, large; int size; };
+
+struct cut cut_evenly(int64_t extent, int most);
+static inline int cut_size(const struct cut *cut, bool large) { return large ? cut->size : cut->size - 1; }
+
+struct spatial {
+        int64_t extent;                 /* positions of the result */
+        int64_t window;
+        int64_t x_step, x_window;       /* in x, from one position, one offset of the window, to the next */
+        int64_t y_step;                 /* where the result is stored */
+};
+
+/* One contraction of a kernel, from what it reads to what is stored. */
+struct stage {
+        struct emit *e;
+        struct arena *arena;
+        struct schedule schedule;
+        int lanes;                      /* of a native vector */
+        bool has_fma;
+        const struct op *op;            /* the contraction */
+        const struct region *region;
+        struct value *result;           /* in the index space of op: before the moves at the end */
+        struct access x, y;
+        struct op *pad;
+        struct loop_buffer *xs, *ws, *ys;
+        int rank;                       /* of x and y */
+        int spatial_count;
+        struct spatial spatial[RANK_MAX];
+        struct cut row, column;         /* of the last two spatial dimensions */
+        int64_t panels;                 /* what panel_tasks share */
+        /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial dimension has rows of one tile */
+        bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
+                      struct loop_expr *end);
+        /* where element 0 of x and of the result is, and where the loops are */
+        struct loop_expr *x_start, *y_start;
+        struct loop_expr *image, *position[RANK_MAX];
+};
+
+/* The lowering of one contraction: fills in panels and write, cuts the positions. False where it cannot be scheduled so. */
+typedef struct stage *(*stage_prepare)(const struct stage *common);
+
+struct stage *packed_prepare(const struct stage *common);         /* packed.c: convolve_packed */
+
+/* ---- stage.c ---- */
+
+/* A whole kernel, of one contraction. False: it cannot be written so. */
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
+                  stage_prepare prepare);
+/* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the cuts */
+void stage_spatial(struct stage *s, int window);
+void stage_cut(struct stage *s);
+/* The loop over the tiles from..to of a cut that have this size; *at: where a tile begins. False (nothing opened) where
+ * there is none. */
+bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name, struct loop_expr *from,
+                 struct loop_expr *to, struct loop_expr **tile, struct loop_expr **at);
+/* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at
+ * first_lane of the last dimension; live: how many of its lanes there are. */
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live);
+
+/* ---- shorthands ---- */
+
+static inline struct loop_expr *number(struct emit *e, int64_t value) { return emit_int(e, value); }
+
+static inline struct loop_expr *plus(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_ADD, a, b);
+}
+
+static inline struct loop_expr *times(struct emit *e, struct loop_expr *a, int64_t b)
+{
+        return emit_op_int(e, LOOP_MUL, a, b);
+}
+
+static inline struct loop_expr *minimum(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_MIN, a, b);
+}
+
+static inline struct loop_expr *maximum(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_MAX, a, b);
+}
+
+#endif
