@@ -111,7 +111,8 @@ static void print_loop_operations(void)
              "| `bits_f32(a)` | 1 | the same bits as another type of equal size |\n"
              "| `%x[i]` | 1 | load; with lanes: consecutive, or a gather when i is a vector |\n"
              "| `%t{2, 1}` | 0 | entry of a register tile |");
-        puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library/](../ir/library)); the bound is held by the tests.\n\n"
+        puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library/](../ir/library)); the bound is held by the tests. "
+             "With vectors for arguments it works lane by lane.\n\n"
              "| function | types | error |\n|---|---|---|");
 }
 

@@ -207,8 +207,8 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b,
                 return verify_error(v, "a subscript is %s", shown(v, index->type));
         if (mask && (mask->type.element != E_BOOL || mask->type.lanes != type.lanes))
                 return verify_error(v, "a mask is %s", shown(v, mask->type));
-        if (loop_is_int(index, &at) &&
-            (at < 0 || at > b->extent || (!mask && b->extent - at < type.lanes)))
+        if (!mask && loop_is_int(index, &at) &&
+            (at < 0 || at > b->extent || b->extent - at < type.lanes))
                 return verify_error(v, "%s[%lld] is outside its %lld elements", b->name,
                                     (long long)at, (long long)b->extent);
         return true;

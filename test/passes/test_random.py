@@ -16,12 +16,13 @@ COUNT = 300
 class Program:
     """A random function in the text form of the Tensor IR."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, extents=(1, 2, 3, 4)):
         self.r = random.Random(seed)
+        self.room = max(extents)
         self.element = self.r.choice(["f32", "f32", "i32", "i8", "f64", "u8"])
         self.lines, self.values, self.inputs = [], [], []
         for k in range(self.r.randint(1, 3)):
-            shape = tuple(self.r.choice([1, 2, 3, 4]) for _ in range(self.r.choice([1, 2, 3, 4])))
+            shape = tuple(self.r.choice(extents) for _ in range(self.r.choice([1, 2, 3, 4])))
             self.inputs.append(f'%in{k} "in{k}": {self.type(shape)}')
             self.values.append((f"%in{k}", shape))
         steps = [self.unary, self.binary, self.constant, self.reduce, self.transpose, self.reshape, self.slice, self.pad, self.concat,
@@ -52,7 +53,8 @@ class Program:
 
     def unary(self):
         x, shape = self.pick()
-        self.emit(f"{self.r.choice(['neg', 'abs', 'neg'])}({x})", shape)
+        functions = ["exp", "tanh", "erf", "sigmoid", "floor"] if self.element == "f32" and self.room > 4 else []
+        self.emit(f"{self.r.choice(['neg', 'abs', 'neg', *functions])}({x})", shape)
 
     def binary(self):
         x, shape = self.pick()
@@ -99,7 +101,7 @@ class Program:
 
     def pad(self):
         x, shape = self.pick()
-        if not shape or max(shape) > 8:
+        if not shape or max(shape) > 2 * self.room:
             return
         low = [self.r.choice([0, 0, 1, 2]) for _ in shape]
         sizes = tuple(d + p + self.r.choice([0, 1]) for d, p in zip(shape, low))
@@ -112,12 +114,12 @@ class Program:
         axis = self.r.randrange(len(shape))
         same = [v for v, s in self.values if s == shape]
         parts = [x] + [self.r.choice(same) for _ in range(self.r.choice([0, 1, 2]))]
-        if shape[axis] * len(parts) <= 16:
+        if shape[axis] * len(parts) <= 4 * self.room:
             self.emit(f"concat({', '.join(parts)}) axis={axis}", shape[:axis] + (shape[axis] * len(parts),) + shape[axis + 1:])
 
     def broadcast(self):
         x, shape = self.pick()
-        if len(shape) >= 4 or np.prod(shape, dtype=int) > 64:
+        if len(shape) >= 4 or np.prod(shape, dtype=int) > 16 * self.room:
             return
         at = self.r.randint(0, len(shape))
         dims = [i if i < at else i + 1 for i in range(len(shape))]
@@ -165,6 +167,21 @@ def test_every_pass(tmp_path, first):
         assert done.returncode == 0, (seed, path.read_text(), done.stderr)
         checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
         assert checks and all(line.endswith(": equal") for line in checks), (seed, done.stderr)
+
+
+# Extents around the lanes of vectors. With --exact vectors compute the same bits.
+EXTENTS = (1, 2, 3, 7, 8, 15, 16, 17, 33)
+
+
+@pytest.mark.parametrize("exact", [[], ["--exact"]], ids=["fast", "exact"])
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_every_pass_on_vectors(tmp_path, target, exact):
+    for seed in range(2000, 2040):
+        path = tmp_path / f"p{seed}.dnn"
+        path.write_text(Program(seed, EXTENTS).text())
+        done = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "p.c", "--check", f"--target={target}", *exact], cwd=tmp_path)
+        assert done.returncode == 0, (seed, path.read_text(), done.stderr)
+        assert "check: vectorize: equal" in done.stderr, (seed, done.stderr)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))

@@ -1,0 +1,193 @@
+/* vectorize: loops of the canonical lowering become loops over vectors of the target's own width.
+ *
+ *     for %i = 0 to 50 {                              for %i = 0 to 48 step 16 {
+ *       store %y[%i] = max(%x[%i], 0.0)      ->         store %y[%i] = max(%x<16>[%i], 0.0)
+ *     }                                               }
+ *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) < splat<16>(2)
+ *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0) mask %rest
+ *
+ * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or scalar
+ * where the target has no masks. Reductions along the loop get vectors of partial results (vectorize_reduce.c). In every
+ * nest the form of least predicted cost wins, the scalar one included.
+ *
+ * Exact to the bit but for sums and products of floats and, among equal zeros, their extremes: with --exact these stay. */
+#include "passes/vectorize.h"
+
+#include "passes/legalize.h"
+
+/* ---- is it native? ---- */
+
+struct survey { const struct vectorizing *v; bool good; };
+
+static void look(struct survey *s, const struct loop_expr *e)
+{
+        struct loop_expr *legal;
+        if (!s->good || !e)
+                return;
+        legal = legalize_expr(s->v->scratch, s->v->target, loop_expr_copy(s->v->scratch, e));
+        s->good = legalize_is_native(s->v->scratch, s->v->target, legal);
+}
+
+static void look_at_stmt(struct loop_stmt *stmt, void *context)
+{
+        struct survey *s = context;
+        bool vector = stmt->variable && stmt->variable->type.lanes > 1;
+        look(s, stmt->b);
+        look(s, stmt->c);
+        if (stmt->kind != STMT_STORE)
+                look(s, stmt->a);
+        else if (stmt->b->type.lanes > 1 && stmt->a->type.lanes == 1)
+                s->good = s->good && spelling_of_store(s->v->target, stmt);
+        if (vector && !spelling_of_type(s->v->target, stmt->variable->type))
+                s->good = false;
+}
+
+static bool is_native(const struct vectorizing *v, struct loop_block *block)
+{
+        struct survey s = { v, true };
+        loop_block_walk(block, look_at_stmt, NULL, &s);
+        return s.good;
+}
+
+/* ---- parts of a loop ---- */
+
+int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from)
+{
+        int64_t to;
+        bool known = loop->kind == STMT_FOR && loop->for_kind == FOR_SERIAL && loop->step == 1 &&
+                     loop_is_int(loop->a, from) && loop_is_int(loop->b, &to);
+        return known && to > *from ? to - *from : 0;
+}
+
+bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes, struct loop_expr *base,
+                    struct loop_expr *mask, const struct vector_substitution *substitutions, int count,
+                    struct loop_block *out)
+{
+        const struct vector_request request = { .arena = v->arena,
+                                                .lane = loop->variable,
+                                                .base = base,
+                                                .lanes = lanes,
+                                                .mask = mask,
+                                                .substitutions = substitutions,
+                                                .substitution_count = count,
+                                                .bounds = v->bounds };
+        return vector_block(&request, loop->body, out) && (lanes == 1 || is_native(v, out));
+}
+
+struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like, int64_t from, int64_t to,
+                                 int64_t step, struct loop_block *out)
+{
+        struct loop_stmt *s = loop_append(v->arena, out, STMT_FOR);
+        s->variable = loop_variable_new(v->arena, like->variable->name, like->variable->type, VARIABLE_LOOP);
+        s->a = loop_index(v->arena, from);
+        s->b = loop_index(v->arena, to);
+        s->step = step;
+        loop_bounds_set(v->bounds, s->variable, loop_bounds_for(v->bounds, s->a, s->b, step));
+        return s;
+}
+
+struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out)
+{
+        struct loop_stmt *let = loop_append(v->arena, out, STMT_LET);
+        let->a = vector_mask(v->arena, v->lanes, loop_index(v->arena, count));
+        let->variable = loop_variable_new(v->arena, "rest", let->a->type, VARIABLE_LET);
+        return loop_use(v->arena, let->variable);
+}
+
+/* ---- maps ---- */
+
+/* iterations that do not depend on each other; NULL where they do */
+static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t from, trip = vectorize_trip(loop, &from), whole = trip / v->lanes * v->lanes;
+        struct loop_block *out = loop_block_new(v->arena);
+        bool masked = target_has_masks(v->target), good = trip > 1 && (whole || masked);
+        if (good && whole > v->lanes) {
+                struct loop_stmt *strips = vectorize_loop(v, loop, from, from + whole, v->lanes, out);
+                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL, NULL, 0,
+                                      strips->body);
+        } else if (good && whole) {
+                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0, out);
+        }
+        if (!good || whole == trip)
+                return good ? out : NULL;
+        if (masked) {
+                struct loop_expr *mask = vectorize_mask(v, trip - whole, out);
+                return vectorize_body(v, loop, v->lanes, loop_index(v->arena, from + whole), mask, NULL, 0, out) ? out
+                                                                                                               : NULL;
+        }
+        struct loop_stmt *rest = vectorize_loop(v, loop, from + whole, from + trip, 1, out);
+        return vectorize_body(v, loop, 1, loop_use(v->arena, rest->variable), NULL, NULL, 0, rest->body) ? out : NULL;
+}
+
+/* ---- choice ---- */
+
+static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s, struct loop_block *out)
+{
+        struct loop_stmt *copy = loop_append(v->arena, out, STMT_LET), **next = out->end;
+        *copy = *s;
+        copy->next = NULL;
+        out->end = next;
+        return copy;
+}
+
+static void append_block(struct loop_block *out, const struct loop_block *more)
+{
+        if (!more->first)
+                return;
+        *out->end = more->first;
+        out->end = more->end;
+}
+
+/* the cheaper one; NULL is none */
+static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a, struct loop_block *b)
+{
+        if (!a || !b)
+                return a ? a : b;
+        return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
+}
+
+/* The block in its best form; *changed: that is not the one it has. Statements are new, expressions that stay are the same. */
+static struct loop_block *best_block(const struct vectorizing *v, const struct loop_block *block, bool *changed)
+{
+        struct loop_block *out = loop_block_new(v->arena);
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                struct loop_block *kept = loop_block_new(v->arena), *best;
+                struct loop_stmt *copy = append_copy(v, s, kept);
+                bool inside = false;
+                if (s->body)
+                        copy->body = best_block(v, s->body, &inside);
+                if (s->other)
+                        copy->other = best_block(v, s->other, &inside);
+                best = kept;
+                if (s->kind == STMT_FOR) {
+                        best = cheaper(v, best, map_loop(v, s));
+                        best = cheaper(v, best, vectorize_reduction(v, s));
+                }
+                *changed |= inside || best != kept;
+                append_block(out, best);
+        }
+        return out;
+}
+
+int pass_vectorize(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        struct vectorizing v = { .arena = p->arena,
+                                 .scratch = arena_new(),
+                                 .target = context->target,
+                                 .lanes = target_lanes(context->target, E_F32),
+                                 .exact = context->exact };
+        for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
+                bool changed = false;
+                v.bounds = loop_bounds_new(v.scratch, f);
+                struct loop_block *best = best_block(&v, f->body, &changed);
+                if (!changed)
+                        continue;
+                f->body = best;
+                loop_function_rename(p->arena, f);
+                count++;
+        }
+        arena_free(v.scratch);
+        return count;
+}

@@ -1,0 +1,36 @@
+/* Inside vectorize: vectorize.c chooses loops, vectorize_reduce.c writes reductions, vectorize_cost.c says what code costs. */
+#ifndef PASSES_VECTORIZE_H
+#define PASSES_VECTORIZE_H
+
+#include "ir/loop_vector.h"
+#include "passes/pass.h"
+
+struct vectorizing {
+        struct arena *arena;            /* of the program */
+        struct arena *scratch;          /* of what is only looked at */
+        const struct target *target;
+        struct loop_bounds *bounds;     /* of the kernel */
+        int lanes;
+        bool exact;
+};
+
+/* a loop from literal to literal by 1, iterations that may run together: how many, or 0 */
+int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from);
+/* the body of a loop for `lanes` iterations from base on, or one where lanes is 1; false where there is no way, or the target
+ * has no instructions for it */
+bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes, struct loop_expr *base,
+                    struct loop_expr *mask, const struct vector_substitution *substitutions, int count,
+                    struct loop_block *out);
+/* an empty loop from literal to literal, appended to out; its variable is named as that of `like` */
+struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like, int64_t from, int64_t to,
+                                 int64_t step, struct loop_block *out);
+/* a use of a new mask of the first `count` lanes */
+struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out);
+
+/* the loop as vector accumulators, or NULL (vectorize_reduce.c) */
+struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
+
+/* predicted time in processor cycles, roughly (vectorize_cost.c) */
+double vectorize_cost(const struct vectorizing *v, const struct loop_block *block);
+
+#endif
