@@ -13,7 +13,7 @@
  * it. A dimension that tiles do not divide is cut into tiles of two sizes that differ by one, so no edge is slow.
  * The blocking is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
  * applied to direct convolution as in Georganas et al., arXiv 1808.05567. */
-#include "schedule/stage.h"
+#include "schedule/tile.h"
 
 enum { PANEL_LANES = 16, WINDOW_MAX = 8, SUMS_MAX = WINDOW_MAX + 2 };
 
@@ -23,112 +23,15 @@ struct packed {
         int64_t outputs;                /* stored, of a group: with those that pad a block */
         int64_t vectors, panel_size;    /* vectors of 16 in a panel; elements of w in it */
         /* where the loops are; panels are those of a group */
-        struct loop_expr *group, *panel, *part, *tile_number;
+        struct loop_expr *group, *panel, *part, *tile_number, *x_at;
 };
 
 /* ---- the sums ---- */
-
-/* One loop of a sum: the window offsets, blocks and channels that an output adds up. */
-struct sum_loop { const char *name; int64_t extent, x_step, number_step; };
-
-struct tile {
-        int rows, columns, vectors;
-        struct loop_variable *sums;     /* [split * rows * columns][vectors] */
-        struct loop_expr *x_base, *w_base, *prefetch_base;
-};
-
-static struct loop_expr *splat_of(struct packed *p, struct loop_expr *a)
-{
-        return loop_splat(p->s.arena, p->s.lanes, a);
-}
-
-/* the products of one channel at one offset: number `k` in the panel, `turn` in the unrolled body */
-static void add_products(struct packed *p, const struct tile *t, struct loop_expr *x_at,
-                         struct loop_expr *w_at, int64_t x_add, int64_t w_add, int set)
-{
-        struct emit *e = p->s.e;
-        const struct spatial *last = &p->s.spatial[p->s.spatial_count - 1], *rows = last - 1;
-        struct loop_expr *w[TILE_MAX];
-        for (int j = 0; j < t->vectors; j++) {
-                struct loop_expr *at = plus(e, w_at, number(e, w_add + j * p->s.lanes));
-                w[j] = emit_let(e, "w", loop_load_vector(p->s.arena, p->s.ws, at, p->s.lanes, NULL));
-        }
-        for (int i = 0; i < t->rows * t->columns; i++) {
-                int64_t at = x_add + (i % t->columns) * last->x_step;
-                at += t->rows > 1 ? i / t->columns * rows->x_step : 0;
-                struct loop_expr *x = loop_load(p->s.arena, p->s.xs, plus(e, x_at, number(e, at)));
-                x = emit_let(e, "a", splat_of(p, x));
-                for (int j = 0; j < t->vectors; j++) {
-                        int row = set * t->rows * t->columns + i;
-                        struct loop_expr *sum = loop_tile_entry(p->s.arena, t->sums, row, j);
-                        struct loop_stmt *s = loop_append(p->s.arena, e->scope->block, STMT_SET);
-                        s->variable = t->sums;
-                        s->row = row;
-                        s->column = j;
-                        s->a = p->s.has_fma ? loop_op(p->s.arena, LOOP_FMA, x, w[j], sum)
-                                          : plus(e, sum, emit_op(e, LOOP_MUL, x, w[j]));
-                }
-        }
-}
-
-static void add_prefetch(struct packed *p, const struct tile *t, struct loop_expr *done)
-{
-        struct emit *e = p->s.e;
-        for (int i = 0; i < p->s.schedule.prefetch; i++) {
-                struct loop_stmt *s = loop_append(p->s.arena, e->scope->block, STMT_PREFETCH);
-                s->buffer = p->s.ws;
-                s->a = plus(e, plus(e, t->prefetch_base, done), number(e, i * PANEL_LANES));
-                s->code = 1;
-        }
-}
-
-/* The loops, then the innermost one unrolled. All terms are multiples of the innermost index' step. */
-static void write_sum(struct packed *p, const struct tile *t, const struct sum_loop *loops, int count,
-                      struct loop_expr *x_at, int64_t first)
-{
-        struct emit *e = p->s.e;
-        struct loop_expr *w_number = number(e, first);  /* of the channel and offset in the panel */
-        int64_t width = p->vectors * PANEL_LANES;
-        int opened = 0, unroll = p->s.schedule.unroll;
-        for (int i = 0; i + 1 < count; i++, opened++) {
-                struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0),
-                                               number(e, loops[i].extent));
-                x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
-                w_number = plus(e, w_number, times(e, k, loops[i].number_step));
-        }
-        const struct sum_loop *last = &loops[count - 1];
-        int64_t whole = last->extent - last->extent % unroll, w_step = last->number_step * width;
-        struct loop_expr *w_at = plus(e, t->w_base, times(e, w_number, width));
-        for (int64_t from = 0; from < last->extent; from += from < whole ? whole : 1) {
-                bool turns = from < whole;
-                struct loop_expr *k = number(e, from);
-                if (turns && whole > unroll) {
-                        k = emit_for(e, last->name, number(e, 0), number(e, whole));
-                        emit_loop(e, unroll, false);
-                }
-                struct loop_expr *x = emit_let(e, "xk", plus(e, x_at, times(e, k, last->x_step)));
-                struct loop_expr *w = emit_let(e, "wk", plus(e, w_at, times(e, k, w_step)));
-                for (int u = 0; u < (turns ? unroll : 1); u++)
-                        add_products(p, t, x, w, u * last->x_step, u * w_step,
-                                     (int)(from + u) % p->s.schedule.split);
-                if (turns && p->s.schedule.prefetch && last->number_step == 1) {
-                        int64_t each = p->s.schedule.prefetch * PANEL_LANES;
-                        struct loop_expr *done = plus(e, times(e, w_number, each / unroll),
-                                                      times(e, k, each / unroll));
-                        add_prefetch(p, t, done);
-                }
-                if (turns && whole > unroll)
-                        emit_end(e);
-        }
-        while (opened-- > 0)
-                emit_end(e);
-}
 
 /* blocks from..from + count of x, each `inner` channels; number: where they begin in the panel */
 static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, int64_t count,
                           int64_t inner)
 {
-        struct emit *e = p->s.e;
         struct sum_loop loops[SUMS_MAX];
         int n = 0;
         int64_t step = p->inner;
@@ -145,29 +48,18 @@ static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, 
         }
         if (inner > 1 || !n)
                 loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1 };
-        struct loop_expr *x_at = plus(e, t->x_base, number(e, from * p->s.x.stride[1]));
-        write_sum(p, t, loops, n, x_at, from * block_step);
+        struct loop_expr *x_at = plus(p->s.e, p->x_at, number(p->s.e, from * p->s.x.stride[1]));
+        tile_add(t, loops, n, x_at, from * block_step);
 }
 
 static void write_sums(struct packed *p, const struct tile *t)
 {
-        struct emit *e = p->s.e;
         int64_t whole = p->channels / p->inner, rest = p->channels % p->inner;
         if (whole)
                 write_sums_of(p, t, 0, whole, p->inner);
         if (rest)
                 write_sums_of(p, t, whole, 1, rest);
-        int entries = t->rows * t->columns;
-        for (int set = 1; set < p->s.schedule.split; set++)
-                for (int i = 0; i < entries * t->vectors; i++) {
-                        int row = i / t->vectors, column = i % t->vectors;
-                        struct loop_stmt *s = loop_append(p->s.arena, e->scope->block, STMT_SET);
-                        s->variable = t->sums;
-                        s->row = row;
-                        s->column = column;
-                        s->a = plus(e, loop_tile_entry(p->s.arena, t->sums, row, column),
-                                    loop_tile_entry(p->s.arena, t->sums, set * entries + row, column));
-                }
+        tile_join(t);
 }
 
 /* ---- the epilogue ---- */
@@ -225,29 +117,23 @@ static bool write_epilogue(struct packed *p, const struct tile *t, int live)
 static bool write_tile(struct packed *p, int rows, int columns, int live)
 {
         struct emit *e = p->s.e;
-        struct tile t = { .rows = rows, .columns = columns, .vectors = (live + p->s.lanes - 1) / p->s.lanes };
+        const struct spatial *last = &p->s.spatial[p->s.spatial_count - 1];
+        struct tile t = { .s = &p->s, .xs = p->s.xs, .rows = rows, .columns = columns,
+                          .vectors = (live + p->s.lanes - 1) / p->s.lanes, .column_step = last->x_step,
+                          .row_step = rows > 1 ? last[-1].x_step : 0, .width = p->vectors * PANEL_LANES };
         if (t.vectors > p->s.schedule.vectors)
                 t.vectors = p->s.schedule.vectors;
         struct loop_expr *x = plus(e, p->s.x_start, times(e, p->s.image, p->s.x.stride[0]));
         x = plus(e, x, times(e, p->group, p->blocks * p->s.x.stride[1]));
         for (int d = 0; d < p->s.spatial_count; d++)
                 x = plus(e, x, times(e, p->s.position[d], p->s.spatial[d].x_step));
-        t.x_base = emit_let(e, "x_at", x);
+        p->x_at = emit_let(e, "x_at", x);
         struct loop_expr *panel = plus(e, times(e, p->group, p->s.panels), p->panel);
         struct loop_expr *w = plus(e, times(e, panel, p->panel_size), times(e, p->part, PANEL_LANES));
         t.w_base = emit_let(e, "w_at", w);
-        if (p->s.schedule.prefetch) {
-                int64_t chunk = p->panel_size / p->s.schedule.unroll / (p->vectors * PANEL_LANES) *
-                                p->s.schedule.prefetch * PANEL_LANES;
-                struct loop_expr *next = minimum(e, plus(e, panel, number(e, 1)),
-                                                 number(e, p->s.panels * p->groups - 1));
-                int64_t room = p->panel_size - chunk > 0 ? p->panel_size - chunk : 0;
-                struct loop_expr *skip = minimum(e, times(e, p->tile_number, chunk), number(e, room));
-                t.prefetch_base = emit_let(e, "next", plus(e, times(e, next, p->panel_size), skip));
-        }
-        t.sums = emit_var(e, "acc", (struct loop_type){ E_F32, (uint8_t)p->s.lanes }, NULL);
-        t.sums->rows = p->s.schedule.split * rows * columns;
-        t.sums->columns = t.vectors;
+        struct loop_expr *next = minimum(e, plus(e, panel, number(e, 1)), number(e, p->s.panels * p->groups - 1));
+        tile_prefetch(&t, next, p->tile_number, p->panel_size);
+        tile_open(&t);
         write_sums(p, &t);
         return write_epilogue(p, &t, live);
 }

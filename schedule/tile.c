@@ -1,0 +1,116 @@
+/* The sums of a register tile. */
+#include "schedule/tile.h"
+
+enum { LINE = 16 };                     /* elements of a cache line */
+
+void tile_open(struct tile *t)
+{
+        const struct stage *s = t->s;
+        t->sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
+        t->sums->rows = s->schedule.split * t->rows * t->columns;
+        t->sums->columns = t->vectors;
+}
+
+static void set_entry(const struct tile *t, int row, int column, struct loop_expr *value)
+{
+        struct loop_stmt *set = loop_append(t->s->arena, t->s->e->scope->block, STMT_SET);
+        set->variable = t->sums;
+        set->row = row;
+        set->column = column;
+        set->a = value;
+}
+
+/* the products of one channel at one offset; set: which of the split sums */
+static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int64_t x_add,
+                         int64_t w_add, int set)
+{
+        const struct stage *s = t->s;
+        struct emit *e = s->e;
+        struct loop_expr *w[TILE_MAX];
+        for (int j = 0; j < t->vectors; j++) {
+                struct loop_expr *at = plus(e, w_at, number(e, w_add + j * s->lanes));
+                w[j] = emit_let(e, "w", loop_load_vector(s->arena, s->ws, at, s->lanes, NULL));
+        }
+        for (int i = 0; i < t->rows * t->columns; i++) {
+                int64_t at = x_add + i % t->columns * t->column_step + i / t->columns * t->row_step;
+                struct loop_expr *x = loop_load(s->arena, t->xs, plus(e, x_at, number(e, at)));
+                x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
+                int row = set * t->rows * t->columns + i;
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, row, j);
+                        set_entry(t, row, j, s->has_fma ? loop_op(s->arena, LOOP_FMA, x, w[j], sum)
+                                                        : plus(e, sum, emit_op(e, LOOP_MUL, x, w[j])));
+                }
+        }
+}
+
+static void add_prefetch(const struct tile *t, struct loop_expr *done)
+{
+        struct emit *e = t->s->e;
+        for (int i = 0; i < t->s->schedule.prefetch; i++) {
+                struct loop_stmt *fetch = loop_append(t->s->arena, e->scope->block, STMT_PREFETCH);
+                fetch->buffer = t->s->ws;
+                fetch->a = plus(e, plus(e, t->prefetch_base, done), number(e, i * LINE));
+                fetch->code = 1;
+        }
+}
+
+void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at, int64_t first)
+{
+        struct emit *e = t->s->e;
+        const struct schedule *schedule = &t->s->schedule;
+        struct loop_expr *w_number = number(e, first);
+        int opened = 0, unroll = schedule->unroll;
+        for (int i = 0; i + 1 < count; i++, opened++) {
+                struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
+                x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
+                w_number = plus(e, w_number, times(e, k, loops[i].number_step));
+        }
+        const struct sum_loop *last = &loops[count - 1];
+        int64_t whole = last->extent - last->extent % unroll, w_step = last->number_step * t->width;
+        struct loop_expr *w_at = plus(e, t->w_base, times(e, w_number, t->width));
+        for (int64_t from = 0; from < last->extent; from += from < whole ? whole : 1) {
+                bool turns = from < whole;
+                struct loop_expr *k = number(e, from);
+                if (turns && whole > unroll) {
+                        k = emit_for(e, last->name, number(e, 0), number(e, whole));
+                        emit_loop(e, unroll, false);
+                }
+                struct loop_expr *x = emit_let(e, "xk", plus(e, x_at, times(e, k, last->x_step)));
+                struct loop_expr *w = emit_let(e, "wk", plus(e, w_at, times(e, k, w_step)));
+                for (int u = 0; u < (turns ? unroll : 1); u++)
+                        add_products(t, x, w, u * last->x_step, u * w_step, (int)(from + u) % schedule->split);
+                if (turns && t->prefetch_base && last->number_step == 1) {
+                        int64_t each = schedule->prefetch * LINE;
+                        add_prefetch(t, plus(e, times(e, w_number, each / unroll), times(e, k, each / unroll)));
+                }
+                if (turns && whole > unroll)
+                        emit_end(e);
+        }
+        while (opened-- > 0)
+                emit_end(e);
+}
+
+void tile_join(const struct tile *t)
+{
+        int entries = t->rows * t->columns;
+        for (int set = 1; set < t->s->schedule.split; set++)
+                for (int i = 0; i < entries * t->vectors; i++) {
+                        int row = i / t->vectors, column = i % t->vectors;
+                        set_entry(t, row, column,
+                                  plus(t->s->e, loop_tile_entry(t->s->arena, t->sums, row, column),
+                                       loop_tile_entry(t->s->arena, t->sums, set * entries + row, column)));
+                }
+}
+
+void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *tile_number, int64_t panel_size)
+{
+        struct emit *e = t->s->e;
+        const struct schedule *schedule = &t->s->schedule;
+        if (!schedule->prefetch)
+                return;
+        int64_t share = panel_size / schedule->unroll / t->width * schedule->prefetch * LINE;
+        int64_t room = panel_size - share > 0 ? panel_size - share : 0;
+        struct loop_expr *skip = minimum(e, times(e, tile_number, share), number(e, room));
+        t->prefetch_base = emit_let(e, "next", plus(e, times(e, next, panel_size), skip));
+}

@@ -1,0 +1,30 @@
+/* The register tile: rows * columns positions by some vectors of outputs, and the loops that add it up. */
+#ifndef SCHEDULE_TILE_H
+#define SCHEDULE_TILE_H
+
+#include "schedule/stage.h"
+
+/* One loop of a sum: window offsets, blocks or channels. number: of the channel and offset in the panel. */
+struct sum_loop { const char *name; int64_t extent, x_step, number_step; };
+
+struct tile {
+        struct stage *s;
+        struct loop_buffer *xs;
+        int rows, columns, vectors;
+        int64_t row_step, column_step;  /* in x, from one position to the next */
+        int64_t width;                  /* of a panel: elements of w for one channel and offset */
+        struct loop_variable *sums;     /* [split * rows * columns][vectors] */
+        struct loop_expr *w_base, *prefetch_base;         /* in w; NULL: nothing is fetched */
+};
+
+/* the sums, all zero */
+void tile_open(struct tile *t);
+/* Adds up one nest of loops, the innermost unrolled. x_at: its first position in x; first: its number in the panel. */
+void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at, int64_t first);
+/* joins the sums that the schedule splits */
+void tile_join(const struct tile *t);
+/* Says what is fetched while the tile number tile_number of a panel is added up: its share of panel number `next`, from the front
+ * to the back of the panel. */
+void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *tile_number, int64_t panel_size);
+
+#endif
