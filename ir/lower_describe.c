@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/lower_emit.h"
+#include "ir/winograd.h"
 
 enum { NAMED_MAX = 6 };                 /* operations a summary lists */
 enum { NAME_ROOM = 28 };                /* characters of a kernel's name */
@@ -83,6 +84,19 @@ static double packed_flops(const struct op *op)
         return flops;
 }
 
+/* transforms and products, as they are computed: whole tiles */
+static double winograd_work(const struct op *op)
+{
+        const struct winograd *f = winograd_find(op_int(op, "tile"));
+        const struct type *y = op_result(op)->type;
+        double channels = (double)op_operand(op, 1)->type->dims[2], outputs = (double)op_int(op, "outputs");
+        double tiles = (double)y->dims[0];
+        for (int d = 2; d < 4; d++)
+                tiles *= (double)((y->dims[d] + f->tile - 1) / f->tile);
+        return tiles * (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
+                        2 * channels * outputs * f->size * f->size);
+}
+
 static double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
@@ -96,6 +110,8 @@ static double op_flops(const struct op *op)
                 per_element = w->type->dims[0] ? 2 * elements(w) / (double)w->type->dims[0] : 0;
         } else if (op->code == OP_convolve_packed) {
                 return packed_flops(op);
+        } else if (op->code == OP_convolve_winograd) {
+                return winograd_work(op);
         } else if (op->code == OP_convolve_lanes) {
                 const struct value *w = op_operand(op, 1);
                 per_element = 2 * elements(w) /

@@ -1,5 +1,6 @@
 /* Type rules of contractions over blocked tensors. */
 #include "ir/type_rules.h"
+#include "ir/winograd.h"
 
 enum { PANEL_LANES = 16 };
 
@@ -89,4 +90,40 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
         return find_positions(m, op, spatial, 1, dims, diag) &&
                rule_accumulator(op, x->element, false, &e, diag) &&
                rule_shape(m, op, e, x->rank, dims, diag);
+}
+
+/* where tiles end */
+static int64_t tiled(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; }
+
+/* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, 16] */
+bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 5, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        const struct winograd *f = winograd_find(op_int(op, "tile"));
+        int64_t rows = op_int(op, "rows"), columns = op_int(op, "columns");
+        int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
+        if (!element_is_float(x->element) || element_info[x->element].compute != x->element)
+                return rule_fail(op, diag, "operands are %s, want f32 or f64", element_info[x->element].text);
+        if (!f)
+                return rule_fail(op, diag, "tile is %lld, want 2 or 4", (long long)op_int(op, "tile"));
+        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size || w->dims[4] != PANEL_LANES)
+                return rule_fail(op, diag, "operands are %s and %s, want five dimensions, of w the first %d, the last %d",
+                                 rule_type(m, x), rule_type(m, w), f->size * f->size, PANEL_LANES);
+        if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX || tiled(rows, f->tile) + 2 > x->dims[2] ||
+            tiled(columns, f->tile) + 2 > x->dims[3])
+                return rule_fail(op, diag, "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
+                                 rule_type(m, x), (long long)rows, (long long)columns, f->tile);
+        if (w->dims[2] < 1 || w->dims[2] > x->dims[1] * x->dims[4])
+                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld", (long long)w->dims[2],
+                                 (long long)(x->dims[1] * x->dims[4]));
+        if (outputs < 1 || outputs > STEP_MAX || block < 1 || (block % PANEL_LANES && block != outputs))
+                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
+                                 (long long)outputs, (long long)block, PANEL_LANES);
+        int64_t blocks = (outputs + block - 1) / block, panel = w->dims[3] * PANEL_LANES;
+        if (panel < 1 || w->dims[1] != (blocks * block + panel - 1) / panel)
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs", (long long)w->dims[1],
+                                 (long long)panel, (long long)(blocks * block));
+        return rule_shape(m, op, x->element, 5, (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);
 }
