@@ -13,9 +13,9 @@ int pass_schedule(struct function *f, struct pass_context *context)
         if (target_lanes(context->target, E_F32) == 1 || context->exact)
                 return 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                if (op->code != OP_convolve_packed || op->schedule)
+                if (op->schedule || !schedule_contraction(NULL, op))
                         continue;
-                struct schedule schedule = schedule_choose(op, &machine);
+                struct schedule schedule = schedule_for(op, &machine);
                 op->schedule = schedule_text(f->module->arena, &schedule);
                 count++;
         }

@@ -1,17 +1,24 @@
 /* Scheduled kernels: which lowering writes which contraction. */
 #include "schedule/stage.h"
 
-static const struct { enum opcode code; stage_prepare prepare; } lowerings[] = {
-        { OP_convolve_packed, packed_prepare },
+struct lowering { enum opcode code; stage_prepare prepare; stage_choose choose; };
+static const struct lowering lowerings[] = {
+        { OP_convolve_packed, packed_prepare, schedule_choose },
+        { OP_convolve_lanes, lanes_prepare, lanes_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 
-static stage_prepare find_lowering(const struct op *op)
+static const struct lowering *find_lowering(const struct op *op)
 {
         for (int i = 0; i < LOWERING_COUNT; i++)
                 if (lowerings[i].code == op->code)
-                        return lowerings[i].prepare;
+                        return &lowerings[i];
         return NULL;
+}
+
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine)
+{
+        return find_lowering(contraction)->choose(contraction, machine);
 }
 
 struct op *schedule_contraction(const struct region *region, struct op *op)
@@ -36,7 +43,7 @@ static bool wants(const struct kernel_request *request)
 static bool write_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
         struct op *op = find_contraction(request);
-        return stage_kernel(e, request, op, buffer, find_lowering(op));
+        return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
 }
 
 const struct kernel_scheduler schedule_kernels = { wants, write_kernel };

@@ -23,7 +23,8 @@ struct packed {
         int64_t outputs;                /* stored, of a group: with those that pad a block */
         int64_t vectors, panel_size;    /* vectors of 16 in a panel; elements of w in it */
         /* where the loops are; panels are those of a group */
-        struct loop_expr *group, *panel, *part, *tile_number, *x_at;
+        struct loop_expr *group, *panel, *part, *x_at;
+        int live;                       /* outputs of the tile that there are */
 };
 
 /* ---- the sums ---- */
@@ -73,9 +74,7 @@ static void vector_index(struct packed *p, struct loop_expr *vector, int i, int 
         int64_t per_group = op_result(p->s.op)->type->dims[1] / p->groups;
         struct loop_expr *n = plus(e, vector, number(e, j * p->s.lanes / PANEL_LANES));
         struct loop_expr *within = number(e, j * p->s.lanes % PANEL_LANES);
-        for (int d = 0; d < p->s.rank; d++)
-                index[d] = number(e, 0);
-        index[0] = p->s.image;
+        stage_index(&p->s, i / columns, i % columns, index);
         index[1] = times(e, p->group, per_group);
         if (per_group == 1) {
                 within = plus(e, times(e, n, PANEL_LANES), within);
@@ -84,13 +83,6 @@ static void vector_index(struct packed *p, struct loop_expr *vector, int i, int 
                 n = emit_op_int(e, LOOP_REM, n, in_block);
                 within = plus(e, times(e, n, PANEL_LANES), within);
         }
-        int first = p->s.rank - 1 - p->s.spatial_count;
-        for (int d = 0; d < p->s.spatial_count; d++)
-                index[first + d] = p->s.position[d];
-        int last = p->s.rank - 2;
-        index[last] = plus(e, index[last], number(e, i % columns));
-        if (p->s.spatial_count > 1)
-                index[last - 1] = plus(e, index[last - 1], number(e, i / columns));
         *first_lane = within;
 }
 
@@ -113,58 +105,26 @@ static bool write_epilogue(struct packed *p, const struct tile *t, int live)
 
 /* ---- tiles ---- */
 
-/* live: outputs of the tile that exist */
-static bool write_tile(struct packed *p, int rows, int columns, int live)
+static bool write_tile(struct stage *s, int rows, int columns)
 {
-        struct emit *e = p->s.e;
+        struct packed *p = (struct packed *)s;
+        struct emit *e = s->e;
+        int live = p->live;
         const struct spatial *last = &p->s.spatial[p->s.spatial_count - 1];
         struct tile t = { .s = &p->s, .xs = p->s.xs, .rows = rows, .columns = columns,
                           .vectors = (live + p->s.lanes - 1) / p->s.lanes, .column_step = last->x_step,
                           .row_step = rows > 1 ? last[-1].x_step : 0, .width = p->vectors * PANEL_LANES };
         if (t.vectors > p->s.schedule.vectors)
                 t.vectors = p->s.schedule.vectors;
-        struct loop_expr *x = plus(e, p->s.x_start, times(e, p->s.image, p->s.x.stride[0]));
-        x = plus(e, x, times(e, p->group, p->blocks * p->s.x.stride[1]));
-        for (int d = 0; d < p->s.spatial_count; d++)
-                x = plus(e, x, times(e, p->s.position[d], p->s.spatial[d].x_step));
-        p->x_at = emit_let(e, "x_at", x);
+        p->x_at = emit_let(e, "x_at", plus(e, stage_x(s), times(e, p->group, p->blocks * s->x.stride[1])));
         struct loop_expr *panel = plus(e, times(e, p->group, p->s.panels), p->panel);
         struct loop_expr *w = plus(e, times(e, panel, p->panel_size), times(e, p->part, PANEL_LANES));
         t.w_base = emit_let(e, "w_at", w);
         struct loop_expr *next = minimum(e, plus(e, panel, number(e, 1)), number(e, p->s.panels * p->groups - 1));
-        tile_prefetch(&t, next, p->tile_number, p->panel_size);
+        tile_prefetch(&t, next, s->tile_number, p->panel_size);
         tile_open(&t);
         write_sums(p, &t);
         return write_epilogue(p, &t, live);
-}
-
-/* all tiles of the rows from..to for the outputs of p->panel, p->part */
-static bool write_rows(struct packed *p, struct loop_expr *from, struct loop_expr *to, int live)
-{
-        struct emit *e = p->s.e;
-        bool one = p->s.spatial_count == 1, good = true;
-        struct loop_expr *row = number(e, 0), *column = number(e, 0);
-        for (int r = 1; r >= 0 && good; r--) {
-                if (!one && !stage_tiles(&p->s, &p->s.row, r, "row", from, to, &row,
-                                        &p->s.position[p->s.spatial_count - 2]))
-                        continue;
-                if (one && !r)
-                        continue;
-                for (int c = 1; c >= 0 && good; c--) {
-                        struct loop_expr *begin = one ? from : number(e, 0);
-                        struct loop_expr *end = one ? to : number(e, p->s.column.count);
-                        if (!stage_tiles(&p->s, &p->s.column, c, "column", begin, end, &column,
-                                        &p->s.position[p->s.spatial_count - 1]))
-                                continue;
-                        struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
-                        p->tile_number = one ? before : plus(e, times(e, before, p->s.column.count), column);
-                        good = write_tile(p, cut_size(&p->s.row, r), cut_size(&p->s.column, c), live);
-                        emit_end(e);
-                }
-                if (!one)
-                        emit_end(e);
-        }
-        return good;
 }
 
 /* the panel's outputs, a tile's width at a time; the last may be narrower */
@@ -176,13 +136,14 @@ static bool write_panel(struct packed *p, struct loop_expr *from, struct loop_ex
         if (whole) {
                 p->part = emit_for(e, "part", number(e, 0), number(e, whole));
                 p->part = times(e, p->part, width / PANEL_LANES);
-                good = write_rows(p, from, to, width);
+                p->live = width;
+                good = stage_each_tile(&p->s, from, to, write_tile);
                 emit_end(e);
         }
-        int live = (int)(outputs - (int64_t)whole * width);
-        if (live && good) {
+        p->live = (int)(outputs - (int64_t)whole * width);
+        if (p->live && good) {
                 p->part = number(e, whole * width / PANEL_LANES);
-                good = write_rows(p, from, to, live);
+                good = stage_each_tile(&p->s, from, to, write_tile);
         }
         return good;
 }

@@ -30,10 +30,11 @@ struct schedule schedule_preset(void);
 bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag *diag);
 const char *schedule_text(struct arena *arena, const struct schedule *schedule);
 
-/* ---- choice (choose.c) ---- */
+/* ---- choice (choose.c, kernels.c) ---- */
 
 struct schedule_machine { const struct target *target; int threads; };
-/* a good schedule for a contraction: the one of least predicted time */
+/* a good schedule for a contraction: the one of least predicted time; schedule_choose: of a convolve_packed */
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine);
 struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
 
 /* ---- lowering (kernels.c) ---- */

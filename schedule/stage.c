@@ -28,6 +28,32 @@ bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char 
         return true;
 }
 
+bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct stage *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        bool one = s->spatial_count == 1, good = true;
+        struct loop_expr *row = number(e, 0), *column = number(e, 0);
+        for (int r = 1; r >= 0 && good; r--) {
+                if (one ? !r : !stage_tiles(s, &s->row, r, "row", from, to, &row, &s->position[s->spatial_count - 2]))
+                        continue;
+                for (int c = 1; c >= 0 && good; c--) {
+                        struct loop_expr *begin = one ? from : number(e, 0);
+                        struct loop_expr *end = one ? to : number(e, s->column.count);
+                        if (!stage_tiles(s, &s->column, c, "column", begin, end, &column,
+                                        &s->position[s->spatial_count - 1]))
+                                continue;
+                        struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
+                        s->tile_number = one ? before : plus(e, times(e, before, s->column.count), column);
+                        good = tile(s, cut_size(&s->row, r), cut_size(&s->column, c));
+                        emit_end(e);
+                }
+                if (!one)
+                        emit_end(e);
+        }
+        return good;
+}
+
 /* Can the spatial dimensions run as one? Then they become that one. */
 static void flatten(struct stage *s)
 {
@@ -70,7 +96,53 @@ void stage_cut(struct stage *s)
         s->row = cut_evenly(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
 }
 
-/* ---- the epilogue ---- */
+struct loop_expr *stage_x(struct stage *s)
+{
+        struct emit *e = s->e;
+        struct loop_expr *x = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
+        for (int d = 0; d < s->spatial_count; d++)
+                x = plus(e, x, times(e, s->position[d], s->spatial[d].x_step));
+        return x;
+}
+
+void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
+{
+        int first = s->rank - 1 - s->spatial_count, last = s->rank - 2;
+        for (int d = 0; d < s->rank; d++)
+                index[d] = number(s->e, 0);
+        index[0] = s->image;
+        for (int d = 0; d < s->spatial_count; d++)
+                index[first + d] = s->position[d];
+        index[last] = plus(s->e, index[last], number(s->e, column));
+        if (s->spatial_count > 1)
+                index[last - 1] = plus(s->e, index[last - 1], number(s->e, row));
+}
+
+/* ---- the sums and what becomes of them ---- */
+
+struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
+{
+        struct loop_variable *sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
+        sums->rows = rows;
+        sums->columns = columns;
+        return sums;
+}
+
+void stage_set(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *value)
+{
+        struct loop_stmt *set = loop_append(s->arena, s->e->scope->block, STMT_SET);
+        set->variable = sums;
+        set->row = row;
+        set->column = column;
+        set->a = value;
+}
+
+void stage_add(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *a, struct loop_expr *b)
+{
+        struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
+        stage_set(s, sums, row, column, s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
+                                                   : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
+}
 
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
 {

@@ -46,12 +46,20 @@ struct stage {
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *image, *position[RANK_MAX];
+        struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
 /* The lowering of one contraction: fills in panels and write, cuts the positions. False where it cannot be scheduled so. */
 typedef struct stage *(*stage_prepare)(const struct stage *common);
 
-struct stage *packed_prepare(const struct stage *common);         /* packed.c: convolve_packed */
+/* a good schedule for it: the one of least predicted time */
+typedef struct schedule (*stage_choose)(const struct op *contraction, const struct schedule_machine *machine);
+
+/* convolve_packed: packed.c, choose.c */
+struct stage *packed_prepare(const struct stage *common);
+/* convolve_lanes: lanes.c */
+struct stage *lanes_prepare(const struct stage *common);
+struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine);
 
 /* ---- stage.c ---- */
 
@@ -65,6 +73,17 @@ void stage_cut(struct stage *s);
  * there is none. */
 bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name, struct loop_expr *from,
                  struct loop_expr *to, struct loop_expr **tile, struct loop_expr **at);
+/* All tiles at the rows of tiles from..to: `tile` writes one of rows * columns positions, from s->position on. */
+bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct stage *s, int rows, int columns));
+/* where the window of the tile's first position begins, in channel 0 of x */
+struct loop_expr *stage_x(struct stage *s);
+/* index of the position in a tile, block 0; all but the lane */
+void stage_index(struct stage *s, int row, int column, struct loop_expr **index);
+/* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once where the target can */
+struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
+void stage_set(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *value);
+void stage_add(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *a, struct loop_expr *b);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at
  * first_lane of the last dimension; live: how many of its lanes there are. */
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live);

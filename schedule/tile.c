@@ -5,19 +5,7 @@ enum { LINE = 16 };                     /* elements of a cache line */
 
 void tile_open(struct tile *t)
 {
-        const struct stage *s = t->s;
-        t->sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
-        t->sums->rows = s->schedule.split * t->rows * t->columns;
-        t->sums->columns = t->vectors;
-}
-
-static void set_entry(const struct tile *t, int row, int column, struct loop_expr *value)
-{
-        struct loop_stmt *set = loop_append(t->s->arena, t->s->e->scope->block, STMT_SET);
-        set->variable = t->sums;
-        set->row = row;
-        set->column = column;
-        set->a = value;
+        t->sums = stage_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
 }
 
 /* the products of one channel at one offset; set: which of the split sums */
@@ -36,11 +24,8 @@ static void add_products(const struct tile *t, struct loop_expr *x_at, struct lo
                 struct loop_expr *x = loop_load(s->arena, t->xs, plus(e, x_at, number(e, at)));
                 x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
                 int row = set * t->rows * t->columns + i;
-                for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, row, j);
-                        set_entry(t, row, j, s->has_fma ? loop_op(s->arena, LOOP_FMA, x, w[j], sum)
-                                                        : plus(e, sum, emit_op(e, LOOP_MUL, x, w[j])));
-                }
+                for (int j = 0; j < t->vectors; j++)
+                        stage_add(t->s, t->sums, row, j, x, w[j]);
         }
 }
 
@@ -97,9 +82,9 @@ void tile_join(const struct tile *t)
         for (int set = 1; set < t->s->schedule.split; set++)
                 for (int i = 0; i < entries * t->vectors; i++) {
                         int row = i / t->vectors, column = i % t->vectors;
-                        set_entry(t, row, column,
-                                  plus(t->s->e, loop_tile_entry(t->s->arena, t->sums, row, column),
-                                       loop_tile_entry(t->s->arena, t->sums, set * entries + row, column)));
+                        struct loop_expr *sum = loop_tile_entry(t->s->arena, t->sums, row, column);
+                        struct loop_expr *other = loop_tile_entry(t->s->arena, t->sums, set * entries + row, column);
+                        stage_set(t->s, t->sums, row, column, plus(t->s->e, sum, other));
                 }
 }
 

@@ -1,4 +1,4 @@
-"""Scheduled kernels against canonical ones: random packed contractions, with random schedules, fusions around them and targets. --check
+"""Scheduled kernels against canonical ones: random contractions, with random schedules, fusions around them and targets. --check
 runs both in the interpreter; the C of this machine's targets is compiled, too, and must agree with the interpreter's result."""
 import pathlib
 import random
@@ -26,37 +26,25 @@ def shape(*dims):
     return "<" + " x ".join(map(str, dims)) + " x f32>"
 
 
+def window_of(r, out, largest, wide):
+    """strides, dilations, window, and the extents of x for positions `out`"""
+    window = [r.randint(2, largest) if r.random() < wide else 1 for _ in out]
+    strides, dilations = [r.choice([1, 1, 2]) for _ in out], [r.choice([1, 1, 2]) for _ in out]
+    extent = [(o - 1) * s + (k - 1) * d + 1 + r.randrange(s) for o, s, k, d in zip(out, strides, window, dilations)]
+    return strides, dilations, window, extent
+
+
 class Contraction:
-    """A random convolve_packed in a random fusion, as text."""
+    """A random contraction in a random fusion, as text."""
 
     def __init__(self, seed, target):
         r = self.r = random.Random(seed)
         spatial = r.choice([1, 2, 2, 2, 3])
-        n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2, 3])
-        inner = r.choice([1, 3, 8, 16, 16, 32])
-        blocks = r.randint(1, 3)                          # of a group
-        channels = r.randint((blocks - 1) * inner + 1, blocks * inner)
-        window = [r.choice([1, 1, 2, 3]) if r.random() < 0.7 else 1 for _ in range(spatial)]
-        strides = [r.choice([1, 1, 2]) for _ in range(spatial)]
-        dilations = [r.choice([1, 1, 2]) for _ in range(spatial)]
-        out = [r.randint(1, 9 if spatial < 3 else 4) for _ in range(spatial)]
-        if spatial == 1:
-            out = [r.randint(1, 40)]
-        extent = [(o - 1) * s + (k - 1) * d + 1 + r.randrange(s) for o, s, k, d in zip(out, strides, window, dilations)]
-        if r.random() < 0.5:
-            block = 16 * r.choice([1, 1, 2, 4])
-            outputs = r.randint(1, 80) if groups == 1 else block * r.randint(1, 2)
-        else:
-            outputs = block = r.choice([r.randint(1, 70), 16, 32, 48])
-        vectors = r.choice([1, 2, 2, 4])
-        panels = groups * -(-(-(-outputs // block) * block) // (16 * vectors))
-        x, y = [n, groups * blocks, *extent, inner], [n, groups * -(-outputs // block), *out, block]
-        w = [panels, blocks, *window, inner, vectors, 16]
+        out = [r.randint(1, 40)] if spatial == 1 else [r.randint(1, 9 if spatial < 3 else 4) for _ in range(spatial)]
+        x, w, y, attributes, schedule = self.operation(out, target)
         self.inputs, body = [f'%x "x": {shape(*self.moved_x(x))}', f'%w "w": {shape(*w)}'], []
         source = self.read_x(x, body)
-        schedule = self.schedule(vectors, target, strides, window)
-        body.append(f"%c = convolve_packed({source}, %w) strides={strides} dilations={dilations} groups={groups} channels={channels} "
-                    f'outputs={outputs} block={block} schedule="{schedule}" : {shape(*y)}')
+        body.append(f'%c = {self.name}({source}, %w) {attributes} schedule="{schedule}" : {shape(*y)}')
         result = self.epilogue(y, body)
         result, final = self.move_y(result, y, body)
         names = ", ".join(i.split()[0] for i in self.inputs)
@@ -64,28 +52,25 @@ class Contraction:
         self.text = (f'dnn 1\nmodule "m"\nfunc @main({", ".join(self.inputs)}) -> ("y") {{\n'
                      f"  %f = fusion({names}) : {shape(*final)} {{\n{inside}\n    yield({result})\n  }}\n  yield(%f)\n}}\n")
 
-    def schedule(self, vectors, target, strides, window):
-        r, lanes = self.r, LANES[target]
-        whole = [v for v in (1, 2, 4, 8, 16) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
-        rows, columns, split = r.choice([1, 1, 2, 3]), r.choice([1, 2, 5, 7, 14]), r.choice([1, 1, 1, 2, 3])
-        while rows * columns * split > 64:
-            split -= 1
-        flat = r.choice([0, 1])
-        tasks = r.choice(["", "", " row_tasks=2", " panel_tasks=3", " row_tasks=3 panel_tasks=2"])
-        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} flat={flat} "
-                f"strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{tasks}")
+    def tasks(self):
+        return self.r.choice(["", "", " row_tasks=2", " panel_tasks=3", " row_tasks=3 panel_tasks=2"])
 
     def moved_x(self, x):
         self.move = self.r.choice(["", "", "slice", "transpose"])
         if self.move == "slice":
             return [d + 2 for d in x]
-        return [x[-1], *x[:-1]] if self.move == "transpose" else x
+        return [x[p] for p in self.stored(len(x))] if self.move == "transpose" else x
+
+    def stored(self, rank):
+        """where a transposed x has its dimensions"""
+        return [rank - 1, *range(rank - 1)]
 
     def read_x(self, x, body):
         if self.move == "slice":
             body.append(f"%s = slice(%x, <{len(x)} x i64> {[1] * len(x)}, <{len(x)} x i64> {[1] * len(x)}) : {shape(*x)}")
         if self.move == "transpose":
-            body.append(f"%s = transpose(%x) perm={[*range(1, len(x)), 0]} : {shape(*x)}")
+            perm = [self.stored(len(x)).index(d) for d in range(len(x))]
+            body.append(f"%s = transpose(%x) perm={perm} : {shape(*x)}")
         return "%s" if self.move else "%x"
 
     def epilogue(self, y, body):
@@ -115,11 +100,59 @@ class Contraction:
         return "%p", final
 
 
+class Packed(Contraction):
+    name = "convolve_packed"
+
+    def operation(self, out, target):
+        r = self.r
+        n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2, 3])
+        inner = r.choice([1, 3, 8, 16, 16, 32])
+        blocks = r.randint(1, 3)                          # of a group
+        channels = r.randint((blocks - 1) * inner + 1, blocks * inner)
+        strides, dilations, window, extent = window_of(r, out, 3, 0.35)
+        if r.random() < 0.5:
+            block = 16 * r.choice([1, 1, 2, 4])
+            outputs = r.randint(1, 80) if groups == 1 else block * r.randint(1, 2)
+        else:
+            outputs = block = r.choice([r.randint(1, 70), 16, 32, 48])
+        vectors = r.choice([1, 2, 2, 4])
+        panels = groups * -(-(-(-outputs // block) * block) // (16 * vectors))
+        attributes = f"strides={strides} dilations={dilations} groups={groups} channels={channels} outputs={outputs} block={block}"
+        return ([n, groups * blocks, *extent, inner], [panels, blocks, *window, inner, vectors, 16],
+                [n, groups * -(-outputs // block), *out, block], attributes, self.schedule(vectors, target))
+
+    def schedule(self, vectors, target):
+        r, lanes = self.r, LANES[target]
+        whole = [v for v in (1, 2, 4, 8, 16) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
+        rows, columns, split = r.choice([1, 1, 2, 3]), r.choice([1, 2, 5, 7, 14]), r.choice([1, 1, 1, 2, 3])
+        while rows * columns * split > 64:
+            split -= 1
+        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} "
+                f"flat={r.choice([0, 1])} strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
+
+
+class Lanes(Contraction):
+    name = "convolve_lanes"
+
+    def operation(self, out, target):
+        r = self.r
+        n, blocks, lanes = r.choice([1, 1, 2]), r.randint(1, 4), r.choice([16, 16, 16, 1, 5, 24, 40])
+        strides, dilations, window, extent = window_of(r, out, 5, 0.8)
+        schedule = (f"rows={r.choice([1, 1, 2, 3])} columns={r.choice([1, 2, 5, 7, 14])} unroll={r.choice([1, 2, 3, 9, 25])} "
+                    f"flat={r.choice([0, 1])}{self.tasks()}")
+        return ([n, blocks, *extent, lanes], [blocks, *window, lanes], [n, blocks, *out, lanes],
+                f"strides={strides} dilations={dilations}", schedule)
+
+    def stored(self, rank):
+        return [*range(2, rank - 1), 0, 1, rank - 1]      # lanes stay next to each other
+
+
+@pytest.mark.parametrize("kind", [Packed, Lanes])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
-def test_scheduled_is_canonical(target, first):
+def test_scheduled_is_canonical(kind, target, first):
     for seed in range(first, first + 10):
-        c = Contraction(seed, target)
+        c = kind(seed, target)
         with dnncc.Workspace(f"schedule-{target}-{seed}") as folder:
             path = folder / "program.dnn"
             path.write_text(c.text)
