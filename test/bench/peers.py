@@ -10,12 +10,14 @@ to OUT/K.npy.
 precision "fp32" (table 1): no reduced precision anywhere. "default" (table 2): as the engine comes out of the box, but for threads.
 All of them: batch 1, one inference at a time, inputs bound before the clock starts, outputs left where the engine puts them.
 """
+import ctypes
 import gc
 import importlib.metadata
 import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -212,8 +214,12 @@ def main():
         print(*(f"{name}=={version}" for name, version in (WHEELS_ALONE if alone else WHEELS).items()))
         return
     spec = json.loads(sys.argv[2])
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: who is stopped would never see that bench.py is gone
     if sys.argv[1] == "prepare":
-        PEERS[spec["peer"]].prepare(spec, pathlib.Path(spec["folder"]))
+        try:
+            PEERS[spec["peer"]].prepare(spec, pathlib.Path(spec["folder"]))
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"{pathlib.Path(error.cmd[0]).name} exited with {error.returncode}")
         return
     answers = os.fdopen(os.dup(1), "w")         # libraries print to standard output
     os.dup2(2, 1)

@@ -14,11 +14,13 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "probe.h"
@@ -259,6 +261,7 @@ int main(int argc, char **argv)
         if (argc != 5 && argc != 7)
                 fail("usage: runner MODEL.so IN_DIR OUT_DIR CORE[,CORE..] [LANES FOOTPRINT]", NULL);
         setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);       /* who is stopped would never see that bench.py is gone */
         use_cores(argv[4]);
         double start = now();
         load(argv[1]);
