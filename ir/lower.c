@@ -407,7 +407,7 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
                 local->read = position;
                 local->nest = e->nest;
         }
-        local->mixed |= local->nest != e->nest || !loop_expr_same(local->read, position);
+        local->mixed = local->mixed || local->nest != e->nest || !loop_expr_same(local->read, position);
         return loop_load(e->arena, local->parameter, position);
 }
 
