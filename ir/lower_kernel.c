@@ -1,6 +1,7 @@
 /* Lowering, one kernel: loops over the index of the result, the element, a store. */
 #include <string.h>
 
+#include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
 
 /* ---- what is in the kernel ---- */
@@ -364,6 +365,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         if (e.failed)
                 return NULL;
         finish_parameters(&e, outputs, request->result_count);
+        if (scheduler)
+                loop_function_rename(arena, e.kernel);  /* vectors made of scalars keep their names */
         kernel_describe(arena, e.kernel, request);
         *inputs = e.inputs;
         *input_count = e.input_count;
