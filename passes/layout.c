@@ -10,10 +10,10 @@
  * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
  * conversions to the logical value slice them off.
  *
- * One walk, first to last. Convolutions (layout_contract.c) always become blocked; operations that keep channels apart
- * (layout_moves.c) where an operand is. A logical value is blocked once, where it is made, when the first operation asks; at the
- * end, a value that others still read in its logical form is brought back from its blocked one. What remains of the old
- * operations is dead. Sums in another order: class R. Nothing to do for a target without vectors. */
+ * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
+ * (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are convolutions of rows. A logical value is
+ * blocked once, where it is made, when the first operation asks; at the end, a value that others still read in its logical
+ * form is brought back from its other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to do for a target without vectors. */
 #include "passes/layout.h"
 
 /* in front of whatever may read v */
@@ -31,24 +31,25 @@ static struct builder builder_behind(struct layout *l, const struct value *v)
         return b;
 }
 
-static void set_blocked(struct layout *l, struct value *v, struct value *blocked)
+struct form *layout_form(struct layout *l, struct value *v)
 {
-        v->scratch = blocked;
-        ARENA_GROW(l->arena, l->blocked, l->blocked_count);
-        l->blocked[l->blocked_count++] = v;
+        if (!v->scratch) {
+                v->scratch = ARENA_NEW(l->arena, struct form);
+                ARENA_GROW(l->arena, l->formed, l->formed_count);
+                l->formed[l->formed_count++] = v;
+        }
+        return v->scratch;
 }
 
 struct value *layout_blocked(struct layout *l, struct value *v)
 {
-        if (v->scratch)
-                return v->scratch;
+        if (blocks_of(v))
+                return blocks_of(v);
         struct builder b = builder_behind(l, v);
-        struct value *blocked = layout_split(&b, v, 1);
-        if (blocked)
-                set_blocked(l, v, blocked);
-        else
-                l->failed = true;
-        return blocked;
+        struct value *blocks = layout_split(&b, v, 1);
+        layout_form(l, v)->blocks = blocks;
+        l->failed |= !blocks;
+        return blocks;
 }
 
 /* tensors of known extents, none 0 */
@@ -62,21 +63,26 @@ static bool has_elements(const struct op *op)
         return op->result_count == 1;
 }
 
+static bool convert(struct layout *l, struct op *op)
+{
+        l->b.region = op->region;
+        l->b.before = op;
+        l->b.location = op->location;
+        switch (op->code) {
+        case OP_convolve: return layout_convolve(l, op);
+        case OP_dot:      return layout_dot(l, op);
+        default:          return layout_transparent(l, op) || layout_rows(l, op);
+        }
+}
+
 static void visit_region(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         visit_region(l, op->regions[i]);
-                if (!has_elements(op))
+                if (!has_elements(op) || !convert(l, op))
                         continue;
-                l->b.region = region;
-                l->b.before = op;
-                l->b.location = op->location;
-                struct value *blocked = op->code == OP_convolve ? layout_convolve(l, op) : layout_transparent(l, op);
-                if (!blocked)
-                        continue;
-                set_blocked(l, op_result(op), blocked);
                 ARENA_GROW(l->arena, l->replaced, l->replaced_count);
                 l->replaced[l->replaced_count++] = op;
         }
@@ -87,11 +93,12 @@ static void restore_logical(struct layout *l)
 {
         for (int i = l->replaced_count - 1; i >= 0 && !l->failed; i--) {
                 struct op *op = l->replaced[i];
-                struct value *v = op_result(op), *blocked = v->scratch;
+                struct value *v = op_result(op), *rows = rows_of(v);
                 if (v->uses) {
-                        struct builder b = builder_behind(l, blocked);
+                        struct builder b = builder_behind(l, rows ? rows : blocks_of(v));
                         b.location = op->location;
-                        struct value *logical = layout_unblock(&b, blocked, v->type);
+                        struct value *logical = rows ? build_reshape(&b, rows, v->type->rank, v->type->dims)
+                                                     : layout_unblock(&b, blocks_of(v), v->type);
                         if (logical)
                                 value_replace(v, logical);
                         else
@@ -110,8 +117,8 @@ int pass_layout(struct function *f, struct pass_context *context)
                             .b = { .m = f->module, .diag = context->diag } };
         visit_region(&l, &f->body);
         restore_logical(&l);
-        for (int i = 0; i < l.blocked_count; i++)
-                l.blocked[i]->scratch = NULL;
+        for (int i = 0; i < l.formed_count; i++)
+                l.formed[i]->scratch = NULL;
         arena_free(l.arena);
         pass_dce(f, context);
         return l.failed ? -1 : l.replaced_count;

@@ -6,20 +6,34 @@
 
 enum { LAYOUT_LANES = 16 };             /* channels of a block, and of a vector of packed weights */
 
-/* A value's scratch is its blocked form, where it has one. */
+/* How a value is there besides its own shape; its scratch. */
+struct form {
+        struct value *blocks;           /* <N x C x S..> as <N x C/16 x S.. x 16> */
+        struct value *rows;             /* a dot's <B.. x M.. x N..> as <1 x B x M x N>, */
+        int batch, free;                /* so many dimensions are B and M */
+};
+
 struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
         struct arena *arena;
-        struct value **blocked;         /* values whose scratch is set */
-        int blocked_count;
-        struct op **replaced;           /* operations that have been built anew on blocked values */
+        struct value **formed;          /* values whose scratch is set */
+        int formed_count;
+        struct op **replaced;           /* operations that have been built anew on other forms */
         int replaced_count;
         bool failed;
 };
 
 static inline int64_t layout_blocks(int64_t extent) { return (extent + LAYOUT_LANES - 1) / LAYOUT_LANES; }
+static inline struct value *blocks_of(const struct value *v)
+{
+        return v->scratch ? ((const struct form *)v->scratch)->blocks : NULL;
+}
+static inline struct value *rows_of(const struct value *v)
+{
+        return v->scratch ? ((const struct form *)v->scratch)->rows : NULL;
+}
 
 /* ---- layout_pack.c ---- */
 
@@ -28,6 +42,7 @@ static inline int64_t layout_blocks(int64_t extent) { return (extent + LAYOUT_LA
 struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
                           const int64_t *perm);
 struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);
+struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm);
 /* dimension `at` of x as blocks of 16, the lanes becoming the last dimension */
 struct value *layout_split(struct builder *b, struct value *x, int at);
 /* the type of the blocked form of [N, C, ...] */
@@ -39,16 +54,24 @@ struct value *layout_unblock(struct builder *b, struct value *blocked, const str
 
 /* ---- layout.c ---- */
 
+/* v's form, to be filled in */
+struct form *layout_form(struct layout *l, struct value *v);
 /* v's blocked form, made where v is when it has none */
 struct value *layout_blocked(struct layout *l, struct value *v);
 
-/* ---- layout_moves.c: operations that keep channels apart ---- */
+/* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in the form of its result. */
 
-/* op on blocked values; NULL: it cannot, or need not be, done so */
-struct value *layout_transparent(struct layout *l, struct op *op);
+/* ---- layout_convolve.c ---- */
 
-/* ---- layout_contract.c ---- */
+bool layout_convolve(struct layout *l, struct op *op);
 
-struct value *layout_convolve(struct layout *l, struct op *op);
+/* ---- layout_dot.c: dot, and what follows it element by element ---- */
+
+bool layout_dot(struct layout *l, struct op *op);
+bool layout_rows(struct layout *l, struct op *op);
+
+/* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
+
+bool layout_transparent(struct layout *l, struct op *op);
 
 #endif

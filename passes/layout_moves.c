@@ -21,15 +21,15 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         if (at < 0)
                 return build_broadcast(&l->b, x, to, dims);
         dims[rank] = to->rank - 1;
-        x = at == 1 && x->scratch ? x->scratch : layout_split(&l->b, x, at);
+        x = at == 1 && blocks_of(x) ? blocks_of(x) : layout_split(&l->b, x, at);
         return build_broadcast(&l->b, x, to, dims);
 }
 
 static struct value *blocked_operand(struct layout *l, struct value *v)
 {
         const struct type *to = layout_type(l->m, v->type);
-        if (v->scratch)
-                return v->scratch;
+        if (blocks_of(v))
+                return blocks_of(v);
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
         return op_is(v, OP_broadcast) ? broadcast_blocked(l, v->op, to) : layout_blocked(l, v);
@@ -40,7 +40,7 @@ static struct value *elementwise(struct layout *l, struct op *op)
         struct value *operands[OPERAND_ROW_MAX];
         bool any = false;
         for (int i = 0; i < op->operand_count; i++)
-                any |= op_operand(op, i)->scratch != NULL;
+                any |= blocks_of(op_operand(op, i)) != NULL;
         for (int i = 0; any && i < op->operand_count; i++) {
                 operands[i] = blocked_operand(l, op_operand(op, i));
                 if (!operands[i])
@@ -79,7 +79,7 @@ static struct value *window(struct layout *l, struct op *op)
         widen(l, attrs, op, "strides", 1);
         widen(l, attrs, op, "dilations", 1);
         widen(l, attrs, op, "pads", 0);
-        return value_build(&l->b, op->code, (struct value *[]){ x->scratch }, 1, attrs, NULL);
+        return value_build(&l->b, op->code, (struct value *[]){ blocks_of(x) }, 1, attrs, NULL);
 }
 
 /* over spatial axes */
@@ -96,7 +96,7 @@ static struct value *reduce(struct layout *l, struct op *op)
                 if (axes[i] < 2)
                         return NULL;
         }
-        struct value *operands[] = { x->scratch, constant_ints(l->m, axes, count) };
+        struct value *operands[] = { blocks_of(x), constant_ints(l->m, axes, count) };
         return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
 }
 
@@ -109,7 +109,7 @@ static struct value *reshape(struct layout *l, struct op *op)
         const struct type *y = op_result(op)->type, *to = layout_type(l->m, y);
         if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1] || !to)
                 return NULL;
-        return build_reshape(&l->b, x->scratch, to->rank, to->dims);
+        return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
 
 static struct value *concat(struct layout *l, struct op *op)
@@ -119,7 +119,7 @@ static struct value *concat(struct layout *l, struct op *op)
         bool any = false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *x = op_operand(op, i);
-                any |= x->scratch != NULL;
+                any |= blocks_of(x) != NULL;
                 if (axis == 1 && i + 1 < op->operand_count && x->type->dims[1] % LAYOUT_LANES)
                         return NULL;
         }
@@ -144,7 +144,7 @@ static struct value *slice(struct layout *l, struct op *op)
         starts[1] /= LAYOUT_LANES;
         starts[rank] = 0;
         steps[rank] = 1;
-        return build_slice(&l->b, x->scratch, starts, steps, to->dims);
+        return build_slice(&l->b, blocks_of(x), starts, steps, to->dims);
 }
 
 static struct value *pad(struct layout *l, struct op *op)
@@ -156,7 +156,7 @@ static struct value *pad(struct layout *l, struct op *op)
             op_result(op)->type->dims[1] != x->type->dims[1])
                 return NULL;
         low[x->type->rank] = 0;
-        struct value *operands[] = { x->scratch, op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
+        struct value *operands[] = { blocks_of(x), op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
         return value_build(&l->b, OP_pad, operands, 3, op->attrs, layout_type(l->m, op_result(op)->type));
 }
 
@@ -166,10 +166,10 @@ static struct value *gather(struct layout *l, struct op *op)
         struct value *indices = op_operand(op, 1);
         if (axis == 1 || (axis == 0 && indices->type->rank != 1))
                 return NULL;
-        return build_gather(&l->b, op_operand(op, 0)->scratch, indices, (int)axis);
+        return build_gather(&l->b, blocks_of(op_operand(op, 0)), indices, (int)axis);
 }
 
-struct value *layout_transparent(struct layout *l, struct op *op)
+static struct value *on_blocks(struct layout *l, struct op *op)
 {
         if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX)
                 return NULL;
@@ -177,7 +177,7 @@ struct value *layout_transparent(struct layout *l, struct op *op)
                 return elementwise(l, op);
         if (op->code == OP_concat)
                 return concat(l, op);
-        if (!op_operand(op, 0) || !op_operand(op, 0)->scratch)
+        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)))
                 return NULL;
         switch (op->code) {
         case OP_reduce_window: return window(l, op);
@@ -188,4 +188,12 @@ struct value *layout_transparent(struct layout *l, struct op *op)
         case OP_gather:        return gather(l, op);
         default:               return NULL;
         }
+}
+
+bool layout_transparent(struct layout *l, struct op *op)
+{
+        struct value *blocks = on_blocks(l, op);
+        if (blocks)
+                layout_form(l, op_result(op))->blocks = blocks;
+        return blocks != NULL;
 }

@@ -22,6 +22,12 @@ struct value *layout_reshape(struct builder *b, struct value *x, int rank, const
                                          : build_reshape(b, x, rank, dims);
 }
 
+struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm)
+{
+        return x && value_is_constant(x) ? constant_packed(b->m, x->constant, x->type->dims, x->type->rank, x->type->dims, perm)
+                                         : build_transpose(b, x, perm);
+}
+
 struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
                           const int64_t *perm)
 {

@@ -1,4 +1,4 @@
-/* Layout of contractions: convolve becomes convolve_packed or convolve_lanes. */
+/* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes. */
 #include "passes/layout.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static struct value *contraction_blocks(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
-        if (x->scratch || x->type->dims[1] >= LAYOUT_LANES)
+        if (blocks_of(x) || x->type->dims[1] >= LAYOUT_LANES)
                 return layout_blocked(l, x);
         bool channels_last = op_is(x, OP_transpose);
         const int64_t *perm = channels_last ? op_ints(x->op, "perm", NULL) : NULL;
@@ -99,7 +99,7 @@ static struct value *convolve_lanes(struct layout *l, struct op *op)
                            window_attrs(l, OP_convolve_lanes, op), NULL);
 }
 
-struct value *layout_convolve(struct layout *l, struct op *op)
+bool layout_convolve(struct layout *l, struct op *op)
 {
         enum { SPATIAL_MAX = RANK_MAX - 6 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
@@ -107,14 +107,15 @@ struct value *layout_convolve(struct layout *l, struct op *op)
         int spatial;
         const int64_t *spread = op_ints(op, "input_dilations", &spatial);
         if (x->element != E_F32 || op_result(op)->type->element != E_F32 || spatial < 1 || spatial > SPATIAL_MAX)
-                return NULL;
+                return false;
         for (int d = 0; d < spatial; d++)
                 if (spread[d] != 1)
-                        return NULL;
+                        return false;
         bool lanes = groups > 1 && channels == 1 && outputs == 1;
         if (!lanes && groups > 1 && (channels % LAYOUT_LANES || outputs % LAYOUT_LANES))
-                return NULL;
+                return false;
         struct value *y = lanes ? convolve_lanes(l, op) : convolve_blocks(l, op);
+        layout_form(l, op_result(op))->blocks = y;
         l->failed |= !y;
-        return y;
+        return y != NULL;
 }

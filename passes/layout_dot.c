@@ -1,0 +1,207 @@
+/* Layout of dot: a product of matrices is a convolution with one spatial dimension, a row each position.
+ *
+ *   %1 = dot(%a, @b) contract_a=[1] contract_b=[0] : <M x N>
+ *     ->
+ *   %x = reshape(%a) : <1 x 1 x M x K>
+ *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
+ *
+ * Batch dimensions are groups. Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
+ * outputs. Element-wise operations that follow are built on the rows, so that they can be the contraction's epilogue; the
+ * logical value is a reshape away. */
+#include "passes/layout.h"
+
+#include <string.h>
+
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run time */
+
+/* the dimensions of an operand, by what they are in the product, and extents */
+enum { BATCH, FREE, CONTRACT, ROLE_COUNT };
+struct matrix {
+        struct value *value;
+        int count[ROLE_COUNT];
+        int64_t dims[ROLE_COUNT][RANK_MAX];
+        int64_t extent[ROLE_COUNT];
+};
+
+static struct matrix matrix_of(const struct op *op, int operand)
+{
+        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        static const int roles[] = { BATCH, CONTRACT };
+        struct matrix m = { .value = op_operand(op, operand) };
+        const struct type *t = m.value->type;
+        unsigned used = 0;
+        for (int i = 0; i < 2; i++) {
+                const int64_t *dims = op_ints(op, names[operand][i], &m.count[roles[i]]);
+                for (int k = 0; k < m.count[roles[i]]; k++) {
+                        m.dims[roles[i]][k] = dims[k];
+                        used |= 1u << dims[k];
+                }
+        }
+        for (int d = 0; d < t->rank; d++)
+                if (!(used >> d & 1))
+                        m.dims[FREE][m.count[FREE]++] = d;
+        for (int r = 0; r < ROLE_COUNT; r++) {
+                m.extent[r] = 1;
+                for (int k = 0; k < m.count[r]; k++)
+                        m.extent[r] *= t->dims[m.dims[r][k]];
+        }
+        return m;
+}
+
+/* the dimensions of m, its roles in this order; *straight: as they are already, but for extents of 1 */
+static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_t perm[RANK_MAX], bool *straight)
+{
+        int n = 0;
+        int64_t last = -1;
+        *straight = true;
+        for (int i = 0; i < ROLE_COUNT; i++)
+                for (int k = 0; k < m->count[order[i]]; k++) {
+                        int64_t d = m->dims[order[i]][k];
+                        perm[n++] = d;
+                        if (m->value->type->dims[d] == 1)
+                                continue;
+                        *straight &= d > last;
+                        last = d;
+                }
+}
+
+/* m as [B, order[1], order[2]] */
+static struct value *as_matrix(struct layout *l, const struct matrix *m, const int order[ROLE_COUNT])
+{
+        int64_t perm[RANK_MAX];
+        bool straight;
+        order_of(m, order, perm, &straight);
+        dim_t dims[] = { m->extent[order[0]], m->extent[order[1]], m->extent[order[2]] };
+        struct value *x = straight ? m->value : layout_transpose(&l->b, m->value, perm);
+        return layout_reshape(&l->b, x, 3, dims);
+}
+
+/* b as panels <B * P x 1 x 1 x K x vectors x 16> */
+static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t vectors)
+{
+        static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
+        static const int64_t rows_perm[] = { 0, 2, 1, 3, 4 }, columns_perm[] = { 0, 1, 4, 2, 3 };
+        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = (b->extent[FREE] + panel - 1) / panel;
+        int64_t batch = b->extent[BATCH], inner = b->extent[CONTRACT];
+        bool columns;
+        order_of(b, by_columns, perm, &columns);
+        struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
+        if (!w)
+                return NULL;
+        if (columns)
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5,
+                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner }, columns_perm);
+        else
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
+                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES }, rows_perm);
+        return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner, vectors, LAYOUT_LANES });
+}
+
+/* vectors of a panel: few outputs need one; one row alone reads long panels fastest; packing at run time should not pad */
+static int64_t panel_vectors(const struct matrix *a, const struct matrix *b)
+{
+        int64_t outputs = b->extent[FREE];
+        if (outputs <= LAYOUT_LANES)
+                return 1;
+        if (!value_is_constant(b->value))
+                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES ? 1 : 2;
+        return a->extent[FREE] == 1 && outputs > 2 * LAYOUT_LANES ? 4 : 2;
+}
+
+bool layout_dot(struct layout *l, struct op *op)
+{
+        static const int order[] = { BATCH, FREE, CONTRACT };
+        struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
+        int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
+        if (a.value->type->element != E_F32 || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
+            2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
+            (!value_is_constant(b.value) && rows < LEAST_ROWS))
+                return false;
+        struct value *w = pack_matrix(l, &b, panel_vectors(&a, &b)), *x = as_matrix(l, &a, order);
+        x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
+        struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
+        attr_set(attrs, OP_convolve_packed, "groups", batch);
+        attr_set(attrs, OP_convolve_packed, "channels", inner);
+        attr_set(attrs, OP_convolve_packed, "outputs", outputs);
+        attr_set(attrs, OP_convolve_packed, "block", outputs);
+        attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
+        struct value *y = x && w ? value_build(&l->b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        struct form *form = layout_form(l, op_result(op));
+        *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = a.count[FREE] };
+        l->failed |= !y;
+        return y != NULL;
+}
+
+/* ---- element-wise operations on rows ---- */
+
+static const struct type *rows_type(struct layout *l, const struct value *rows, enum element e)
+{
+        return type_with_element(l->m, rows->type, e);
+}
+
+/* a broadcast onto rows: in B, M and N its operand has every element or one; NULL where it has some */
+static struct value *broadcast_rows(struct layout *l, const struct op *op, const struct form *form)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *t = op_result(op)->type;
+        const int64_t *onto = op_ints(op, "dims", NULL);
+        const int ends[] = { form->batch, form->batch + form->free, t->rank };
+        dim_t dims[3];
+        int64_t to[3];
+        int rank = 0, k = 0;
+        for (int part = 0, d = 0; part < 3; part++) {
+                int64_t whole = 1, own = 1;
+                for (; d < ends[part]; d++)
+                        whole *= t->dims[d];
+                for (; k < x->type->rank && onto[k] < ends[part]; k++)
+                        own *= x->type->dims[k];
+                if (own != 1 && own != whole)
+                        return NULL;
+                if (own == 1)
+                        continue;
+                dims[rank] = own;
+                to[rank++] = part + 1;
+        }
+        x = layout_reshape(&l->b, x, rank, dims);
+        return x ? build_broadcast(&l->b, x, rows_type(l, form->rows, t->element), to) : NULL;
+}
+
+static struct value *operand_rows(struct layout *l, struct value *v, const struct form *form)
+{
+        const struct type *to = rows_type(l, form->rows, v->type->element);
+        const struct form *own = v->scratch;
+        if (own && own->rows && own->batch == form->batch && own->free == form->free)
+                return own->rows;
+        if (value_is_splat(v, NULL))
+                return constant_splat(l->m, to, v->constant->data);
+        return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form) : layout_reshape(&l->b, v, to->rank, to->dims);
+}
+
+/* a value that others read, too, is stored: what follows reads it in its own shape */
+static bool goes_on(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!(op_info[u->user->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+        return rows_of(v) != NULL;
+}
+
+bool layout_rows(struct layout *l, struct op *op)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        const struct form *form = NULL;
+        if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                return false;
+        for (int i = 0; i < op->operand_count && !form; i++)
+                if (goes_on(op_operand(op, i)))
+                        form = op_operand(op, i)->scratch;
+        for (int i = 0; form && i < op->operand_count; i++) {
+                operands[i] = operand_rows(l, op_operand(op, i), form);
+                if (!operands[i])
+                        return false;
+        }
+        struct value *rows = form ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+        if (rows)
+                *layout_form(l, op_result(op)) = (struct form){ .rows = rows, .batch = form->batch, .free = form->free };
+        return rows != NULL;
+}
