@@ -120,6 +120,15 @@ static const char float_guards[] =
         "#pragma fp_contract (off)\n"
         "#endif\n";
 
+/* predictive commoning is on at -O2 since gcc 12 */
+static const char tile_guard[] =
+        "\n"
+        "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
+        " * next would take their registers. */\n"
+        "#if defined(__GNUC__) && !defined(__clang__)\n"
+        "#pragma GCC optimize (\"no-predictive-commoning\")\n"
+        "#endif\n";
+
 static const char alias_guard[] =
         "\n"
         "/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
@@ -173,6 +182,8 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                          build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
+        if (w->attribute_used)
+                text_add(out, "%s", tile_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         w->out = out;
