@@ -139,12 +139,15 @@ static void put_bytes(FILE *out, const struct loop_stmt *call)
                 kernel->flops, read, constants, written);
 }
 
-static void put_call(FILE *out, const struct loop_stmt *call)
+static void put_call(FILE *out, const struct loop_stmt *call, struct arena *arena)
 {
         const struct loop_function *kernel = call->function;
+        const char *summary = kernel->summary ? kernel->summary : "", *schedule = strstr(summary, "; ");
+        int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
         put_member(out, "    {", "kernel", kernel->name);
         put_member(out, ", ", "location", kernel->location);
-        put_member(out, ", ", "summary", kernel->summary);
+        put_member(out, ", ", "summary", arena_printf(arena, "%.*s", length, summary));
+        put_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
         put_bytes(out, call);
         fputs(", \"buffers\": [", out);
         for (int i = 0; i < kernel->buffer_count; i++) {
@@ -170,7 +173,7 @@ void report_json(struct run *run, FILE *out)
         fprintf(out, "  \"kernels\": %d, \"flops\": %.0f,\n  \"calls\": [", count_kernels(p), calls.flops);
         for (int i = 0; i < calls.count; i++) {
                 fputs(i ? ",\n" : "\n", out);
-                put_call(out, calls.items[i]);
+                put_call(out, calls.items[i], run->arena);
         }
         fputs("\n  ]\n}\n", out);
 }

@@ -18,6 +18,8 @@ def kind(summary):
     shapes = [shape(s) for s in SHAPE.findall(summary)]
     if word == "dot":
         return "gemm"
+    if word == "convolve_winograd":
+        return "3x3 winograd"
     if word == "convolve_lanes":
         return "depthwise"
     if word not in ("convolve", "convolve_packed") or len(shapes) < 3:

@@ -14,7 +14,7 @@ void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
            "live_peak": int, "constants": int, "kernels": int, "flops": int, "calls": list}
-CALL = {"kernel": str, "location": str, "summary": str, "flops": int, "read": int, "constants": int, "written": int,
+CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "read": int, "constants": int, "written": int,
         "buffers": list}
 CONTROL_FLOW = """loop 1
 program "m" source ""
@@ -82,8 +82,14 @@ def test_report_says_what_stats_says(tmp_path, level):
 
 def test_report_of_one_kernel(tmp_path):
     facts, _ = report(relu(tmp_path / "m.onnx", (2, 3)), tmp_path)
-    assert facts["calls"] == [{"kernel": "r", "location": "r", "summary": "max -> <2 x 3 x f32>", "flops": 6, "read": 24,
-                               "constants": 0, "written": 24, "buffers": ["x", "y"]}]
+    assert facts["calls"] == [{"kernel": "r", "location": "r", "summary": "max -> <2 x 3 x f32>", "schedule": "",
+                               "flops": 6, "read": 24, "constants": 0, "written": 24, "buffers": ["x", "y"]}]
+
+
+def test_report_of_a_schedule(tmp_path):
+    facts, _ = report(DIGITS, tmp_path, "--target=x86-64-v3")
+    schedules = [c["schedule"] for c in facts["calls"] if c["summary"].startswith("convolve_packed")]
+    assert schedules and all(re.fullmatch(r"(\w+=\d+ ?)+", s) for s in schedules)
 
 
 def test_control_flow(tmp_path):
