@@ -99,8 +99,8 @@ static struct loop_expr *open_loop(struct tiles *t, const char *name, int64_t ex
 static void write_tiles(struct tiles *t)
 {
         struct emit *e = t->e;
-        const struct winograd_values input = { load_input, store_input, t, false };
-        const struct winograd_values output = { load_product, store_output, t, false };
+        const struct winograd_values input = { t->f->size, t->f->size, load_input, store_input, t, false };
+        const struct winograd_values output = { t->f->tile, t->f->tile, load_product, store_output, t, false };
         t->image = open_loop(t, "n", t->y_dims[0]);
         t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", t->y_dims[2] / t->f->tile), t->f->tile);
         t->column = emit_op_int(e, LOOP_MUL, open_loop(t, "j", t->y_dims[3] / t->f->tile), t->f->tile);

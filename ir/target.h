@@ -22,6 +22,8 @@ struct target {
         bool has_fma;                   /* in one instruction; else fma is a function of the library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
+        int vector_issue;               /* multiplications or additions of vectors that a core starts in a cycle */
+        int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache, and from beyond it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the base's */
@@ -41,6 +43,9 @@ TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
+TARGET_FIELD(int, vector_issue)
+TARGET_FIELD(int, l2_speed)
+TARGET_FIELD(int, memory_speed)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD

@@ -46,29 +46,44 @@ static struct loop_expr *write_step(struct emit *e, const struct winograd_step *
         return fused ? loop_op(arena, LOOP_FMA, k, b, a) : emit_op(e, LOOP_ADD, a, emit_op(e, LOOP_MUL, k, b));
 }
 
-static void write_line(struct emit *e, const struct winograd_line *line, bool fused, struct loop_expr **values,
-                       struct loop_expr **results)
+/* the values, a bit each, that the first results are made of */
+static unsigned needed_for(const struct winograd_line *line, int results)
+{
+        unsigned needed = 0;
+        for (int i = 0; i < results; i++)
+                needed |= 1u << line->result[i];
+        for (int i = line->step_count - 1; i >= 0; i--)
+                if (needed >> (line->count + i) & 1)
+                        needed |= 1u << line->steps[i].a | 1u << line->steps[i].b;
+        return needed;
+}
+
+static void write_line(struct emit *e, const struct winograd_line *line, unsigned needed, bool fused,
+                       struct loop_expr **values)
 {
         for (int i = 0; i < line->step_count; i++)
-                values[line->count + i] = emit_let(e, "t", write_step(e, &line->steps[i], values, fused));
-        for (int i = 0; i < line->results; i++)
-                results[i] = values[line->result[i]];
+                if (needed >> (line->count + i) & 1)
+                        values[line->count + i] = emit_let(e, "t", write_step(e, &line->steps[i], values, fused));
 }
 
 bool winograd_emit(struct emit *e, const struct winograd_line *line, const struct winograd_values *square)
 {
-        struct loop_expr *columns[WINOGRAD_SIZE_MAX][WINOGRAD_SIZE_MAX], *values[VALUES_MAX], *results[WINOGRAD_SIZE_MAX];
+        struct loop_expr *columns[WINOGRAD_SIZE_MAX][VALUES_MAX], *values[VALUES_MAX];
+        unsigned in_column = needed_for(line, square->rows), in_row = needed_for(line, square->columns);
         for (int j = 0; j < line->count; j++) {
                 for (int i = 0; i < line->count; i++)
-                        values[i] = emit_let(e, "x", square->load(square->context, i, j));
-                write_line(e, line, square->fused, values, columns[j]);
+                        if (in_row >> j & 1 && in_column >> i & 1)
+                                columns[j][i] = emit_let(e, "x", square->load(square->context, i, j));
+                if (in_row >> j & 1)
+                        write_line(e, line, in_column, square->fused, columns[j]);
         }
-        for (int i = 0; i < line->results; i++) {
+        for (int i = 0; i < square->rows; i++) {
                 for (int j = 0; j < line->count; j++)
-                        values[j] = columns[j][i];
-                write_line(e, line, square->fused, values, results);
-                for (int j = 0; j < line->results; j++)
-                        if (!square->store(square->context, i, j, results[j]))
+                        if (in_row >> j & 1)
+                                values[j] = columns[j][line->result[i]];
+                write_line(e, line, in_row, square->fused, values);
+                for (int j = 0; j < square->columns; j++)
+                        if (!square->store(square->context, i, j, values[line->result[j]]))
                                 return false;
         }
         return true;

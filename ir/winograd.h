@@ -31,10 +31,11 @@ struct winograd {
 /* NULL where there is none for this m */
 const struct winograd *winograd_find(int64_t tile);
 
-/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for each of them once, column by column;
- * store(context, row, column, value) gets the results row by row, and says whether to go on. fused: multiply and add in one
- * rounding. */
+/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for those that are needed, once each,
+ * column by column; store(context, row, column, value) gets the first results of the first rows, row by row, and says whether to go
+ * on. fused: multiply and add in one rounding. */
 struct winograd_values {
+        int rows, columns;              /* results wanted */
         struct loop_expr *(*load)(void *context, int row, int column);
         bool (*store)(void *context, int row, int column, struct loop_expr *value);
         void *context;

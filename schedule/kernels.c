@@ -5,6 +5,7 @@ struct lowering { enum opcode code; stage_prepare prepare; stage_choose choose; 
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, packed_prepare, schedule_choose },
         { OP_convolve_lanes, lanes_prepare, lanes_choose },
+        { OP_convolve_winograd, winograd_prepare, winograd_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 

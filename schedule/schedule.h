@@ -37,6 +37,10 @@ struct schedule_machine { const struct target *target; int threads; };
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine);
 struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
 
+/* Tiles of how many rows and columns (2 or 4) make a convolution by 3 x 3 windows fastest in Winograd's algorithm: what
+ * convolve_packed becomes. 0: it stays. (choose_winograd.c) */
+int schedule_winograd_tile(const struct op *packed, const struct schedule_machine *machine);
+
 /* ---- lowering (kernels.c) ---- */
 
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its contraction, or NULL */

@@ -209,9 +209,7 @@ static void write_halo(struct stage *s)
 
 /* ---- the kernel ---- */
 
-/* share number k of n of `extent`: from, to */
-static void share_out(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from,
-                      struct loop_expr **to)
+void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from, struct loop_expr **to)
 {
         *from = number(e, 0);
         *to = number(e, extent);
@@ -223,18 +221,16 @@ static void share_out(struct emit *e, struct loop_expr *k, int n, int64_t extent
 }
 
 /* tasks, images, outer spatial dimensions; the rest is the stage's */
-static bool write_all(struct stage *s)
+static bool write_tasks(struct stage *s)
 {
         struct emit *e = s->e;
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
-        if (s->pad)
-                write_halo(s);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
         struct loop_expr *from, *to, *first, *end;
-        share_out(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
-        share_out(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, panels, s->panels, &first, &end);
+        stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
+        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, panels, s->panels, &first, &end);
         s->image = emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] = emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
@@ -278,5 +274,7 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
         s->y_start = number(e, s->y.offset);
         s->xs = emit_parameter(e, s->x.value);
         s->ws = emit_parameter(e, op_operand(op, 1));
-        return write_all(s) && !e->failed;
+        if (s->pad)
+                write_halo(s);
+        return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;
 }

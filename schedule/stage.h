@@ -43,6 +43,7 @@ struct stage {
         /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial dimension has rows of one tile */
         bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
                       struct loop_expr *end);
+        bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of its own; or NULL */
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *image, *position[RANK_MAX];
@@ -60,6 +61,9 @@ struct stage *packed_prepare(const struct stage *common);
 /* convolve_lanes: lanes.c */
 struct stage *lanes_prepare(const struct stage *common);
 struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine);
+/* convolve_winograd: winograd.c, choose_winograd.c */
+struct stage *winograd_prepare(const struct stage *common);
+struct schedule winograd_choose(const struct op *contraction, const struct schedule_machine *machine);
 
 /* ---- stage.c ---- */
 
@@ -84,6 +88,8 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *value);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *a, struct loop_expr *b);
+/* share number k of n of `extent`: from, to */
+void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from, struct loop_expr **to);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at
  * first_lane of the last dimension; live: how many of its lanes there are. */
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live);
