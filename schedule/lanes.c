@@ -219,7 +219,8 @@ struct stage *lanes_prepare(const struct stage *common)
 
 struct shape { int64_t rows, columns, stride[2], window[2]; };
 
-/* Cycles for one position of a tile: two products or two loads in a cycle, a sum waits four for the one before. */
+/* Cycles for one position of a tile: two products in a cycle, a sum waits four for the one before; loads run beside them, half
+ * hidden; and what a tile costs before it begins. */
 static double tile_cost(const struct shape *sh, int rows, int columns, bool at_once, bool resident)
 {
         double offsets = (double)sh->window[0] * (double)sh->window[1], positions = (double)rows * columns;
@@ -227,7 +228,7 @@ static double tile_cost(const struct shape *sh, int rows, int columns, bool at_o
         loads *= at_once ? (double)((rows - 1) * sh->stride[0] + sh->window[0]) : (double)(rows * sh->window[0]);
         loads += resident ? 0 : offsets;
         double cycles = positions > 8 ? positions * offsets / 2 : 4 * offsets;
-        return ((cycles > loads / 2 ? cycles : loads / 2) + 8) / positions;
+        return (cycles + loads / 4 + 8) / positions;
 }
 
 /* rows are shared first: the kernels before and after share them so */
@@ -244,7 +245,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         bool at_once = window <= registers / 3;
         bool resident = at_once && w->dims[w->rank - 1] == target_lanes(machine->target, E_F32);
         struct schedule s = schedule_preset();
-        int64_t unroll = at_once ? window : sh.window[1] < registers / 3 ? sh.window[1] : registers / 3;
+        int64_t unroll = at_once ? window : sh.window[1] < registers / 2 ? sh.window[1] : registers / 2;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
         double best = 0;
