@@ -6,8 +6,8 @@
  * long that took and what the outputs are. Then each line of standard input is a command, answered by a line of JSON:
  *
  *   run SECONDS       one run that does not count, then runs for that long: [seconds, seconds, ...]
- *   layers SECONDS    the same for a model compiled with --profile: the median time of each kernel call, and what the
- *                     machine could do meanwhile: FMA throughput of LANES floats, reading of FOOTPRINT bytes
+ *   layers SECONDS    the same for a model compiled with --profile: of each kernel call the median time and the first
+ *                     tenth, and what the machine could do meanwhile: FMAs of LANES floats, reading FOOTPRINT bytes
  *
  * All times are CLOCK_MONOTONIC. Threads run on the cores given, after the first run each on one of its own. */
 #define _GNU_SOURCE
@@ -173,20 +173,21 @@ static int compare(const void *a, const void *b)
         return x < y ? -1 : x > y;
 }
 
-static double median(double *values, size_t count)
+/* the value that `percent` of all are below; sorts them */
+static double quantile(double *values, size_t count, size_t percent)
 {
         qsort(values, count, sizeof *values, compare);
-        return count ? values[count / 2] : 0;
+        return count ? values[count * percent / 100] : 0;
 }
 
-/* the median over rows of one column */
-static double column_median(int column, int columns)
+/* the same of one column over all rows */
+static double column_quantile(int column, int columns, size_t percent)
 {
         size_t rows = sample_count / (size_t)columns;
         double *values = memory(rows * sizeof *values, 8);
         for (size_t i = 0; i < rows; i++)
                 values[i] = samples[i * (size_t)columns + (size_t)column];
-        double result = median(values, rows);
+        double result = quantile(values, rows, percent);
         free(values);
         return result;
 }
@@ -217,9 +218,9 @@ static void time_layers(double seconds, int lanes, uint64_t footprint)
         int columns = call_count + 1;
         double read = probe_read(lanes, footprint);
         printf("{\"runs\": %zu, \"total\": %.9f, \"peak\": %.4g, \"read\": %.4g, \"calls\": [",
-               sample_count / (size_t)columns, column_median(call_count, columns), median(peaks, probes), read);
+               sample_count / (size_t)columns, column_quantile(call_count, columns, 50), quantile(peaks, probes, 50), read);
         for (int i = 0; i < call_count; i++)
-                printf("%s%.9f", i ? ", " : "", column_median(i, columns));
+                printf("%s[%.9f, %.9f]", i ? ", " : "", column_quantile(i, columns, 50), column_quantile(i, columns, 10));
         puts("]}");
 }
 

@@ -70,7 +70,7 @@ def line(name, result):
         if "time" in fact:
             ratio = f" ({fact['ratio']:.2f}x)" if "ratio" in fact and engine != "dnncc" else ""
             worst = f" error {fact['error']:.0e}" if fact.get("error") is not None else ""
-            parts.append(f"{engine} {milliseconds(fact['time'])} ms{ratio}{worst}")
+            parts.append(f"{engine} {milliseconds(fact['time'])} ms, least {milliseconds(fact['min'])}{ratio}{worst}")
     noise = f" [{result['disturbed']} of {result['turns']} turns disturbed]" if result["disturbed"] else ""
     return f"{name}, {result['threads']} thread(s), {result['target']}: {'; '.join(parts)}{noise}"
 
