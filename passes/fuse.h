@@ -15,7 +15,7 @@ int fuse_share_halos(struct region *region, struct diag *diag);
 
 static inline bool fuse_is_packed(const struct op *op)
 {
-        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes;
+        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || op->code == OP_convolve_winograd;
 }
 bool fuse_is_elementwise(const struct op *op);
 bool fuse_is_anchor(const struct op *op);

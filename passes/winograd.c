@@ -1,0 +1,164 @@
+/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd.h), where that is faster.
+ *
+ *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
+ *          : <1 x 4 x 16 x 16 x 16>                              : <1 x 4 x 18 x 18 x 16>
+ *   %2 = convolve_packed(%1, @w)                    ->    %2 = convolve_winograd(%1, @w transformed) tile=4 rows=14 columns=14
+ *          : <1 x 4 x 14 x 14 x 16>                              : <1 x 4 x 14 x 14 x 16>
+ *
+ * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
+ * none, is a matter of predicted time (schedule/choose_winograd.c). Class R: errors are larger than those of plain sums, 1e-5 of the
+ * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. */
+#include "ir/winograd.h"
+#include "passes/pass.h"
+#include "schedule/schedule.h"
+
+#include <string.h>
+
+enum { PANEL_LANES = 16 };
+
+/* ---- weights ---- */
+
+/* lanes of the windows of as many outputs */
+typedef float windows[WINOGRAD_WINDOW][WINOGRAD_WINDOW][PANEL_LANES];
+
+/* G w G^T; u: element by element, u_step apart */
+static void transform_windows(const struct winograd *f, windows w, float *u, int64_t u_step)
+{
+        double rows[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW][PANEL_LANES];
+        for (int a = 0; a < f->size; a++) {
+                const double *g = f->window[a];
+                for (int j = 0; j < WINOGRAD_WINDOW; j++)
+                        for (int l = 0; l < PANEL_LANES; l++)
+                                rows[a][j][l] = g[0] * (double)w[0][j][l] + g[1] * (double)w[1][j][l] +
+                                                g[2] * (double)w[2][j][l];
+        }
+        for (int a = 0; a < f->size; a++)
+                for (int b = 0; b < f->size; b++, u += u_step) {
+                        const double *g = f->window[b];
+                        for (int l = 0; l < PANEL_LANES; l++)
+                                u[l] = (float)(g[0] * rows[a][0][l] + g[1] * rows[a][1][l] + g[2] * rows[a][2][l]);
+                }
+}
+
+/* from element `at` on, one offset of the window `step` elements behind the other */
+static void load_windows(const struct constant *c, int64_t at, int64_t step, windows w)
+{
+        for (int k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
+                float *lanes = w[k / WINOGRAD_WINDOW][k % WINOGRAD_WINDOW];
+                if (c->kind == CONSTANT_DENSE)
+                        memcpy(lanes, (const float *)c->data + at + k * step, sizeof **w);
+                else
+                        for (int l = 0; l < PANEL_LANES; l++)
+                                lanes[l] = (float)constant_element(c, 0).f;
+        }
+}
+
+/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] */
+static struct value *transform_weights(struct module *m, const struct constant *c, const struct winograd *f, int64_t channels)
+{
+        const dim_t *old = c->value.type->dims;
+        int64_t inner = old[4], run = old[5] * PANEL_LANES;
+        dim_t dims[] = { f->size * f->size, old[0], channels, old[5], PANEL_LANES };
+        const struct type *type = type_tensor(m, E_F32, 5, dims);
+        int64_t u_step = type_elements(type) / dims[0];
+        float *u = arena_alloc(m->arena, (size_t)type_bytes(type));
+        for (int64_t p = 0; p < old[0]; p++)
+                for (int64_t i = 0; i < channels; i++)
+                        for (int64_t k = 0; k < run; k += PANEL_LANES) {
+                                int64_t from = ((p * old[1] + i / inner) * 9 * inner + i % inner) * run + k;
+                                windows w;
+                                load_windows(c, from, inner * run, w);
+                                transform_windows(f, w, u + (p * channels + i) * run + k, u_step);
+                        }
+        struct value *transformed = constant_dense(m, type, u, NULL);
+        transformed->constant->name = c->name;
+        return transformed;
+}
+
+/* ---- the input ---- */
+
+/* x with at least so many rows and columns, zeros behind it; where x is a pad, that pad made larger */
+static struct value *extend(struct builder *b, struct value *x, int64_t rows, int64_t columns)
+{
+        int64_t low[RANK_MAX] = { 0 }, old[RANK_MAX];
+        dim_t dims[5];
+        int count;
+        memcpy(dims, x->type->dims, sizeof dims);
+        if (dims[2] >= rows && dims[3] >= columns)
+                return x;
+        dims[2] = dims[2] > rows ? dims[2] : rows;
+        dims[3] = dims[3] > columns ? dims[3] : columns;
+        double fill;
+        if (op_is(x, OP_pad) && !op_int(x->op, "mode") && value_is_splat(op_operand(x->op, 1), &fill) && fill == 0 &&
+            value_ints(op_operand(x->op, 2), old, RANK_MAX, &count)) {
+                memcpy(low, old, sizeof *low * (size_t)count);
+                x = op_operand(x->op, 0);
+        }
+        const struct type *type = type_tensor(b->m, x->type->element, 5, dims);
+        struct value *operands[] = { x, build_scalar(b, x->type->element, 0), constant_ints(b->m, low, 5) };
+        return value_build(b, OP_pad, operands, 3, NULL, type);
+}
+
+/* ---- the pass ---- */
+
+static bool all_ones(const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++)
+                if (values[i] != 1)
+                        return false;
+        return true;
+}
+
+static bool can_be_tiled(const struct op *op)
+{
+        if (op->code != OP_convolve_packed || op->schedule || (op->region->owner && op->region->owner->code == OP_fusion))
+                return false;
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
+        return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW && w->type->dims[3] == WINOGRAD_WINDOW &&
+               x->type->element == E_F32 && y->type->element == E_F32 && value_is_constant(w) &&
+               x->type->dims[4] % PANEL_LANES == 0 && op_int(op, "block") % PANEL_LANES == 0 &&
+               op_int(op, "groups") == 1 && all_ones(op, "strides") && all_ones(op, "dilations") && type_elements(y->type);
+}
+
+static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
+{
+        struct module *m = op->region->function->module;
+        struct builder b = { .m = m, .region = op->region, .before = op, .location = op->location, .diag = diag };
+        const dim_t *y = op_result(op)->type->dims;
+        int64_t rows = (y[2] + f->tile - 1) / f->tile * f->tile, columns = (y[3] + f->tile - 1) / f->tile * f->tile;
+        struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1, columns + WINOGRAD_WINDOW - 1);
+        struct value *u = transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"));
+        struct attr *attrs = attrs_new(m, OP_convolve_winograd);
+        attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
+        attr_set(attrs, OP_convolve_winograd, "rows", y[2]);
+        attr_set(attrs, OP_convolve_winograd, "columns", y[3]);
+        attr_set(attrs, OP_convolve_winograd, "outputs", op_int(op, "outputs"));
+        attr_set(attrs, OP_convolve_winograd, "block", op_int(op, "block"));
+        struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u }, 2, attrs, NULL) : NULL;
+        if (!result)
+                return false;
+        value_replace(op_result(op), result);
+        op_erase(op);
+        return true;
+}
+
+int pass_winograd(struct function *f, struct pass_context *context)
+{
+        const struct schedule_machine machine = { context->target, context->lower.threads };
+        int count = 0;
+        if (target_lanes(context->target, E_F32) == 1 || context->exact)
+                return 0;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
+                next = region_walk(&f->body, op);
+                int tile = can_be_tiled(op) ? schedule_winograd_tile(op, &machine) : 0;
+                if (!tile)
+                        continue;
+                if (!replace(op, winograd_find(tile), context->diag))
+                        return -1;
+                count++;
+        }
+        pass_dce(f, context);
+        return count;
+}
