@@ -198,15 +198,10 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
                       splat ? 0 : stride, count);
 }
 
-struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
-                              const int64_t *perm)
+/* p.axes are those of type */
+static struct value *pack(struct module *m, const struct constant *c, const struct type *type, struct packing p)
 {
-        dim_t moved[RANK_MAX];
-        for (int i = 0; i < rank; i++)
-                moved[i] = dims[perm[i]];
-        const struct type *type = type_tensor(m, c->value.type->element, rank, moved);
         size_t size = (size_t)element_info[type->element].bytes;
-        struct packing p = packing_of(c, padded, rank, dims, perm);
         const struct axis *run = &p.axes[p.rank - 1];
         unsigned char *data = arena_alloc(m->arena, (size_t)type_bytes(type));
         int64_t index[RANK_MAX] = { 0 }, runs = type_elements(type) / run->extent;
@@ -223,6 +218,29 @@ struct value *constant_packed(struct module *m, const struct constant *c, const 
         struct value *packed = constant_dense(m, type, data, NULL);
         packed->constant->name = c->name;
         return packed;
+}
+
+struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
+                              const int64_t *perm)
+{
+        dim_t moved[RANK_MAX];
+        for (int i = 0; i < rank; i++)
+                moved[i] = dims[perm[i]];
+        return pack(m, c, type_tensor(m, c->value.type->element, rank, moved), packing_of(c, padded, rank, dims, perm));
+}
+
+struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts, const int64_t *steps,
+                              const dim_t *dims)
+{
+        const struct type *t = c->value.type;
+        struct packing p = { .rank = t->rank, .source_rank = t->rank };
+        for (int d = t->rank - 1; d >= 0; d--) {
+                p.extents[d] = t->dims[d];
+                p.strides[d] = d + 1 < t->rank ? p.strides[d + 1] * t->dims[d + 1] : 1;
+                p.axes[d] = (struct axis){ dims[d], d, steps[d] };
+                p.at[d] = starts[d];
+        }
+        return pack(m, c, type_tensor(m, t->element, t->rank, dims), p);
 }
 
 struct value *constant_reshaped(struct module *m, const struct constant *c, int rank, const dim_t *dims)

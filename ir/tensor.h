@@ -258,12 +258,14 @@ bool constant_is_inline(const struct constant *c);
  * pass, so that a run from a dump is the same run. */
 void module_settle_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
-/* The same elements under other extents; and transpose(reshape(pad(c, zeros behind it, up to the extents padded), dims), perm),
- * made in one pass whatever the size: each dimension of c becomes one or several consecutive ones of dims. Both take c's name
- * (until module_settle_constants, when c has not gone). */
+/* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not gone):
+ * constant_packed is transpose(reshape(pad(c, zeros behind it, up to the extents padded), dims), perm), where each dimension of
+ * c becomes one or several consecutive ones of dims; constant_sliced is slice, its rank at least 1, its steps positive. */
 struct value *constant_reshaped(struct module *m, const struct constant *c, int rank, const dim_t *dims);
 struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
                               const int64_t *perm);
+struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts, const int64_t *steps,
+                              const dim_t *dims);
 
 /* A builder appends to a region, or inserts before an operation. When `fold` is set, every pure operation whose
  * operands are all constant is offered to it; a non-NULL answer replaces the operation. */

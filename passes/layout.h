@@ -43,6 +43,8 @@ struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padde
                           const int64_t *perm);
 struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);
 struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm);
+struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps, const dim_t *dims);
+struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);      /* from 0 in steps of 1 */
 /* dimension `at` of x as blocks of 16, the lanes becoming the last dimension */
 struct value *layout_split(struct builder *b, struct value *x, int at);
 /* the type of the blocked form of [N, C, ...] */

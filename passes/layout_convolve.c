@@ -1,32 +1,96 @@
-/* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes. */
+/* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes.
+ *
+ *   groups        few channels of several groups are one group whose weights are blocks on a diagonal of zeros; several outputs
+ *                 of one channel each read a copy of it
+ *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a convolution of its own, and
+ *                 the results lie interleaved in the whole */
 #include "passes/layout.h"
 
 #include <string.h>
 
-/* attributes that both operations have, as they are */
-static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op, const char *name)
+enum { SPATIAL_MAX = 6, MERGED_MAX = 8, PHASES_MAX = 64 };
+
+struct convolution {
+        struct layout *l;
+        const struct op *op;
+        struct value *x, *w;            /* logical: [N, C, S..], [M, C / groups, K..] */
+        int64_t groups;
+        int spatial;
+};
+
+static bool is_depthwise(const struct convolution *c)
 {
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        attr_set_ints(m, attrs, code, name, values, count);
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups;
 }
 
-static struct attr *window_attrs(struct layout *l, enum opcode code, const struct op *op)
+/* ---- groups ---- */
+
+/* each channel `times` times */
+static struct value *repeat_channels(struct builder *b, struct value *x, int64_t times)
 {
-        struct attr *attrs = attrs_new(l->m, code);
-        copy_ints(l->m, attrs, code, op, "strides");
-        copy_ints(l->m, attrs, code, op, "dilations");
-        attr_set(attrs, code, "accumulator", op_int(op, "accumulator"));
-        return attrs;
+        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], times };
+        int64_t onto[RANK_MAX] = { 0, 1 };
+        int rank = x->type->rank;
+        for (int d = 2; d < rank; d++) {
+                dims[d + 1] = x->type->dims[d];
+                onto[d] = d + 1;
+        }
+        x = build_broadcast(b, x, type_tensor(b->m, x->type->element, rank + 1, dims), onto);
+        dims[1] *= times;
+        memmove(dims + 2, dims + 3, (size_t)(rank - 2) * sizeof *dims);
+        return build_reshape(b, x, rank, dims);
 }
 
-/* x [N, C, S..] in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N, S.., C] */
-static struct value *contraction_blocks(struct layout *l, struct value *x)
+/* Weights of `merged` groups as those of one: [.., i, outputs, channels, ..] becomes row i of a square whose diagonal it is.
+ * Rows of n * m elements with n behind them, cut to n * m each, begin one m further to the left every time. */
+static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups, int64_t merged)
+{
+        const dim_t *old = w->type->dims;
+        int64_t outputs = old[0] / groups, channels = old[1], left = groups / merged, window = 1;
+        for (int d = 2; d < w->type->rank; d++)
+                window *= old[d];
+        dim_t dims[RANK_MAX] = { left, merged, outputs, channels, window };
+        dim_t padded[] = { left, merged, outputs, (merged + 1) * channels, window };
+        static const int64_t swap[] = { 0, 2, 1, 3, 4 };
+        struct value *v = layout_pack(b, layout_reshape(b, w, 5, dims), padded, 5, padded, swap);
+        v = layout_reshape(b, v, 4, (dim_t[]){ left, outputs, merged * (merged + 1) * channels, window });
+        v = layout_slice_to(b, v, (dim_t[]){ left, outputs, merged * merged * channels, window });
+        v = layout_reshape(b, v, 5, (dim_t[]){ left, outputs, merged, merged * channels, window });
+        v = layout_transpose(b, v, swap);
+        memcpy(dims, old, (size_t)w->type->rank * sizeof *dims);
+        dims[1] *= merged;
+        return layout_reshape(b, v, w->type->rank, dims);
+}
+
+/* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too much */
+static bool bring_groups(struct convolution *c)
+{
+        int64_t channels = c->w->type->dims[1], outputs = c->w->type->dims[0] / c->groups;
+        if (c->groups == 1 || is_depthwise(c) || (channels % LAYOUT_LANES == 0 && outputs % LAYOUT_LANES == 0))
+                return true;
+        if (channels == 1) {
+                c->x = repeat_channels(&c->l->b, c->x, outputs);
+                c->groups *= outputs;
+                return true;
+        }
+        for (int64_t t = 2; t <= MERGED_MAX && t <= c->groups; t++) {
+                bool whole = t * channels % LAYOUT_LANES == 0 && t * outputs % LAYOUT_LANES == 0;
+                if (c->groups % t || !(whole || t == c->groups))
+                        continue;
+                c->w = merge_groups(&c->l->b, c->w, c->groups, t);
+                c->groups /= t;
+                return true;
+        }
+        return false;
+}
+
+/* ---- operands ---- */
+
+/* x in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N, S.., C] */
+static struct value *few_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
-        if (blocks_of(x) || x->type->dims[1] >= LAYOUT_LANES)
-                return layout_blocked(l, x);
         bool channels_last = op_is(x, OP_transpose);
         const int64_t *perm = channels_last ? op_ints(x->op, "perm", NULL) : NULL;
         for (int d = 0; channels_last && d < rank; d++)
@@ -64,57 +128,203 @@ static struct value *pack_panels(struct layout *l, struct value *w, int64_t grou
         return layout_reshape(&l->b, packed, packed->type->rank - 1, dims + 1);
 }
 
-static struct value *convolve_blocks(struct layout *l, struct op *op)
+/* depthwise: [C, 1, K..] as [C / 16, K.., 16] */
+static struct value *pack_lanes(struct layout *l, struct value *w)
 {
-        struct value *w = op_operand(op, 1), *x = contraction_blocks(l, op_operand(op, 0));
-        int spatial = w->type->rank - 2;
-        int64_t groups = op_int(op, "groups"), outputs = w->type->dims[0] / groups;
-        if (!x)
-                return NULL;
-        int64_t blocks = x->type->dims[1] / groups, inner = x->type->dims[x->type->rank - 1];
-        w = pack_panels(l, w, groups, blocks, inner, outputs <= LAYOUT_LANES ? 1 : 2);
-        x = layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), spatial);
-        if (!x || !w)
-                return NULL;
-        struct attr *attrs = window_attrs(l, OP_convolve_packed, op);
-        attr_set(attrs, OP_convolve_packed, "groups", groups);
-        attr_set(attrs, OP_convolve_packed, "channels", op_operand(op, 1)->type->dims[1]);
-        attr_set(attrs, OP_convolve_packed, "outputs", outputs);
-        return value_build(&l->b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL);
-}
-
-/* each channel by itself: w [C, 1, K..] as [C / 16, K.., 16] */
-static struct value *convolve_lanes(struct layout *l, struct op *op)
-{
-        struct value *w = op_operand(op, 1), *x = layout_blocked(l, op_operand(op, 0));
-        int spatial = w->type->rank - 2;
         dim_t dims[RANK_MAX] = { w->type->dims[0] };
+        int spatial = w->type->rank - 2;
         memcpy(dims + 1, w->type->dims + 2, (size_t)spatial * sizeof *dims);
         w = layout_reshape(&l->b, w, 1 + spatial, dims);
-        w = w ? layout_split(&l->b, w, 0) : NULL;
-        x = layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), spatial);
+        return w ? layout_split(&l->b, w, 0) : NULL;
+}
+
+/* ---- the operation ---- */
+
+static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        attr_set_ints(m, attrs, code, name, values, count);
+}
+
+/* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
+static struct value *contract(const struct convolution *c, struct value *x, struct value *w)
+{
+        struct layout *l = c->l;
+        bool lanes = is_depthwise(c);
+        enum opcode code = lanes ? OP_convolve_lanes : OP_convolve_packed;
+        struct attr *attrs = attrs_new(l->m, code);
+        copy_ints(l->m, attrs, code, c->op, "strides");
+        copy_ints(l->m, attrs, code, c->op, "dilations");
+        attr_set(attrs, code, "accumulator", op_int(c->op, "accumulator"));
         if (!x || !w)
                 return NULL;
-        return value_build(&l->b, OP_convolve_lanes, (struct value *[]){ x, w }, 2,
-                           window_attrs(l, OP_convolve_lanes, op), NULL);
+        if (lanes) {
+                w = pack_lanes(l, w);
+        } else {
+                int64_t outputs = w->type->dims[0] / c->groups;
+                attr_set(attrs, code, "groups", c->groups);
+                attr_set(attrs, code, "channels", w->type->dims[1]);
+                attr_set(attrs, code, "outputs", outputs);
+                w = pack_panels(l, w, c->groups, x->type->dims[1] / c->groups, x->type->dims[x->type->rank - 1],
+                                outputs <= LAYOUT_LANES ? 1 : 2);
+        }
+        return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+}
+
+/* ---- transposed convolution ---- */
+
+/* One dimension in one phase: outputs s * q + r, q below `count`, sum the weights first + s * t, t below taps, times x at
+ * q - low + t. */
+struct phase { int64_t first, taps, low, high; };
+
+static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent, int64_t count)
+{
+        int64_t turn = (pad - r) % step;
+        struct phase p = { .first = turn < 0 ? turn + step : turn };
+        p.low = (pad - r - p.first) / step;
+        p.taps = p.first < window ? (window - p.first + step - 1) / step : 0;
+        p.high = count + p.taps - 1 - p.low - extent;
+        return p;
+}
+
+struct phases {
+        const struct convolution *c;
+        const int64_t *steps, *pads;
+        int64_t count[SPATIAL_MAX];     /* positions of each phase, the same for all */
+        int64_t low[SPATIAL_MAX];       /* of the halo that serves all */
+        struct value *x;                /* in it */
+};
+
+static struct phase phase_in(const struct phases *p, int d, int64_t r)
+{
+        const struct convolution *c = p->c;
+        return phase_of(r, p->steps[d], p->pads[d], c->w->type->dims[2 + d], c->x->type->dims[2 + d], p->count[d]);
+}
+
+static struct value *contract_phase(const struct phases *p, const int64_t *r)
+{
+        struct builder *b = &p->c->l->b;
+        struct value *w = p->c->w;
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX], from[RANK_MAX] = { 0 }, ones[RANK_MAX];
+        dim_t dims[RANK_MAX], part[RANK_MAX];
+        bool none = false;
+        memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
+        memcpy(part, p->x->type->dims, (size_t)p->x->type->rank * sizeof *part);
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = ones[d] = 1;
+        for (int d = 0; d < p->c->spatial; d++) {
+                struct phase phase = phase_in(p, d, r[d]);
+                starts[2 + d] = phase.first;
+                steps[2 + d] = p->steps[d];
+                dims[2 + d] = phase.taps;
+                from[2 + d] = p->low[d] - phase.low;
+                part[2 + d] = p->count[d] + phase.taps - 1;
+                none |= !phase.taps;
+        }
+        if (none) {                     /* no weight meets an element */
+                memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
+                part[1] = layout_blocks(w->type->dims[0]);
+                part[p->x->type->rank - 1] = LAYOUT_LANES;
+                return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
+        }
+        return contract(p->c, build_slice(b, p->x, from, ones, part), layout_slice(b, w, starts, steps, dims));
+}
+
+/* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut to the extents of y */
+static struct value *interleave(const struct phases *p, struct value *parts, const struct type *y)
+{
+        struct builder *b = &p->c->l->b;
+        int spatial = p->c->spatial;
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX] = { spatial, spatial + 1 };
+        for (int d = 0; d < spatial; d++) {
+                dims[d] = p->steps[d];
+                dims[spatial + 2 + d] = p->count[d];
+                perm[2 + 2 * d] = spatial + 2 + d;
+                perm[3 + 2 * d] = d;
+        }
+        dims[spatial] = y->dims[0];
+        dims[spatial + 1] = parts->type->dims[1];
+        dims[2 * spatial + 2] = LAYOUT_LANES;
+        perm[2 * spatial + 2] = 2 * spatial + 2;
+        struct value *v = build_transpose(b, build_reshape(b, parts, 2 * spatial + 3, dims), perm);
+        dims[0] = y->dims[0];
+        dims[1] = parts->type->dims[1];
+        for (int d = 0; d < spatial; d++)
+                dims[2 + d] = p->count[d] * p->steps[d];
+        dims[2 + spatial] = LAYOUT_LANES;
+        v = build_reshape(b, v, spatial + 3, dims);
+        memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
+        return v ? layout_slice_to(b, v, dims) : NULL;
+}
+
+/* x: in blocks */
+static struct value *contract_phases(const struct convolution *c, struct value *x)
+{
+        const struct type *y = op_result(c->op)->type;
+        struct phases p = { .c = c, .steps = op_ints(c->op, "input_dilations", NULL), .pads = op_ints(c->op, "pads", NULL) };
+        int64_t halo[2 * SPATIAL_MAX] = { 0 }, total = 1;
+        for (int d = 0; d < c->spatial; d++) {
+                p.count[d] = (y->dims[2 + d] + p.steps[d] - 1) / p.steps[d];
+                total *= p.steps[d];
+                for (int64_t r = 0; r < p.steps[d]; r++) {
+                        struct phase phase = phase_in(&p, d, r);
+                        if (!phase.taps)
+                                continue;
+                        p.low[d] = phase.low > p.low[d] ? phase.low : p.low[d];
+                        int64_t *high = &halo[c->spatial + d];
+                        *high = phase.high > *high ? phase.high : *high;
+                }
+        }
+        memcpy(halo, p.low, (size_t)c->spatial * sizeof *halo);
+        p.x = layout_halo(&c->l->b, x, 2, halo, c->spatial);
+        struct value *parts[PHASES_MAX];
+        int64_t r[SPATIAL_MAX] = { 0 };
+        for (int64_t i = 0; p.x && i < total; i++) {
+                parts[i] = contract_phase(&p, r);
+                for (int d = c->spatial - 1; d >= 0 && ++r[d] == p.steps[d]; d--)
+                        r[d] = 0;
+        }
+        struct value *all = p.x ? build_concat(&c->l->b, parts, (int)total, 0) : NULL;
+        return all ? interleave(&p, all, y) : NULL;
+}
+
+/* ---- all of it ---- */
+
+static bool all_ones(const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++)
+                if (values[i] != 1)
+                        return false;
+        return true;
+}
+
+static bool can_have_phases(const struct op *op, int spatial)
+{
+        int64_t total = 1;
+        for (int d = 0; d < spatial && total <= PHASES_MAX; d++)
+                total *= op_ints(op, "input_dilations", NULL)[d];
+        return total <= PHASES_MAX && all_ones(op, "strides") && all_ones(op, "dilations");
 }
 
 bool layout_convolve(struct layout *l, struct op *op)
 {
-        enum { SPATIAL_MAX = RANK_MAX - 6 };
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t groups = op_int(op, "groups"), channels = w->dims[1], outputs = w->dims[0] / groups;
-        int spatial;
-        const int64_t *spread = op_ints(op, "input_dilations", &spatial);
-        if (x->element != E_F32 || op_result(op)->type->element != E_F32 || spatial < 1 || spatial > SPATIAL_MAX)
+        struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = op_operand(op, 1),
+                                 .groups = op_int(op, "groups"), .spatial = op_operand(op, 0)->type->rank - 2 };
+        bool whole = all_ones(op, "input_dilations");
+        if (c.x->type->element != E_F32 || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
+            c.spatial > SPATIAL_MAX || (!whole && !can_have_phases(op, c.spatial)) || !bring_groups(&c))
                 return false;
-        for (int d = 0; d < spatial; d++)
-                if (spread[d] != 1)
-                        return false;
-        bool lanes = groups > 1 && channels == 1 && outputs == 1;
-        if (!lanes && groups > 1 && (channels % LAYOUT_LANES || outputs % LAYOUT_LANES))
-                return false;
-        struct value *y = lanes ? convolve_lanes(l, op) : convolve_blocks(l, op);
+        bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
+        struct value *x = few ? few_channels(l, c.x) : layout_blocked(l, c.x);
+        struct value *y;
+        if (whole)
+                y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial), c.w);
+        else
+                y = contract_phases(&c, x);
         layout_form(l, op_result(op))->blocks = y;
         l->failed |= !y;
         return y != NULL;

@@ -28,6 +28,12 @@ struct value *layout_transpose(struct builder *b, struct value *x, const int64_t
                                          : build_transpose(b, x, perm);
 }
 
+struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps, const dim_t *dims)
+{
+        return x && value_is_constant(x) ? constant_sliced(b->m, x->constant, starts, steps, dims)
+                                         : build_slice(b, x, starts, steps, dims);
+}
+
 struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
                           const int64_t *perm)
 {
@@ -82,13 +88,13 @@ struct value *layout_halo(struct builder *b, struct value *x, int first, const i
         return none ? x : pad_to(b, x, low, dims);
 }
 
-static struct value *slice_to(struct builder *b, struct value *x, const dim_t *dims)
+struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims)
 {
         static const int64_t zeros[RANK_MAX];
         int64_t ones[RANK_MAX];
         for (int d = 0; d < RANK_MAX; d++)
                 ones[d] = 1;
-        return build_slice(b, x, zeros, ones, dims);
+        return layout_slice(b, x, zeros, ones, dims);
 }
 
 /* The lanes behind the channels go first where there is one block, else last: where N is 1 the rest is one piece of memory
@@ -100,7 +106,7 @@ struct value *layout_unblock(struct builder *b, struct value *x, const struct ty
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
         if (dims[1] == 1) {
                 dims[t->rank] = t->dims[1];
-                x = slice_to(b, x, dims);
+                x = layout_slice_to(b, x, dims);
         }
         for (int d = 2; d < t->rank; d++)
                 perm[d + 1] = d;
@@ -108,5 +114,5 @@ struct value *layout_unblock(struct builder *b, struct value *x, const struct ty
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         if (x)
                 dims[1] = x->type->dims[1] * x->type->dims[2];
-        return x ? slice_to(b, build_reshape(b, x, t->rank, dims), t->dims) : NULL;
+        return x ? layout_slice_to(b, build_reshape(b, x, t->rank, dims), t->dims) : NULL;
 }

@@ -23,7 +23,7 @@ class Network:
         for _ in range(self.r.randint(1, 2)):
             shape = (self.r.choice([1, 1, 2]), self.channels(), *(self.r.randint(3, 7 if self.spatial < 3 else 5) for _ in range(self.spatial)))
             self.values.append((self.input(shape), shape))
-        steps = [self.convolve] * 4 + [self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
+        steps = [self.convolve] * 4 + [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
                                        self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum]
         self.convolve()
         for _ in range(self.r.randint(3, 14)):
@@ -69,9 +69,9 @@ class Network:
     def convolve(self):
         x, shape = self.pick()
         n, c, space = shape[0], shape[1], shape[2:]
-        divisors = [g for g in (1, 2, 3, 16) if c % g == 0]
-        groups = self.r.choice([1, 1, 1, c, self.r.choice(divisors)])
-        per_group = 1 if groups == c > 1 and self.r.random() < 0.8 else self.r.choice([1, 2, 16]) if groups > 1 else self.channels()
+        divisors = [g for g in (1, 2, 3, 4, 8, 16) if c % g == 0]
+        groups = self.r.choice([1, 1, 1, c, self.r.choice(divisors), self.r.choice(divisors)])
+        per_group = 1 if groups == c > 1 and self.r.random() < 0.8 else self.r.choice([1, 2, 4, 8, 16]) if groups > 1 else self.channels()
         k = len(space)
         window = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
         strides = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
@@ -86,6 +86,20 @@ class Network:
         w = self.weights((groups * per_group, c // groups, *window))
         self.emit(f"convolve({x}, {w}) strides={strides} dilations={dilations} pads={pads} groups={groups}",
                   (n, groups * per_group, *out))
+
+    def transposed(self):
+        x, shape = self.pick()
+        n, c, space = shape[0], shape[1], shape[2:]
+        k = len(space)
+        groups = self.r.choice([1, 1, c])
+        m = groups if groups > 1 else self.channels()
+        steps, window = [self.r.choice([1, 2, 2, 3]) for _ in range(k)], [self.r.choice([1, 2, 3, 4]) for _ in range(k)]
+        pads = [self.r.choice([0, 1, 2, 3, -1]) for _ in range(2 * k)]
+        out = [(space[d] - 1) * steps[d] + 1 + pads[d] + pads[k + d] - window[d] + 1 for d in range(k)]
+        if min(out) < 1 or any((space[d] - 1) * steps[d] + 1 + min(pads[d], 0) + min(pads[k + d], 0) < 1 for d in range(k)):
+            return
+        w = self.weights((m, c // groups, *window))
+        self.emit(f"convolve({x}, {w}) input_dilations={steps} pads={pads} groups={groups}", (n, m, *out))
 
     def bias(self):
         x, shape = self.pick(2)
