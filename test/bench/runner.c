@@ -218,7 +218,7 @@ static void time_layers(double seconds, int lanes, uint64_t footprint)
         int columns = call_count + 1;
         double read = probe_read(lanes, footprint);
         printf("{\"runs\": %zu, \"total\": %.9f, \"peak\": %.4g, \"read\": %.4g, \"calls\": [",
-               sample_count / (size_t)columns, column_quantile(call_count, columns, 50), quantile(peaks, probes, 50), read);
+               sample_count / (size_t)columns, column_quantile(call_count, columns, 50), quantile(peaks, probes, 90), read);
         for (int i = 0; i < call_count; i++)
                 printf("%s[%.9f, %.9f]", i ? ", " : "", column_quantile(i, columns, 50), column_quantile(i, columns, 10));
         puts("]}");

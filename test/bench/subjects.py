@@ -2,6 +2,7 @@
 the results in double precision that every engine's error is measured against."""
 import hashlib
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared" / "models"
+REAL = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
 HERE = pathlib.Path(__file__).resolve().parent
 SMALLEST = "one_addition"
 
@@ -65,7 +66,7 @@ def zoo_models():
 
 
 def real_models():
-    return {p.name: lambda out, p=p: real_model(p, out) for p in sorted(SHARED.glob("*")) if (p / "shapes.txt").exists()}
+    return {p.name: lambda out, p=p: real_model(p, out) for p in sorted(REAL.glob("*")) if (p / "shapes.txt").exists()}
 
 
 def tensors(folder, kind):
