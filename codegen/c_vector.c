@@ -194,7 +194,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
         struct loop_expr literal = { .op = LOOP_LITERAL };
         struct operand operands[OPERANDS_MAX] = { 0 };
         for (int i = 0; i < e->arity; i++)
-                operands[i].value = e->args[i];
+                operands[i].value = e->op == LOOP_FMA ? spelling_factor(row, e, i) : e->args[i];
         if (e->op == LOOP_LITERAL) {
                 literal.type = LOOP_TYPE(e->type.element);
                 literal.literal = e->literal;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/loop_contract.h"
+
 #pragma GCC diagnostic push             /* C99 promises 4095 characters; every compiler has more */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 static const char library_text[] =
@@ -57,6 +59,23 @@ struct loop_function *loop_parse_library(struct arena *arena, const char *text, 
         return read_functions(arena, text, length, map_new(arena), diag);
 }
 
+/* behind all others; callees come first among them, too */
+static void add_twins(struct arena *arena, struct loop_library *library)
+{
+        struct loop_function *last = library->first, *end;
+        while (last && last->next)
+                last = last->next;
+        end = last;
+        for (struct loop_function *f = library->first; f; f = f == last ? NULL : f->next) {
+                struct loop_function *twin = loop_contract_twin(arena, library, f);
+                if (!twin)
+                        continue;
+                end->next = twin;
+                end = twin;
+                loop_overload_add(library->overloads, twin);
+        }
+}
+
 struct loop_library *loop_library_new(struct arena *arena, struct diag *diag)
 {
         struct loop_library *library = ARENA_NEW(arena, struct loop_library);
@@ -64,6 +83,7 @@ struct loop_library *loop_library_new(struct arena *arena, struct diag *diag)
         int errors = diag->errors;
         library->first = read_functions(arena, library_text, sizeof library_text - 1,
                                         library->overloads, diag);
+        add_twins(arena, library);
         return diag->errors == errors ? library : NULL;
 }
 

@@ -58,6 +58,24 @@ int spelling_shift(const struct loop_expr *e)
         return in_range ? (int)b->literal.u : -1;
 }
 
+static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
+
+struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k)
+{
+        struct loop_expr *e = fma->args[k];
+        bool strips = row->op == SPELL_FMA_LESS ? k == 2
+                      : row->op == SPELL_FMA_FROM && k == (is_negation(fma->args[0]) ? 0 : 1);
+        return strips ? e->args[0] : e;
+}
+
+static const struct spelling *spelling_of_fma(const struct target *t, const struct loop_expr *e)
+{
+        bool less = is_negation(e->args[2]), from = is_negation(e->args[0]) || is_negation(e->args[1]);
+        int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
+        const struct spelling *row = find_plain(t, op, e->type);
+        return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
+}
+
 static const struct spelling *spelling_of_load(const struct target *t, const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
@@ -96,6 +114,7 @@ const struct spelling *spelling_of(const struct target *t, const struct loop_exp
                 if (e->args[0]->type.lanes == 1)
                         return spelling_of_type(t, e->type);
                 break;
+        case LOOP_FMA: return spelling_of_fma(t, e);
         case LOOP_CALL: want.function = e->function->name; break;
         case LOOP_CAST: case LOOP_BITCAST:
                 want.element = e->args[0]->type.element;

@@ -23,6 +23,8 @@ enum spelling_op {
         SPELL_STORE_MASKED,             /* address, value, mask */
         SPELL_SCATTER,                  /* address of element 0, i32 subscripts, value; the last lane wins */
         SPELL_SCATTER_MASKED,           /* the same, mask */
+        SPELL_FMA_LESS,                 /* a * b - c: FMA whose third operand is a negation */
+        SPELL_FMA_FROM,                 /* c - a * b: FMA whose first or second operand is one */
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH                  /* address; `level` says where to */
 };
@@ -48,6 +50,8 @@ const struct spelling *spelling_of_prefetch(const struct target *t, int level);
 
 /* The subscripts of a gather that a row can print: index(v) of a vector v of i32; else NULL. */
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
+/* operand k of an FMA without the negation that its row is for */
+struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k);
 /* b of a << b, a >> b: a literal in range; else -1 */
 int spelling_shift(const struct loop_expr *e);
 

@@ -1,6 +1,7 @@
 /* legalize: what the target has no vector instruction for becomes what it has.
  *
  *     max(%v, 0.0)                         ->  max_ordered(0.0, %v): one instruction where a literal is no NaN
+ *     select(%v < %a, %a, %v)              ->  max_ordered(%a, %v), which is just that
  *     bool(%v)                             ->  %v != 0
  *     ramp<16>(%i, 2)                      ->  splat<16>(%i) + ramp<16>(0, 2)
  *     %x<16>[ramp<16>(%i, 2)]              ->  %x<16>[index(ramp<16>(i32(%i), 2))]: subscripts of 32 bits
@@ -265,11 +266,27 @@ static struct loop_expr *negated(struct arena *arena, struct loop_expr *mask)
         return mask->op == LOOP_NOT ? mask->args[0] : loop_node(arena, LOOP_NOT, mask->type, mask, NULL, NULL);
 }
 
+/* of a < b: the smaller is min_ordered(a, b), the other one max_ordered(b, a); NULL: it chooses something else */
+static struct loop_expr *ordered_choice(struct arena *arena, struct loop_expr *e)
+{
+        const struct loop_expr *condition = e->args[0];
+        bool less = condition->op == LOOP_LT, floats = element_is_float(element_of(e));
+        if ((!less && condition->op != LOOP_GT) || !floats)
+                return NULL;
+        bool first = loop_expr_same(condition->args[0], e->args[1]) && loop_expr_same(condition->args[1], e->args[2]);
+        bool second = loop_expr_same(condition->args[0], e->args[2]) && loop_expr_same(condition->args[1], e->args[1]);
+        if (!first && !second)
+                return NULL;
+        return loop_node(arena, first == less ? LOOP_MIN_ORDERED : LOOP_MAX_ORDERED, e->type, e->args[1], e->args[2], NULL);
+}
+
 static struct loop_expr *legalize_choice(struct arena *arena, struct loop_expr *e)
 {
-        struct loop_expr *mask = e->args[0];
+        struct loop_expr *mask = e->args[0], *ordered;
         if (mask->type.lanes == 1)
                 return e;
+        if ((ordered = ordered_choice(arena, e)))
+                return ordered;
         struct loop_expr *a = masked(arena, e->args[1], mask);
         struct loop_expr *b = masked(arena, e->args[2], negated(arena, mask));
         if (a->op == LOOP_LOAD && is_zero(b) && loop_expr_same(a->args[1], mask))

@@ -63,6 +63,8 @@ static const struct spelling spellings[] = {
         X86_WORD_MASKS("_mm256_", "__m256i", "si256"),
         WORDS(I32), WORDS(U32),
         OP(FMA, F32, "_mm256_fmadd_ps($0, $1, $2)"),
+        ROW(SPELL_FMA_LESS, F32, "_mm256_fmsub_ps($0, $1, $2)"),
+        ROW(SPELL_FMA_FROM, F32, "_mm256_fnmadd_ps($0, $1, $2)"),
         { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
         { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
         ROUND("floor", "_MM_FROUND_TO_NEG_INF"), ROUND("ceil", "_MM_FROUND_TO_POS_INF"),

@@ -97,6 +97,9 @@ static void check_unaries(enum element e)
         for (int k = 0; k < UNARY_COUNT; k++) {
                 current = &unaries[k];
                 check_distance(&h, current->name, &in, 1, COUNT, current_exact);
+                const char *twin = arena_printf(h.arena, "%s_fused", current->name);
+                if (loop_library_find(h.library, twin, e))
+                        check_distance(&h, twin, &in, 1, COUNT, current_exact);
         }
         harness_close(&h);
 }
@@ -166,6 +169,9 @@ static void check_binary(const char *name, long double (*exact)(const double *x)
                         set_number(&in[1], i, y);
                 }
                 check_distance(&h, name, in, 2, count, exact);
+                const char *twin = arena_printf(h.arena, "%s_fused", name);
+                if (loop_library_find(h.library, twin, (enum element)e))
+                        check_distance(&h, twin, in, 2, count, exact);
         }
         harness_close(&h);
 }
