@@ -22,12 +22,23 @@ struct schedule schedule_for(const struct op *contraction, const struct schedule
         return find_lowering(contraction)->choose(contraction, machine);
 }
 
+stage_prepare schedule_lowering(const struct op *contraction) { return find_lowering(contraction)->prepare; }
+
 struct op *schedule_contraction(const struct region *region, struct op *op)
 {
         for (op = region ? region->first : op; op; op = region ? op->next : NULL)
                 if (find_lowering(op))
                         return op;
         return NULL;
+}
+
+/* another one of the same region */
+static bool is_followed(const struct op *contraction)
+{
+        for (const struct op *op = contraction->next; op; op = op->next)
+                if (find_lowering(op))
+                        return true;
+        return false;
 }
 
 static struct op *find_contraction(const struct kernel_request *request)
@@ -44,6 +55,8 @@ static bool wants(const struct kernel_request *request)
 static bool write_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
         struct op *op = find_contraction(request);
+        if (request->region && is_followed(op))
+                return strips_kernel(e, request, buffer);
         return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
 }
 

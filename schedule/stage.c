@@ -158,7 +158,7 @@ bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **inde
         for (int d = 0; d < s->rank; d++)
                 at = plus(e, at, times(e, index[d], s->y.stride[d]));
         emit_store(e, s->ys, at, result);
-        emit_mark_overlaps(e, scalar, at);
+        emit_mark_overlaps(e, scalar, s->between ? number(e, -1) : at);
         emit_end(e);
         const struct vector_substitution known = { value, sum };
         const struct vector_request request = {
@@ -171,7 +171,7 @@ bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **inde
 /* ---- the halo ---- */
 
 /* dimension d of the padded result, and what is left of it: all that lies outside the contraction's result */
-static void write_halo(struct stage *s)
+void stage_halo(struct stage *s)
 {
         struct emit *e = s->e;
         const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
@@ -252,21 +252,27 @@ static bool find_access(struct stage *s, struct value *result)
                type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
 }
 
-bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
-                  stage_prepare prepare)
+bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
 {
         const struct target *target = e->options->target;
-        struct stage common = { .e = e, .arena = e->arena, .op = op, .region = request->region, .ys = buffer,
-                                .lanes = target_lanes(target, E_F32), .has_fma = target_has_fma(target),
-                                .rank = op_result(op)->type->rank };
-        if (!schedule_parse(op, &common.schedule, e->diag)) {
+        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .region = region, .lanes = target_lanes(target, E_F32),
+                             .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
+        if (!schedule_parse(op, &s->schedule, e->diag)) {
                 e->failed = true;
                 return false;
         }
-        if (common.lanes == 1 || !is_float(op_operand(op, 0)) || !is_float(op_result(op)) ||
-            !is_float(request->results[0]) || !type_elements(op_operand(op, 0)->type) ||
+        return s->lanes > 1 && is_float(op_operand(op, 0)) && is_float(op_result(op)) &&
+               type_elements(op_operand(op, 0)->type);
+}
+
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
+                  stage_prepare prepare)
+{
+        struct stage common;
+        if (!stage_begin(&common, e, request->region, op) || !is_float(request->results[0]) ||
             !find_access(&common, request->results[0]))
                 return false;
+        common.ys = buffer;
         struct stage *s = prepare(&common);
         if (!s)
                 return false;
@@ -275,6 +281,6 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
         s->xs = emit_parameter(e, s->x.value);
         s->ws = emit_parameter(e, op_operand(op, 1));
         if (s->pad)
-                write_halo(s);
+                stage_halo(s);
         return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;
 }

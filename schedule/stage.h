@@ -35,6 +35,7 @@ struct stage {
         struct access x, y;
         struct op *pad;
         struct loop_buffer *xs, *ws, *ys;
+        bool between;                   /* ys lies between two stages of one kernel: it is not the kernel's result */
         int rank;                       /* of x and y */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
@@ -65,11 +66,20 @@ struct schedule lanes_choose(const struct op *contraction, const struct schedule
 struct stage *winograd_prepare(const struct stage *common);
 struct schedule winograd_choose(const struct op *contraction, const struct schedule_machine *machine);
 
+/* of any contraction that can be scheduled: kernels.c */
+stage_prepare schedule_lowering(const struct op *contraction);
+/* a kernel of several contractions: strips.c */
+bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer);
+
 /* ---- stage.c ---- */
 
 /* A whole kernel, of one contraction. False: it cannot be written so. */
 bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
                   stage_prepare prepare);
+/* What all stages begin with: fields up to rank, the schedule. False where no contraction can be scheduled so. */
+bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
+/* fills what the pad at the end puts around the result */
+void stage_halo(struct stage *s);
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the cuts */
 void stage_spatial(struct stage *s, int window);
 void stage_cut(struct stage *s);
