@@ -166,8 +166,10 @@ struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct
                                   const struct loop_expr *to, int64_t step)
 {
         struct loop_range a = loop_bounds_of(bounds, from), b = loop_bounds_of(bounds, to);
-        return (struct loop_range){ a.low, b.high == most ? most : add(b.high, -1, most),
-                                    divisor(a.multiple, step) };
+        struct loop_range r = { a.low, add(b.high, -1, most), divisor(a.multiple, step) };
+        if (a.low == a.high && r.high != most && r.high >= a.low)
+                r.high -= (r.high - a.low) % step;        /* the last one from a known first one on */
+        return r;
 }
 
 /* ---- functions ---- */

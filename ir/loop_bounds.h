@@ -1,7 +1,7 @@
 /* What is known of subscripts: between which numbers they lie, and what divides them.
  *
- *     for %i = 0 to 12 step 4 {            %i: 0 .. 11, multiple of 4
- *       let %p : index = %i * 16 + 8       %p: 8 .. 184, multiple of 8
+ *     for %i = 0 to 12 step 4 {            %i: 0 .. 8, multiple of 4
+ *       let %p : index = %i * 16 + 8       %p: 8 .. 136, multiple of 8
  *
  * Sound whatever a run's data is; "unknown" is a fine answer. */
 #ifndef IR_LOOP_BOUNDS_H

@@ -174,15 +174,31 @@ static bool verify(const struct pipeline_state *state, const char *pass, struct 
         return fine;
 }
 
-static int run_pass(struct pipeline_state *state, const struct pass *pass, struct pass_context *context)
+static const char *with_pass(struct arena *arena, const char *done, const struct pass *pass)
 {
-        if (pass->level == LEVEL_LOOP)
-                return pass->run_loop(state->program, context);
-        if (pass->level == LEVEL_LOWER) {
+        return arena_printf(arena, "%s%s%s", done, *done ? "," : "", pass->name);
+}
+
+static int run_loop_pass(struct pipeline_state *state, const struct pass *pass, struct pass_context *context)
+{
+        int rewrites;
+        const char *done = state->program ? state->program->passes_done : state->module->passes_done;
+        if (pass->level == LEVEL_LOOP) {
+                rewrites = pass->run_loop(state->program, context);
+        } else {
                 state->program = lower_module(state->module, state->module->functions, context->library,
                                               &context->lower, context->diag);
-                return state->program ? count_state(state) : -1;
+                rewrites = state->program ? count_state(state) : -1;
         }
+        if (state->program)
+                state->program->passes_done = with_pass(state->program->arena, done, pass);
+        return rewrites;
+}
+
+static int run_pass(struct pipeline_state *state, const struct pass *pass, struct pass_context *context)
+{
+        if (pass->level != LEVEL_TENSOR)
+                return run_loop_pass(state, pass, context);
         int rewrites = 0;
         for (struct function *f = state->module->functions; f; f = f->next) {
                 int n = pass->run_tensor(f, context);
@@ -192,7 +208,7 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass, struc
         }
         struct module *m = state->module;
         module_settle_constants(m);     /* as reading a dump would leave them */
-        m->passes_done = arena_printf(m->arena, "%s%s%s", m->passes_done, *m->passes_done ? "," : "", pass->name);
+        m->passes_done = with_pass(m->arena, m->passes_done, pass);
         return rewrites;
 }
 
@@ -233,12 +249,14 @@ static bool check_pass(const struct pipeline_state *state, const struct pass *pa
 
 static const char *remaining(const struct pipeline_state *state, const struct pipeline_options *options)
 {
-        if (state->program)
-                return state->program->planned ? "legalize" : "legalize,plan";
         const char *list = pipelines[options->level];
-        size_t done = strlen(state->module->passes_done);
-        bool prefix = done && !strncmp(list, state->module->passes_done, done) && (!list[done] || list[done] == ',');
-        return prefix ? list + done + (list[done] == ',') : list;
+        const char *passes_done = state->program ? state->program->passes_done : state->module->passes_done;
+        size_t done = strlen(passes_done);
+        if (done && !strncmp(list, passes_done, done) && (!list[done] || list[done] == ','))
+                return list + done + (list[done] == ',');
+        if (!state->program)
+                return list;
+        return state->program->planned ? "legalize" : "legalize,plan";    /* written by hand, say */
 }
 
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)

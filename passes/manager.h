@@ -22,7 +22,7 @@ struct pipeline_state {
         struct arena *program_arena;
 };
 
-/* Runs the passes that the module has not been through yet (module->passes_done). False after one error. */
+/* Runs the passes that the module or program has not been through yet (passes_done). False after one error. */
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context);
 
 /* --check (check.c): what the module or program computes on one set of random inputs, by the interpreter. */
