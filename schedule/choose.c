@@ -6,8 +6,7 @@ static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* The most positions a tile may have: sums, weights and one channel of x stay in registers. */
 static int most_positions(const struct target *target, int vectors)
 {
-        int registers = target_vector_registers(target) - (target_vector_registers(target) > 16 ? 2 : 0);
-        return (registers - vectors - 1) / vectors;
+        return (target_vector_registers(target) - vectors - 1) / vectors;
 }
 
 /* The spatial dimensions can run as one: nothing in the fusion tells them apart. */
@@ -30,6 +29,21 @@ static bool can_flatten(const struct op *contraction)
                         return false;
         }
         return true;
+}
+
+/* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads all of w again, where otherwise
+ * every panel reads all of x: 0 unless that is more. */
+static int choose_strip(const struct op *op, const struct target *target, int64_t rows)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int64_t room = target_l2_bytes(target) / 2, panels = w->dims[0] / op_int(op, "groups");
+        int64_t images = x->dims[0] > 0 ? x->dims[0] : 1, bytes = type_bytes(x) / images;
+        if (bytes <= room || panels == 1)
+                return 0;
+        int64_t strip = rows * room / bytes;
+        strip = strip < 1 ? 1 : strip;
+        double again = (double)type_bytes(w) * (double)(divide_up(rows, strip) - 1);
+        return again < (double)bytes * (double)(panels - 1) ? (int)strip : 0;
 }
 
 struct schedule schedule_choose(const struct op *op, const struct schedule_machine *machine)
@@ -58,7 +72,7 @@ struct schedule schedule_choose(const struct op *op, const struct schedule_machi
         while (sums * s.split < 8 && s.split < 4)
                 s.split *= 2;
         int64_t inner = w->dims[w->rank - 3];
-        s.unroll = inner == 1 ? (int)(w->dims[w->rank - 4] < 8 ? w->dims[w->rank - 4] : 4) : 4;
+        s.unroll = inner == 1 ? 1 : 4;
         int64_t row_tiles = k > 1 && !flat ? divide_up(rows, s.rows) : 1;
         int64_t column_tiles = divide_up(columns, s.columns), tiles = row_tiles * column_tiles;
         if (inner % s.unroll == 0) {
@@ -72,12 +86,6 @@ struct schedule schedule_choose(const struct op *op, const struct schedule_machi
                 else
                         s.panel_tasks = machine->threads;
         }
-        /* strips: what the panels run over stays in half of L2 */
-        const struct type *x = op_operand(op, 0)->type;
-        int64_t bytes = type_bytes(x) / (x->dims[0] > 0 ? x->dims[0] : 1), half = target_l2_bytes(target) / 2;
-        if (bytes > half && w->dims[0] > 1) {
-                int64_t strip = shared * half / bytes;
-                s.strip = (int)(strip < 1 ? 1 : strip);
-        }
+        s.strip = choose_strip(op, target, shared);
         return s;
 }
