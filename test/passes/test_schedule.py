@@ -152,6 +152,27 @@ class Lanes(Contraction):
         return [*range(2, rank - 1), 0, 1, rank - 1]      # lanes stay next to each other
 
 
+class Winograd(Contraction):
+    name = "convolve_winograd"
+
+    def operation(self, out, target):
+        r, lanes = self.r, LANES[target]
+        tile, n, inner, blocks, vectors = r.choice([2, 4]), r.choice([1, 1, 2]), r.choice([16, 16, 32]), r.randint(1, 3), r.choice([1, 2, 2])
+        channels, outputs = r.randint((blocks - 1) * inner + 1, blocks * inner), r.randint(1, 80)
+        rows, columns, block = r.randint(1, 14), r.randint(1, 14), 16 * r.choice([1, 1, 2])
+        stored = -(-outputs // block)
+        extent = [-(-e // tile) * tile + 2 + r.randint(0, 1) for e in (rows, columns)]
+        whole = [v for v in (1, 2, 4, 8) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
+        schedule = (f"columns={r.choice([1, 3, 6, 14])} vectors={r.choice(whole)} group={r.choice([0, 0, 3, 8])} "
+                    f"unroll={r.choice([1, 3, 4])} split={r.choice([1, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
+        return ([n, blocks, *extent, inner], [(tile + 2) ** 2, -(-stored * block // (16 * vectors)), channels, vectors, 16],
+                [n, stored, rows, columns, block],
+                f"tile={tile} rows={rows} columns={columns} outputs={outputs} block={block}", schedule)
+
+    def stored(self, rank):
+        return [2, 1, 3, 0, 4]
+
+
 class Chain(Contraction):
     """Contractions of what the one before makes, one of them perhaps with a window, a stride or a halo along the rows."""
     sign = "%strip"
@@ -201,7 +222,7 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-@pytest.mark.parametrize("kind", [Packed, Lanes, Chain])
+@pytest.mark.parametrize("kind", [Packed, Lanes, Winograd, Chain])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 def test_scheduled_is_canonical(kind, target, first):
