@@ -177,23 +177,56 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
         return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form) : layout_reshape(&l->b, v, to->rank, to->dims);
 }
 
-/* a value that others read, too, is stored: what follows reads it in its own shape */
-static bool goes_on(const struct value *v)
+/* How dimensions t are B, M and N of rows: false when one belongs to two of them. */
+static bool split_rows(const struct type *t, const struct value *rows, struct form *form)
 {
-        for (const struct use *u = v->uses; u; u = u->next)
-                if (!(op_info[u->user->code].traits & TRAIT_ELEMENTWISE))
+        int64_t product = 1;
+        int d = 0;
+        *form = (struct form){ .rows = (struct value *)(uintptr_t)rows };
+        for (; d < t->rank && product < rows->type->dims[1]; d++)
+                product *= t->dims[d];
+        form->batch = d;
+        if (product != rows->type->dims[1])
+                return false;
+        for (product = 1; d < t->rank && product < rows->type->dims[2]; d++)
+                product *= t->dims[d];
+        form->free = d - form->batch;
+        return product == rows->type->dims[2];
+}
+
+/* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what follows reads it as it is. */
+static bool goes_on(const struct value *v, const struct value *rows, int depth)
+{
+        enum { DEPTH_MAX = 4 };
+        struct form form;
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                if (user->code == OP_reshape && depth < DEPTH_MAX && split_rows(op_result(user)->type, rows, &form) &&
+                    goes_on(op_result(user), rows, depth + 1))
+                        continue;
+                if (!(op_info[user->code].traits & TRAIT_ELEMENTWISE))
                         return false;
-        return rows_of(v) != NULL;
+        }
+        return rows != NULL;
+}
+
+static bool rows_go_on(const struct value *v)
+{
+        return rows_of(v) && goes_on(v, rows_of(v), 0);
 }
 
 bool layout_rows(struct layout *l, struct op *op)
 {
         struct value *operands[OPERAND_ROW_MAX];
         const struct form *form = NULL;
+        if (op->code == OP_reshape && rows_go_on(op_operand(op, 0))) {
+                struct value *rows = rows_of(op_operand(op, 0));
+                return split_rows(op_result(op)->type, rows, layout_form(l, op_result(op)));
+        }
         if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                 return false;
         for (int i = 0; i < op->operand_count && !form; i++)
-                if (goes_on(op_operand(op, i)))
+                if (rows_go_on(op_operand(op, i)))
                         form = op_operand(op, i)->scratch;
         for (int i = 0; form && i < op->operand_count; i++) {
                 operands[i] = operand_rows(l, op_operand(op, i), form);

@@ -64,7 +64,8 @@ static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
         return p.extent <= 1;
 }
 
-static bool trace(struct value *v, struct chain *c)
+/* `alone`: no further than to transposes that others read, too */
+static bool trace(struct value *v, struct chain *c, bool alone)
 {
         int64_t strides[RANK_MAX];
         *c = (struct chain){ .source = v };
@@ -80,6 +81,8 @@ static bool trace(struct value *v, struct chain *c)
                         c->source = through.source;
                         continue;
                 }
+                if (alone && hops && !value_has_one_use(c->source))
+                        break;
                 for (int i = 0; i < c->count; i++)
                         if (!cut_piece(op, c->pieces[i], &through))
                                 return hops > 0 && c->transposes > 0;  /* as far as it went */
@@ -118,7 +121,7 @@ struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *
 {
         (void)context;
         struct chain c;
-        if (!trace(op_result(op), &c) || c.transposes < 2)
+        if (!trace(op_result(op), &c, true) || c.transposes < 2)
                 return NULL;
         return build_chain(b, &c, op_result(op)->type);
 }
@@ -143,10 +146,26 @@ static struct chain blocks_of_rows(const struct type *y, int64_t block)
         return c;
 }
 
+/* v is read by transposes only, directly or reshaped: those of other blocks will be no more */
+static bool is_transposed(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                if (user->code == OP_transpose)
+                        continue;
+                if (user->code != OP_reshape)
+                        return false;
+                for (const struct use *w = op_result(user)->uses; w; w = w->next)
+                        if (w->user->code != OP_transpose)
+                                return false;
+        }
+        return true;
+}
+
 /* v, a packed contraction or element-wise operations on one with splats and vectors of outputs, can have other blocks */
 static bool can_block(const struct value *v, int depth)
 {
-        if (depth == DEPTH_MAX || v->kind != VALUE_RESULT || !value_has_one_use(v))
+        if (depth == DEPTH_MAX || v->kind != VALUE_RESULT || (depth ? !value_has_one_use(v) : !is_transposed(v)))
                 return false;
         const struct op *op = v->op;
         if (op->code == OP_convolve_packed)
@@ -203,12 +222,27 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
         return inner ? value_build(b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
 }
 
+/* blocks as the rows of type y they were before */
+static struct value *build_rows(struct builder *b, struct value *blocked, const struct type *y)
+{
+        int64_t perm[RANK_MAX] = { 0, 1 };
+        dim_t dims[RANK_MAX] = { y->dims[0], y->dims[1], blocked->type->dims[1] / y->dims[1] };
+        for (int d = 2; d < y->rank; d++) {
+                dims[d + 1] = blocked->type->dims[d];
+                perm[d] = d + 1;
+        }
+        perm[y->rank] = y->rank;        /* positions, then the block's number, then what is in it */
+        perm[y->rank - 1] = 2;
+        struct value *rows = build_transpose(b, build_reshape(b, blocked, y->rank + 1, dims), perm);
+        return build_reshape(b, rows, y->rank, y->dims);
+}
+
 struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct chain c;
         struct value *v = op_result(op);
-        if (!trace(v, &c) || c.transposes != 1 || !c.count || !can_block(c.source, 0))
+        if (!trace(v, &c, true) || c.transposes != 1 || !c.count || !can_block(c.source, 0))
                 return NULL;
         const struct type *y = c.source->type;
         int64_t block = c.pieces[c.count - 1].extent;
@@ -217,7 +251,14 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op, struct 
         struct chain wanted = blocks_of_rows(y, block);
         if (!same_pieces(&c, &wanted))
                 return NULL;
-        struct value *blocked = build_blocked(b, c.source, block);
+        struct value *rows = c.source;
+        struct builder behind = *b;
+        behind.before = rows->op->next;
+        behind.location = rows->op->location;
+        struct value *blocked = build_blocked(&behind, rows, block);
+        struct value *again = blocked && !value_has_one_use(rows) ? build_rows(&behind, blocked, y) : NULL;
+        if (again)
+                value_replace(rows, again);
         return build_reshape(b, blocked, v->type->rank, v->type->dims);
 }
 
@@ -234,7 +275,7 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
         for (int d = 2; d < last; d++)
                 if (w->type->dims[d] != 1)
                         return NULL;
-        if (!trace(x, &c) || !c.transposes || !c.count || c.pieces[c.count - 1].stride != 1)
+        if (!trace(x, &c, false) || !c.transposes || !c.count || c.pieces[c.count - 1].stride != 1)
                 return NULL;
         int64_t block = c.pieces[c.count - 1].extent;
         if (block < LEAST_BLOCK || t->dims[last] % block)
@@ -259,4 +300,170 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
         dims[last] = window[last] = block;
         struct value *operands[] = { build_reshape(b, c.source, t->rank, dims), build_reshape(b, w, w->type->rank, window) };
         return operands[0] && operands[1] ? value_build(b, OP_convolve_packed, operands, 2, op->attrs, NULL) : NULL;
+}
+
+/* ---- packed contractions: part of their outputs ---- */
+
+/* dimension `dim` of v, from start on, size elements */
+struct part { int dim; int64_t start, size; };
+
+/* the same part of the operand of a reshape: its dimension ends where v's does */
+static bool through_reshape(const struct type *x, const struct type *v, struct part p, struct part *out)
+{
+        int64_t strides[RANK_MAX], inner[RANK_MAX];
+        row_major(x, strides);
+        row_major(v, inner);
+        for (int d = 0; d < x->rank; d++) {
+                bool ends = x->dims[d] > 1 && strides[d] * x->dims[d] == inner[p.dim] * v->dims[p.dim];
+                if (!ends || inner[p.dim] % strides[d])
+                        continue;
+                int64_t times = inner[p.dim] / strides[d];
+                *out = (struct part){ d, p.start * times, p.size * times };
+                return true;
+        }
+        return false;
+}
+
+static const struct type *part_type(struct module *m, const struct type *t, struct part p)
+{
+        dim_t dims[RANK_MAX];
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        dims[p.dim] = p.size;
+        return type_tensor(m, t->element, t->rank, dims);
+}
+
+static struct value *build_part_slice(struct builder *b, struct value *v, struct part p)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = 1;
+        starts[p.dim] = p.start;
+        return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
+}
+
+/* whether v is a packed contraction by constants, several rows of outputs (part of one is a run of memory), behind moves and
+ * element-wise operations that only it feeds */
+static bool can_part(const struct value *v, struct part p, int depth)
+{
+        struct part x = p;
+        if (depth > DEPTH_MAX || v->kind != VALUE_RESULT || (depth && !value_has_one_use(v)) || !type_is_static(v->type))
+                return false;
+        const struct op *op = v->op;
+        switch (op->code) {
+        case OP_reshape:
+                return through_reshape(op_operand(op, 0)->type, v->type, p, &x) && can_part(op_operand(op, 0), x, depth + 1);
+        case OP_transpose:
+                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                return can_part(op_operand(op, 0), x, depth + 1);
+        case OP_convolve_packed: {
+                const struct value *w = op_operand(op, 1);
+                int64_t panel = w->type->dims[w->type->rank - 2] * LANES;
+                return p.dim == v->type->rank - 1 && type_elements(v->type) > v->type->dims[p.dim] &&
+                       op_int(op, "block") == op_int(op, "outputs") && op_int(op, "groups") == 1 && value_is_constant(w) &&
+                       p.start % panel == 0;
+        }
+        default:
+                if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+                for (int i = 0; i < op->operand_count; i++)
+                        if (can_part(op_operand(op, i), p, depth + 1))
+                                return true;
+                return false;
+        }
+}
+
+static struct value *build_part(struct builder *b, struct value *v, struct part p, int depth);
+
+static struct value *build_part_packed(struct builder *b, const struct op *op, struct part p)
+{
+        struct value *w = op_operand(op, 1);
+        int64_t panel = w->type->dims[w->type->rank - 2] * LANES, starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
+        dims[0] = (p.size + panel - 1) / panel;
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = 1;
+        w = constant_sliced(b->m, w->constant, starts, steps, dims);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "outputs", p.size);
+        attr_set(attrs, op->code, "block", p.size);
+        return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2, attrs, NULL);
+}
+
+static struct value *build_part_broadcast(struct builder *b, const struct op *op, struct part p)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        for (int k = 0; x && k < op_operand(op, 0)->type->rank; k++)
+                if (dims[k] == p.dim && x->type->dims[k] != 1)
+                        x = build_part_slice(b, x, (struct part){ k, p.start, p.size });
+        return build_broadcast(b, x, part_type(b->m, op_result(op)->type, p), dims);
+}
+
+static struct value *build_part(struct builder *b, struct value *v, struct part p, int depth)
+{
+        const struct type *t = part_type(b->m, v->type, p);
+        struct value *operands[OPERAND_ROW_MAX];
+        struct part x = p;
+        if (value_is_splat(v, NULL))
+                return constant_splat(b->m, t, v->constant->data);
+        if (op_is(v, OP_broadcast))
+                return build_part_broadcast(b, v->op, p);
+        if (!can_part(v, p, depth))
+                return build_part_slice(b, v, p);
+        const struct op *op = v->op;
+        switch (op->code) {
+        case OP_reshape:
+                through_reshape(op_operand(op, 0)->type, v->type, p, &x);
+                return build_reshape(b, build_part(b, op_operand(op, 0), x, depth + 1), t->rank, t->dims);
+        case OP_transpose:
+                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                return build_transpose(b, build_part(b, op_operand(op, 0), x, depth + 1), op_ints(op, "perm", NULL));
+        case OP_convolve_packed:
+                return build_part_packed(b, op, p);
+        default:
+                for (int i = 0; i < op->operand_count; i++) {
+                        operands[i] = build_part(b, op_operand(op, i), p, depth + 1);
+                        if (!operands[i])
+                                return NULL;
+                }
+                return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
+        }
+}
+
+/* what a slice cuts, when it cuts one dimension */
+static bool part_of(const struct op *op, struct part *p)
+{
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        int count;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        if (op->code != OP_slice || !type_is_static(x) || !type_is_static(y) ||
+            !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) || !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+                return false;
+        p->dim = -1;
+        for (int d = 0; d < x->rank; d++) {
+                if (x->dims[d] == y->dims[d] && (steps[d] == 1 || y->dims[d] == 1))
+                        continue;
+                if (p->dim >= 0 || (steps[d] != 1 && y->dims[d] != 1))
+                        return false;
+                *p = (struct part){ d, starts[d], y->dims[d] };
+        }
+        return p->dim >= 0 && y->dims[p->dim] > 0;
+}
+
+struct value *rewrite_part_of_packed(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct part p, other;
+        struct value *v = op_operand(op, 0);
+        if (!part_of(op, &p) || !can_part(v, p, 0))
+                return NULL;
+        int64_t total = 0;              /* nothing is to be computed twice */
+        for (const struct use *u = v->uses; u; u = u->next) {
+                if (!part_of(u->user, &other) || other.dim != p.dim)
+                        return NULL;
+                total += other.size;
+        }
+        return total <= v->type->dims[p.dim] ? build_part(b, v, p, 0) : NULL;
 }

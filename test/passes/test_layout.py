@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-COUNT, SHARE = 240, 40
+SHARE = 30                              # programs in a test
 
 
 class Network:
@@ -223,12 +223,89 @@ class Network:
                 f"\n  yield({', '.join(v for v, _ in outputs)})\n}}\n")
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, SHARE))
-def test_layout(tmp_path, first):
+class Attention(Network):
+    """Rows of features, [batch, rows, features]: projections whose outputs are cut into parts and heads, products of heads."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.lines, self.values, self.inputs, self.constants = [], [], [], []
+        self.head = self.r.choice([8, 16, 32, 48])
+        self.heads = self.r.choice([1, 2, 3])
+        self.rows = self.r.choice([1, 5, 16, 17, 32, 40])
+        shape = (self.r.choice([1, 1, 2]), self.rows, self.head * self.heads)
+        self.values.append((self.input(shape), shape))
+        for _ in range(self.r.randint(1, 4)):
+            self.r.choice([self.attend, self.attend, self.feed, self.norm])()
+
+    def project(self, x, parts=1):
+        (n, s, k), outputs = self.values[-1][1], self.head * self.heads * parts
+        w, contract = (self.weights((k, outputs)), 0) if self.r.random() < 0.5 else (self.weights((outputs, k)), 1)
+        flat = self.r.random() < 0.3                # as Gemm has it
+        if flat:
+            x = self.emit(f"reshape({x})", (n * s, k), keep=False)
+        shape = (n * s, outputs) if flat else (n, s, outputs)
+        y = self.emit(f"dot({x}, {w}) contract_a=[{len(shape) - 1}] contract_b=[{contract}]", shape, keep=False)
+        if self.r.random() < 0.7:
+            b = self.emit(f"broadcast({self.weights((outputs,))}) dims=[{len(shape) - 1}]", shape, keep=False)
+            y = self.emit(f"add({y}, {b})", shape, keep=False)
+        return self.emit(f"reshape({y})", (n, s, outputs), keep=False) if flat else y
+
+    def split(self, y, perm):
+        (n, s, _), dims = self.values[-1][1], None
+        y = self.emit(f"reshape({y})", (n, s, self.heads, self.head), keep=False)
+        dims = (n, s, self.heads, self.head)
+        return self.emit(f"transpose({y}) perm={perm}", tuple(dims[p] for p in perm), keep=False)
+
+    def attend(self):
+        x, (n, s, features) = self.values[-1]
+        if features != self.head * self.heads:
+            return self.feed()
+        if self.r.random() < 0.5:
+            y, parts, width = self.project(x, 3), [], self.head * self.heads
+            for k in range(3):
+                parts.append(self.emit(f"slice({y}, {self.ints([0, 0, k * width])}, {self.ints([1, 1, 1])})", (n, s, width), keep=False))
+        else:
+            parts = [self.project(x) for _ in range(3)]
+        q, v = self.split(parts[0], [0, 2, 1, 3]), self.split(parts[2], [0, 2, 1, 3])
+        if self.r.random() < 0.5:
+            k = self.split(parts[1], [0, 2, 3, 1])
+        else:
+            k = self.split(parts[1], [0, 2, 1, 3])
+            self.values.insert(0, (k, (n, self.heads, s, self.head)))       # a cache, perhaps an output
+            k = self.emit(f"transpose({k}) perm=[0, 1, 3, 2]", (n, self.heads, self.head, s), keep=False)
+        scores = (n, self.heads, s, s)
+        y = self.emit(f"dot({q}, {k}) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", scores, keep=False)
+        y = self.emit(f"mul({y}, 0.125)", scores, keep=False)
+        y = self.emit(f"sigmoid({y})", scores, keep=False)
+        total = self.emit(f"reduce({y}, <1 x i64> 3)", scores[:3], keep=False)
+        total = self.emit(f"broadcast({total}) dims=[0, 1, 2]", scores, keep=False)
+        y = self.emit(f"div({y}, {total})", scores, keep=False)
+        y = self.emit(f"dot({y}, {v}) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", (n, self.heads, s, self.head), keep=False)
+        y = self.emit(f"transpose({y}) perm=[0, 2, 1, 3]", (n, s, self.heads, self.head), keep=False)
+        y = self.project(self.emit(f"reshape({y})", (n, s, features), keep=False))
+        self.emit(f"add({y}, {x})", (n, s, features))
+
+    def feed(self):
+        x, (n, s, _) = self.values[-1]
+        shape = (n, s, self.head * self.heads)
+        y = self.project(x)
+        t = self.emit(f"tanh({y})", shape, keep=False)
+        self.emit(f"mul({y}, {t})", shape)
+
+    def norm(self):
+        x, (n, s, features) = self.values[-1]
+        m = self.emit(f"reduce({x}, <1 x i64> 2)", (n, s), keep=False)
+        m = self.emit(f"mul({m}, {1 / features})", (n, s), keep=False)
+        m = self.emit(f"broadcast({m}) dims=[0, 1]", (n, s, features), keep=False)
+        self.emit(f"sub({x}, {m})", (n, s, features))
+
+
+@pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Attention, 30 * k) for k in range(2)])
+def test_layout(tmp_path, network, first):
     packed = 0
     for seed in range(first, first + SHARE):
         path = tmp_path / f"n{seed}.dnn"
-        path.write_text(Network(seed).text())
+        path.write_text(network(seed).text())
         done = dnncc.run([dnncc.DNNCC, path, "--target=x86-64-v4", "-o", tmp_path / "n.loops", "--emit=loops", "--check",
                           "--print-ir-after=layout"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr[-3000:])
