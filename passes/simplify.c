@@ -5,8 +5,9 @@
  *   D  true on finite values of the right domain only           with --assume-finite
  *
  * Every rule gives a value of the same type that uses no operation which uses the old one. A rule either removes an
- * operation, or moves a reshaping or a constant towards the inputs, or makes an operand constant; none of these can be
- * undone by another rule, so the worklist empties. (The count of rounds is bounded all the same.)
+ * operation, or replaces one by a cheaper one, or moves a constant towards the inputs or a reshape towards the outputs, or
+ * makes an operand constant; none of these can be undone by another rule, so the worklist empties. (The count of rounds is
+ * bounded all the same.)
  *
  * New operations fold as they are built, so constants never pile up. */
 #include "passes/pass.h"
@@ -24,7 +25,11 @@ static const struct rule rules[] = {
 #define RULE(code, class, name, algebra) { #name, algebra, OP_##code, #class[0], rewrite_##name },
 #include "passes/simplify.def"
 };
-enum { RULE_COUNT = sizeof rules / sizeof *rules };
+static const struct rule elementwise_rules[] = {
+#define ELEMENTWISE(class, name, algebra) { #name, algebra, OPCODE_COUNT, #class[0], rewrite_##name },
+#include "passes/simplify.def"
+};
+enum { RULE_COUNT = sizeof rules / sizeof *rules, ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules };
 
 /* first and one past the last rule of each operation; simplify.def is sorted by operation */
 struct rule_range { int first, end; };
@@ -47,21 +52,30 @@ static bool allowed(const struct rule *rule, const struct pass_context *context)
                (rule->class == 'D' && context->assume_finite && !context->exact);
 }
 
+static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
+{
+        if (!allowed(rule, context))
+                return false;
+        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op,
+                             .location = op->location, .diag = context->diag,
+                             .fold = fold_op, .fold_context = context };
+        struct value *v = rule->rewrite(&b, op, context);
+        if (!v || v == op_result(op))
+                return false;
+        value_replace(op_result(op), v);
+        return true;
+}
+
 static int simplify_op(struct op *op, const struct rule_range *range, struct pass_context *context)
 {
         const struct rule_range r = range[op->code];
-        for (int i = r.first; i < r.end; i++) {
-                if (rules[i].code != op->code || !allowed(&rules[i], context))
-                        continue;
-                struct builder b = { .m = op->region->function->module, .region = op->region, .before = op,
-                                     .location = op->location, .diag = context->diag,
-                                     .fold = fold_op, .fold_context = context };
-                struct value *v = rules[i].rewrite(&b, op, context);
-                if (!v || v == op_result(op))
-                        continue;
-                value_replace(op_result(op), v);
-                return 1;
-        }
+        for (int i = r.first; i < r.end; i++)
+                if (rules[i].code == op->code && apply(&rules[i], op, context))
+                        return 1;
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                for (int i = 0; i < ELEMENTWISE_COUNT; i++)
+                        if (apply(&elementwise_rules[i], op, context))
+                                return 1;
         return 0;
 }
 

@@ -9,6 +9,7 @@ typedef struct value *(*rewrite_function)(struct builder *b, struct op *op, stru
 
 #define RULE(code, class, name, algebra) \
         struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context);
+#define ELEMENTWISE(class, name, algebra) RULE(, class, name, algebra)
 #include "passes/simplify.def"
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- patterns ---- */
 
@@ -268,9 +269,113 @@ struct value *rewrite_div_power_of_two(struct builder *b, struct op *op, struct 
         return build_binary(b, OP_mul, op_operand(op, 0), build_like(b, op_operand(op, 1), 1 / number));
 }
 
+/* v's error, however small, may move a whole number to the next one */
+static bool becomes_whole(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                switch (u->user->code) {
+                case OP_floor: case OP_ceil: case OP_round: case OP_trunc:
+                        return true;
+                case OP_cast:
+                        if (!element_is_float(element_of(u->user)))
+                                return true;
+                        break;
+                default:
+                        break;
+                }
+        return false;
+}
+
+/* 1 / c, elements of both normal numbers */
+static struct value *inverse(struct builder *b, struct value *c)
+{
+        double least = c->type->element == E_F32 ? FLT_MIN : DBL_MIN;
+        int64_t count = value_is_splat(c, NULL) ? 1 : type_elements(c->type);
+        for (int64_t i = 0; i < count; i++) {
+                double number = fabs(constant_element(c->constant, i).f);
+                if (!(number >= least && number <= 1 / (4 * least)))
+                        return NULL;
+        }
+        struct value *y = build_unary(b, OP_reciprocal, c);
+        return y && value_is_constant(y) ? y : NULL;
+}
+
+/* one number by another is no work */
+static bool is_float_quotient(const struct op *op)
+{
+        const struct type *t = op->results[0].type;
+        return (t->element == E_F32 || t->element == E_F64) && !(type_is_static(t) && type_elements(t) == 1);
+}
+
+struct value *rewrite_div_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *c = op_operand(op, 1);
+        if (!is_float_quotient(op) || becomes_whole(op_result(op)))
+                return NULL;
+        if (value_is_constant(c)) {
+                c = inverse(b, c);
+        } else if (op_is(c, OP_broadcast) && value_is_constant(op_operand(c->op, 0))) {
+                struct value *inner = inverse(b, op_operand(c->op, 0));
+                c = inner ? build_broadcast(b, inner, c->type, op_ints(c->op, "dims", NULL)) : NULL;
+        } else {
+                return NULL;
+        }
+        return c ? build_binary(b, OP_mul, op_operand(op, 0), c) : NULL;
+}
+
+static bool same_axes(const struct op *reduce, const struct op *other)
+{
+        int64_t axes[RANK_MAX], others[RANK_MAX];
+        int n, count;
+        if (!value_ints(op_operand(reduce, 1), axes, RANK_MAX, &n) || !value_ints(op_operand(other, 1), others, RANK_MAX, &count))
+                return false;
+        return n == count && !memcmp(axes, others, sizeof *axes * (size_t)n);
+}
+
+/* sum of exp(z - spread max z): at least 1, as the largest difference is 0 */
+static bool is_softmax_sum(const struct value *v)
+{
+        if (!op_is(v, OP_reduce) || op_int(v->op, "kind") != REDUCE_sum || !op_is(op_operand(v->op, 0), OP_exp))
+                return false;
+        const struct value *difference = op_operand(op_operand(v->op, 0)->op, 0);
+        if (!op_is(difference, OP_sub))
+                return false;
+        const struct value *z = op_operand(difference->op, 0), *most = op_operand(difference->op, 1);
+        while (op_is(most, OP_broadcast) || op_is(most, OP_reshape))
+                most = op_operand(most->op, 0);
+        return op_is(most, OP_reduce) && op_int(most->op, "kind") == REDUCE_max && op_operand(most->op, 0) == z &&
+               same_axes(v->op, most->op);
+}
+
+/* few divisions instead of many; y is such that 1 / y is no denormal, and infinite for y = 0 alone */
+struct value *rewrite_div_spread(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *spread = op_operand(op, 1);
+        if (!is_float_quotient(op) || !op_is(spread, OP_broadcast) || !type_is_static(spread->type) ||
+            becomes_whole(op_result(op)))
+                return NULL;
+        struct value *y = op_operand(spread->op, 0), *source = op_is(y, OP_reshape) ? op_operand(y->op, 0) : y;
+        if (!(op_is(source, OP_sqrt) || is_softmax_sum(source)) || type_elements(y->type) == type_elements(spread->type))
+                return NULL;
+        y = build_broadcast(b, build_unary(b, OP_reciprocal, y), spread->type, op_ints(spread->op, "dims", NULL));
+        return build_binary(b, OP_mul, op_operand(op, 0), y);
+}
+
 struct value *rewrite_pow_one(struct builder *b, struct op *op, struct pass_context *context)
 {
         return rewrite_div_one(b, op, context);
+}
+
+struct value *rewrite_pow_cube(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        double number;
+        struct value *x = op_operand(op, 0);
+        if (!element_is_float(element_of(op)) || !value_is_splat(op_operand(op, 1), &number) || number != 3)
+                return NULL;
+        return build_binary(b, OP_mul, build_binary(b, OP_mul, x, x), x);
 }
 
 /* ---- pairs ---- */

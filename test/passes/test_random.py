@@ -26,7 +26,7 @@ class Program:
             self.inputs.append(f'%in{k} "in{k}": {self.type(shape)}')
             self.values.append((f"%in{k}", shape))
         steps = [self.unary, self.binary, self.constant, self.reduce, self.transpose, self.reshape, self.slice, self.pad, self.concat,
-                 self.broadcast, self.select, self.casts, self.dot, self.window, self.dead]
+                 self.broadcast, self.select, self.casts, self.dot, self.window, self.dead, self.gather, self.norm]
         for _ in range(self.r.randint(3, 24)):
             self.r.choice(steps)()
 
@@ -146,6 +146,26 @@ class Program:
         x, shape = self.pick()
         if len(shape) == 3 and shape[2] >= 2:
             self.emit(f"reduce_window({x}) window=[1, 1, 2]{self.r.choice(['', ' kind=sum'])}", (shape[0], shape[1], shape[2] - 1))
+
+    def gather(self):
+        x, shape = self.pick()
+        if not shape or len(shape) == 4:
+            return
+        axis = self.r.randrange(len(shape))
+        places = [self.r.randrange(-shape[axis], shape[axis]) for _ in range(self.r.choice([1, 1, 2, 3]))]
+        self.emit(f"gather({x}, <{len(places)} x i64> [{', '.join(map(str, places))}]) axis={axis}",
+                  shape[:axis] + (len(places),) + shape[axis + 1:])
+
+    def norm(self):
+        x, shape = self.pick()
+        if not self.element.startswith("f") or len(shape) < 2:
+            return
+        square = self.emit(f"mul({x}, {x})", shape, keep=False)
+        sums = self.emit(f"reduce({square}, <1 x i64> {len(shape) - 1})", shape[:-1], keep=False)
+        kept = self.emit(f"reshape({sums})", shape[:-1] + (1,), keep=False)
+        root = self.emit(f"sqrt({kept})", shape[:-1] + (1,), keep=False)
+        spread = self.emit(f"broadcast({root}) dims=[{', '.join(map(str, range(len(shape))))}]", shape, keep=False)
+        self.emit(f"div({x}, {spread})", shape)
 
     def dead(self):
         x, shape = self.pick()

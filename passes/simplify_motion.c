@@ -1,0 +1,260 @@
+/* The rules of simplify.def that bring operations together which a move (reshape, transpose, gather) keeps apart. */
+#include "passes/simplify.h"
+
+#include <string.h>
+
+/* ---- the same elements under other extents ---- */
+
+/* Consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as few as possible. */
+struct block { int x_first, x_end, y_first, y_end; };
+
+/* the blocks of a reshape between static types with elements; returns their number, at most 2 * RANK_MAX */
+static int reshape_blocks(const struct type *x, const struct type *y, struct block *blocks)
+{
+        int count = 0;
+        for (int i = 0, j = 0; i < x->rank || j < y->rank;) {
+                struct block *block = &blocks[count++];
+                *block = (struct block){ .x_first = i, .y_first = j };
+                int64_t in_x = i < x->rank ? x->dims[i++] : 1, in_y = j < y->rank ? y->dims[j++] : 1;
+                while (in_x != in_y)
+                        if (in_x < in_y)
+                                in_x *= x->dims[i++];
+                        else
+                                in_y *= y->dims[j++];
+                block->x_end = i;
+                block->y_end = j;
+        }
+        return count;
+}
+
+/* How a broadcast onto type x is one onto type y, of the same elements: its operand's extents, and where they go. False
+ * when the operand has a part of a block. */
+static bool broadcast_onto(const struct op *broadcast, const struct type *y, int *rank, dim_t *dims, int64_t *to)
+{
+        const struct type *source = op_operand(broadcast, 0)->type, *x = broadcast->results[0].type;
+        const int64_t *onto = op_ints(broadcast, "dims", NULL);
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x, y, blocks), k = 0;
+        *rank = 0;
+        for (int i = 0; i < count; i++) {
+                int64_t whole = 1, own = 1;
+                for (int d = blocks[i].x_first; d < blocks[i].x_end; d++)
+                        whole *= x->dims[d];
+                for (; k < source->rank && onto[k] < blocks[i].x_end; k++)
+                        own *= source->dims[k];
+                if (own != 1 && own != whole)
+                        return false;
+                for (int d = blocks[i].y_first; own != 1 && d < blocks[i].y_end; d++) {
+                        dims[*rank] = y->dims[d];
+                        to[(*rank)++] = d;
+                }
+        }
+        return true;
+}
+
+static bool only_elementwise_read(const struct value *v, const struct op *op)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->region != op->region || !(op_info[u->user->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+        return true;
+}
+
+/* what makes v computes something, and only element-wise operations, in its place or under other extents, read it: they
+ * can be one kernel */
+static bool starts_kernel(const struct value *v, const struct op *op)
+{
+        static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
+        if (v->kind != VALUE_RESULT || v->op->region != op->region || !(op_info[v->op->code].traits & computes))
+                return false;
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                bool reads = op_info[user->code].traits & TRAIT_ELEMENTWISE;
+                if (user->region != op->region ||
+                    !(reads || (user->code == OP_reshape && only_elementwise_read(op_result(user), op))))
+                        return false;
+        }
+        return true;
+}
+
+/* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
+static bool has_form(const struct value *v, const struct type *to, const struct op *op)
+{
+        dim_t dims[RANK_MAX];
+        int64_t onto[RANK_MAX];
+        int rank;
+        if (value_is_constant(v) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
+                return true;
+        return op_is(v, OP_broadcast) ? broadcast_onto(v->op, to, &rank, dims, onto) : !starts_kernel(v, op);
+}
+
+static struct value *in_form(struct builder *b, struct value *v, const struct type *to)
+{
+        dim_t dims[RANK_MAX];
+        int64_t onto[RANK_MAX];
+        int rank;
+        const struct type *type = type_with_element(b->m, to, v->type->element);
+        if (value_is_splat(v, NULL))
+                return constant_splat(b->m, type, v->constant->data);
+        if (value_is_constant(v))
+                return constant_reshaped(b->m, v->constant, to->rank, to->dims);
+        if (op_is(v, OP_broadcast) && broadcast_onto(v->op, to, &rank, dims, onto))
+                return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type, onto);
+        return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank, to->dims);
+}
+
+/* What makes x can then take f in. What makes the others could not: so no two reshapes take turns. */
+struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *operands[OPERAND_ROW_MAX];
+        const struct type *form = NULL, *t = op->results[0].type;
+        if (!type_is_static(t) || type_elements(t) == 0)
+                return NULL;
+        for (int i = 0; i < op->operand_count && !form; i++) {
+                struct value *v = op_operand(op, i);
+                if (op_is(v, OP_reshape) && starts_kernel(op_operand(v->op, 0), op))
+                        form = op_operand(v->op, 0)->type;
+        }
+        for (int i = 0; form && i < op->operand_count; i++)
+                if (!has_form(op_operand(op, i), form, op))
+                        return NULL;
+        for (int i = 0; form && i < op->operand_count; i++)
+                if (!(operands[i] = in_form(b, op_operand(op, i), form)))
+                        return NULL;
+        if (!form)
+                return NULL;
+        struct value *y = value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
+        return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
+}
+
+/* ---- gathers ---- */
+
+/* indices first, first + step, ... that are in range; a step of one index is 1 */
+static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *first, int64_t *step)
+{
+        int64_t count = type_elements(indices->type), last = 0;
+        *first = 0;
+        *step = 1;
+        for (int64_t i = 0; i < count; i++) {
+                int64_t at = constant_element(indices->constant, i).i;
+                if (at < -extent || at >= extent)
+                        return false;
+                at += at < 0 ? extent : 0;
+                if (i == 0)
+                        *first = at;
+                else if (i == 1)
+                        *step = at - last;
+                else if (at - last != *step)
+                        return false;
+                last = at;
+        }
+        return count > 0 && *step != 0;
+}
+
+/* a slice can be a view, and be read through */
+struct value *rewrite_gather_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
+        int axis = (int)op_int(op, "axis");
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t sizes[RANK_MAX];
+        if (!value_is_constant(indices) || !type_is_static(x->type) ||
+            !evenly_spaced(indices, x->type->dims[axis], &starts[axis], &steps[axis]))
+                return NULL;
+        for (int d = 0; d < x->type->rank; d++) {
+                sizes[d] = d == axis ? type_elements(indices->type) : x->type->dims[d];
+                steps[d] = d == axis ? steps[d] : 1;
+        }
+        struct value *part = build_slice(b, x, starts, steps, sizes);
+        return part ? build_reshape(b, part, op->results[0].type->rank, op->results[0].type->dims) : NULL;
+}
+
+/* ---- contractions ---- */
+
+/* Without vectors the loop over the contracted dimension is the inner one: it reads row by row. */
+struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *w = op_operand(op, 1);
+        int batch, contracted;
+        const int64_t *contract = op_ints(op, "contract_b", &contracted);
+        op_ints(op, "batch_b", &batch);
+        if (target_lanes(context->target, E_F32) != 1 || !value_is_constant(w) || value_is_splat(w, NULL) || batch ||
+            w->type->rank != 2 || contracted != 1 || contract[0] != 0)
+                return NULL;
+        struct value *rows = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims, (const int64_t[]){ 1, 0 });
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", (const int64_t[]){ 1 }, 1);
+        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), rows }, 2, attrs, op->results[0].type);
+}
+
+/* The dimension of dot's result that dimension d of operand i becomes, or -1: contracted. */
+static int result_dim(const struct op *dot, int i, int64_t d)
+{
+        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        const struct type *x = op_operand(dot, i)->type;
+        int batches, contracted, at = 0;
+        const int64_t *batch = op_ints(dot, names[i][0], &batches), *contract = op_ints(dot, names[i][1], &contracted);
+        unsigned taken = 0;
+        for (int k = 0; k < batches; k++) {
+                if (batch[k] == d)
+                        return k;
+                taken |= 1u << batch[k];
+        }
+        for (int k = 0; k < contracted; k++)
+                taken |= 1u << contract[k];
+        if (taken >> d & 1)
+                return -1;
+        for (int k = 0; k < d; k++)
+                at += !(taken >> k & 1);
+        return i == 0 ? batches + at : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
+}
+
+/* factor, of operand i of the dot, as a factor of its result; NULL when it varies along a contracted dimension */
+static struct value *result_factor(struct builder *b, const struct op *dot, int i, struct value *factor)
+{
+        const struct type *t = dot->results[0].type;
+        dim_t dims[RANK_MAX];
+        int64_t to[RANK_MAX], last = -1;
+        int rank = 0;
+        if (value_is_splat(factor, NULL))
+                return constant_splat(b->m, t, factor->constant->data);
+        if (!op_is(factor, OP_broadcast))
+                return NULL;
+        struct value *source = op_operand(factor->op, 0);
+        const int64_t *onto = op_ints(factor->op, "dims", NULL);
+        for (int k = 0; k < source->type->rank; k++) {
+                if (source->type->dims[k] == 1)
+                        continue;
+                int64_t d = result_dim(dot, i, onto[k]);
+                if (d <= last)
+                        return NULL;
+                dims[rank] = source->type->dims[k];
+                to[rank++] = last = d;
+        }
+        return build_broadcast(b, build_reshape(b, source, rank, dims), t, to);
+}
+
+/* a factor of all the products of a sum: an epilogue multiplies the sum for nothing */
+struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        const struct type *t = op->results[0].type;
+        if (!type_is_static(t) || !element_is_float(t->element))
+                return NULL;
+        for (int i = 0; i < 2; i++) {
+                struct value *product = op_operand(op, i), *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                if (!op_is(product, OP_mul) || !value_has_one_use(product) || product->type->element != t->element)
+                        continue;
+                for (int j = 0; j < 2; j++) {
+                        struct value *factor = result_factor(b, op, i, op_operand(product->op, j));
+                        if (!factor)
+                                continue;
+                        operands[i] = op_operand(product->op, 1 - j);
+                        return build_binary(b, OP_mul, value_build(b, OP_dot, operands, 2, op->attrs, t), factor);
+                }
+        }
+        return NULL;
+}
