@@ -90,7 +90,8 @@ static bool write_epilogue(struct packed *p, const struct tile *t, int live)
 {
         struct emit *e = p->s.e;
         struct loop_expr *vector = plus(e, times(e, p->panel, p->vectors), p->part);
-        vector = emit_let(e, "vector", vector);
+        /* a variable, so that what depends on it alone (a bias) is not read before the sums, which need all registers */
+        vector = loop_use(p->s.arena, emit_var(e, "vector", LOOP_TYPE(E_INDEX), vector));
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *index[RANK_MAX], *first_lane;
