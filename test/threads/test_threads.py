@@ -140,15 +140,35 @@ def test_same_bits_for_every_count(name, target):
             assert got.tobytes() == want.tobytes(), f"{count} threads: other bits than one"
 
 
+@pytest.mark.parametrize("target", targets())
 @pytest.mark.parametrize("name", MODELS)
-def test_no_data_races(name):
-    """ThreadSanitizer on model and pool, two callers at the same time"""
-    with dnncc.Workspace(f"tsan-{name}") as work:
+def test_no_data_races(name, target):
+    """ThreadSanitizer, two callers at the same time: every part on a thread of its own, then the pool"""
+    with dnncc.Workspace(f"tsan-{name}-{target}") as work:
         MODELS[name][0](work / "model.onnx")
-        program = build(work, [f"--target={targets()[-1]}", "--threads=3"], [RUNTIME / "threads.c"],
-                        flags=[*TSAN, "-DWITH_RUNTIME"], main=HERE / "callers.c")
-        done = dnncc.run([program, 4], timeout=300)
-        assert done.returncode == 0 and done.stderr == "", done.stderr[:4000]
+        for link, flags in (HERE / "spawn.c", []), (RUNTIME / "threads.c", ["-DWITH_RUNTIME"]):
+            program = build(work, [f"--target={target}", "--threads=3"], [link], flags=[*TSAN, *flags], main=HERE / "callers.c")
+            done = dnncc.run([program, 4], timeout=300)
+            assert done.returncode == 0 and done.stderr == "", done.stderr[:4000]
+
+
+def test_data_races_are_found(tmp_path):
+    """the test above can fail"""
+    (tmp_path / "model.onnx").write_text("""loop 1
+program "race" source "" workspace 0 align 64 live 0
+buffer @x : f32[784] input "x"
+buffer @y : f32[784] output "y"
+kernel @last(%x: in f32[784], %y: out f32[784]) {
+  for %i = 0 to 784 parallel {
+    store %y[0] = %x[%i]
+  }
+}
+main {
+  call @last(@x, @y)
+}
+""")
+    program = build(tmp_path, ["--threads=3"], [HERE / "spawn.c"], flags=TSAN, main=HERE / "callers.c")
+    assert "data race" in dnncc.run([program, 1]).stderr
 
 
 def test_any_dnncc_parallel_will_do():
