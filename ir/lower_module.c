@@ -191,6 +191,28 @@ static bool has_dense_source(const struct value *v)
         return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
 }
 
+/* The operands of a stack lie one after the other already, as part of a larger one: so does the stack. */
+static bool take_row(struct lowering *l, const struct op *op)
+{
+        struct value *y = op_result(op);
+        struct loop_buffer *row = NULL;
+        int64_t first = 0, offset = 0;
+        if (place_of(y))
+                return false;
+        for (int k = 0; k < op->operand_count; k++) {
+                const struct value *x = op_operand(op, k);
+                int64_t at = 0;
+                struct loop_buffer *root = place_of(x) ? loop_buffer_root(place_of(x), &at) : NULL;
+                if (!root || !type_elements(x->type) || (row && (root != row || at != first + offset)))
+                        return false;
+                first = row ? first : at;
+                row = root;
+                offset += type_elements(x->type);
+        }
+        set_place(l, y, new_view(l, y, row, first));
+        return true;
+}
+
 /* Places of op's operands that follow from its results' places; for a result without a place of its
  * own that is a view of its operand, nothing yet: see lower_op. */
 static void place_operands(struct lowering *l, struct op *op)
@@ -200,7 +222,7 @@ static void place_operands(struct lowering *l, struct op *op)
                 return;
         if (is_same_elements(op) && place_of(y) && can_take_place(op_operand(op, 0), op))
                 set_place(l, op_operand(op, 0), new_view(l, op_operand(op, 0), place_of(y), 0));
-        if (!is_stack(op))
+        if (!is_stack(op) || take_row(l, op))
                 return;
         int64_t offset = 0;
         struct loop_buffer *whole = buffer_of(l, y);

@@ -6,8 +6,9 @@
  *   %5 = convolve_packed(%2, @w)                %s = slice(%3, [0, 0, 1, 1, 0], 1)
  *                                               %5 = convolve_packed(%s, @w)
  *
- * Where several pads surround a value, one does: the largest amounts of each, the others are slices of it. The pad then
- * becomes the root of its producer's kernel (fuse.c), and each slice is part of the address in the kernel that reads it. */
+ * Where several pads surround a value, one does: the largest amounts of each, the others are slices of it. Around a concat, one
+ * surrounds each part. The pad then becomes the root of its producer's kernel (fuse.c), and each slice is part of the address
+ * in the kernel that reads it. */
 #include "passes/fuse.h"
 
 #include <string.h>
@@ -33,22 +34,28 @@ static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX])
 
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
 
+/* v is for packed contractions, directly, through slices, or as part of a concat; *contracted: there is one */
+static bool is_for_contractions(const struct value *v, int depth, bool *contracted)
+{
+        enum { DEPTH_MAX = 2 };         /* concats of concats are flat */
+        for (const struct use *u = v->uses; u; u = u->next) {
+                if (u->user->code == OP_slice)
+                        for (const struct use *w = op_result(u->user)->uses; w; w = w->next)
+                                *contracted |= is_contracted(w);
+                else if (is_contracted(u))
+                        *contracted = true;
+                else if (u->user->code != OP_concat || depth == DEPTH_MAX ||
+                         !is_for_contractions(op_result(u->user), depth + 1, contracted))
+                        return false;
+        }
+        return true;
+}
+
 bool fuse_is_halo(const struct op *op)
 {
         int64_t lows[RANK_MAX];
         bool contracted = false;
-        if (!halo_lows(op, lows))
-                return false;
-        for (const struct use *u = op_result(op)->uses; u; u = u->next) {
-                if (u->user->code == OP_slice)
-                        for (const struct use *v = op_result(u->user)->uses; v; v = v->next)
-                                contracted |= is_contracted(v);
-                else if (is_contracted(u))
-                        contracted = true;
-                else
-                        return false;
-        }
-        return contracted;
+        return halo_lows(op, lows) && is_for_contractions(op_result(op), 0, &contracted) && contracted;
 }
 
 /* The union of all halos around v: amounts below and extents of the result. False when there is none. */
@@ -126,13 +133,68 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
         return read_slices(v, halo, lows, b);
 }
 
+/* ---- concats ---- */
+
+/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, in its place. Only where parts lie one after the
+ * other in memory. */
+static bool push_halo(struct op *concat, struct builder *b)
+{
+        struct value *v = op_result(concat);
+        struct op *halo = v->uses->user;
+        int64_t lows[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int axis = (int)op_int(concat, "axis"), rank = v->type->rank;
+        struct value **parts = arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
+        halo_lows(halo, lows);
+        memcpy(dims, op_result(halo)->type->dims, (size_t)rank * sizeof *dims);
+        for (int i = 0; i < concat->operand_count; i++) {
+                struct value *x = op_operand(concat, i);
+                bool here = x->kind == VALUE_RESULT && x->op->region == concat->region;
+                b->before = here ? x->op->next : concat;
+                b->location = here ? x->op->location : concat->location;
+                dims[axis] = x->type->dims[axis];
+                struct value *operands[] = { x, op_operand(halo, 1), constant_ints(b->m, lows, rank) };
+                parts[i] = value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, x->type->element, rank, dims));
+        }
+        b->before = halo;
+        b->location = concat->location;
+        struct value *whole = build_concat(b, parts, concat->operand_count, axis);
+        if (!whole)
+                return false;
+        value_replace(op_result(halo), whole);
+        op_erase(halo);
+        op_erase(concat);
+        return true;
+}
+
+static bool is_stack(const struct op *op)
+{
+        if (op->code != OP_concat)
+                return false;
+        for (int d = 0; d < op_int(op, "axis"); d++)
+                if (op_result(op)->type->dims[d] != 1)
+                        return false;
+        return true;
+}
+
+/* ---- all of it ---- */
+
 int fuse_share_halos(struct region *region, struct diag *diag)
 {
         int rewrites = 0;
         struct builder b = { .m = region->function->module, .diag = diag };
+        int64_t lows[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        for (struct op *op = region->last, *previous; op; op = previous) {
+                previous = op->previous;
+                struct value *v = op->result_count == 1 ? op_result(op) : NULL;
+                if (!v || !is_stack(op) || !unite_halos(v, lows, dims) || dims[op_int(op, "axis")] != v->type->dims[op_int(op, "axis")])
+                        continue;
+                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, &b)) || !push_halo(op, &b))
+                        return -1;
+                rewrites++;
+        }
         for (struct op *op = region->first; op; op = op->next) {
-                int64_t lows[RANK_MAX];
-                dim_t dims[RANK_MAX];
                 bool computed = fuse_is_elementwise(op) || fuse_is_anchor(op) || op->code == OP_transpose;
                 if (op->result_count != 1 || !computed || value_has_one_use(op_result(op)) ||
                     !unite_halos(op_result(op), lows, dims))

@@ -178,6 +178,52 @@ struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pas
         return build_concat(b, all, count, (int)axis);
 }
 
+/* the run of a concat's operands from `first` on that are neighbours, along the axis, in one value: their number; *part: it */
+static int joined_slices(struct builder *b, const struct op *op, int first, struct value **part)
+{
+        int axis = (int)op_int(op, "axis"), count = 0;
+        int64_t begin[RANK_MAX], starts[RANK_MAX], steps[RANK_MAX], end = 0;
+        struct value *source = NULL;
+        for (int i = first; i < op->operand_count; i++, count++) {
+                struct value *x = op_operand(op, i);
+                if (!op_is(x, OP_slice) || (count && op_operand(x->op, 0) != source) || !slice_bounds(x->op, starts, steps))
+                        break;
+                source = op_operand(x->op, 0);
+                bool neighbour = !count || starts[axis] == end;
+                for (int d = 0; d < x->type->rank; d++) {
+                        neighbour &= steps[d] == 1 && (d == axis || !count || starts[d] == begin[d]);
+                        begin[d] = count ? begin[d] : starts[d];
+                }
+                if (!neighbour)
+                        break;
+                end = starts[axis] + x->type->dims[axis];
+        }
+        if (count < 2)
+                return count;
+        dim_t dims[RANK_MAX];
+        memcpy(dims, op->results[0].type->dims, (size_t)source->type->rank * sizeof *dims);
+        dims[axis] = end - begin[axis];
+        for (int d = 0; d < source->type->rank; d++)
+                steps[d] = 1;
+        *part = build_slice(b, source, begin, steps, dims);
+        return *part ? count : 0;
+}
+
+struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value **parts = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *parts);
+        int count = 0;
+        if (!type_is_static(op->results[0].type))
+                return NULL;
+        for (int i = 0; i < op->operand_count;) {
+                parts[count] = op_operand(op, i);
+                int joined = joined_slices(b, op, i, &parts[count++]);
+                i += joined ? joined : 1;
+        }
+        return count < op->operand_count ? build_concat(b, parts, count, (int)op_int(op, "axis")) : NULL;
+}
+
 struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
