@@ -389,10 +389,14 @@ void c_block(struct c_writer *w, const struct loop_block *block)
                 c_fail(w, EXIT_INTERNAL, "statements nest more than %d deep", BLOCK_DEPTH_MAX);
                 return;
         }
+        struct map *last_uses = c_last_uses(w, block);
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
-                if (matters(w, s))
+                if (matters(w, s)) {
                         put_statement(w, s);
+                        c_keep(w, last_uses, s);
+                        c_pin(w, block, s);
+                }
         w->indent--;
 }
 

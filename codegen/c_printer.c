@@ -186,6 +186,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                 text_add(out, "%s", tile_guard);
         put_types(w, out);
         c_vectors_top(w, out);
+        c_keep_top(w, out);
         w->out = out;
         c_helpers_print(w);
         c_vectors_print(w, out);

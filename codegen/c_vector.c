@@ -47,6 +47,8 @@ void c_vectors_reserve(struct c_writer *w)
         if (!w->has_vectors)
                 return;
         c_reserve(w, attribute_name(w));
+        c_reserve(w, "KEEP");
+        c_reserve(w, "PIN");
         for (const struct target *t = target(w); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++)
                         if (row->definition)

@@ -55,7 +55,7 @@ struct c_writer {
 
         bool has_vectors;               /* the target has; its table spells operations, but not of run */
         bool in_kernel;                 /* what is printed carries the target's attribute */
-        bool attribute_used;
+        bool attribute_used, keeps, pins;
         struct c_vectored *vectored;    /* library functions on vectors */
         struct map *spelled;            /* functions that rows define, by name: those used */
         struct loop_buffer **inputs, **outputs;   /* in order */
@@ -148,6 +148,14 @@ struct c_vectored {
         struct text definition;
         struct c_vectored *next;
 };
+
+/* ---- sums in registers (c_keep.c) ---- */
+
+/* the statement of the block that is the last to use each vector; NULL: nothing to keep */
+struct map *c_last_uses(struct c_writer *w, const struct loop_block *block);
+void c_keep(struct c_writer *w, struct map *last_uses, const struct loop_stmt *s);      /* behind s */
+void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop_stmt *s);     /* behind s */
+void c_keep_top(struct c_writer *w, struct text *out);
 
 /* ---- functions (c_kernel.c) ---- */
 

@@ -300,7 +300,7 @@ static struct loop_expr *legalize_choice(struct arena *arena, struct loop_expr *
 
 static struct loop_expr *legalize_load(struct arena *arena, struct loop_expr *e)
 {
-        struct loop_expr *index = legalize_subscript(arena, e->buffer, e->args[0]);
+        struct loop_expr *index = legalize_subscript(arena, e->buffer, legalize_sum(arena, e->args[0]));
         return index == e->args[0] ? e : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
 }
 
@@ -342,7 +342,7 @@ struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, str
         if (copy)
                 e = copy;
         if (e->type.lanes == 1)
-                return e;
+                return e->op == LOOP_LOAD ? legalize_load(arena, e) : e;
         struct loop_expr *better = rewritten(arena, t, e);
         return better == e ? e : legalize_expr(arena, t, better);
 }
@@ -437,6 +437,8 @@ static void rewrite_stmt(struct loop_stmt *s, void *context)
         rewrite(r, &s->c);
         if (s->kind == STMT_STORE)
                 s->a = legalize_subscript(r->arena, s->buffer, s->a);
+        if (s->kind == STMT_STORE || s->kind == STMT_PREFETCH)
+                s->a = legalize_sum(r->arena, s->a);
 }
 
 int pass_legalize(struct loop_program *p, struct pass_context *context)

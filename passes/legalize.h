@@ -16,6 +16,11 @@ struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, str
 /* the subscripts of a scatter, the same way */
 struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b, struct loop_expr *index);
 
+/* ---- legalize_index.c ---- */
+
+/* a scalar subscript as a sum, its constant last */
+struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e);
+
 /* ---- legalize_lanes.c: the rest, lane by lane ---- */
 
 /* Replaces f's body; -1 after an error. */

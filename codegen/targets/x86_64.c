@@ -135,6 +135,7 @@ const struct target target_x86_64 = {
         .l2_speed = 32,
         .memory_speed = 8,
         .include = "<immintrin.h>",
+        .keep = "v",
         .attribute = "sse2",
         .spellings = spellings,
 };
