@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
-#include "schedule/schedule.h"
+#include "schedule/book.h"
 
 /* ---- unfinished outputs are removed when the program ends early ---- */
 
@@ -196,6 +196,27 @@ static bool read_model(struct run *run)
         return run->state.module != NULL;
 }
 
+/* the file of --schedule; --tune writes it instead */
+static bool read_schedules(struct run *run)
+{
+        const char *path = run->options.schedule;
+        unsigned char *bytes;
+        size_t length;
+        if (run->options.tune && !path) {
+                diag_error(&run->diag, EXIT_USAGE, "--tune wants --schedule=FILE, which it writes");
+                return false;
+        }
+        if (!path || run->options.tune)
+                return true;
+        if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
+                return false;
+        const char *text = arena_copy(run->arena, bytes, length);
+        free(bytes);
+        add_dependency(run, path);
+        run->context.book = schedule_book_read(run->arena, text, length, &run->diag);
+        return run->context.book != NULL;
+}
+
 /* ---- the run ---- */
 
 static double seconds(void)
@@ -215,17 +236,19 @@ static bool compile(struct run *run)
 {
         const struct options *o = &run->options;
         double start = seconds();
-        if (!read_model(run))
+        if (!read_model(run) || !read_schedules(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);
         struct pipeline_options pipeline = {
                 .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
                 .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
-                .stats = o->stats, .stop_before_lower = o->emit == EMIT_IR && !o->tests.count,
+                .stats = o->stats, .stop_before_lower = (o->emit == EMIT_IR && !o->tests.count) || o->tune,
         };
         if (!pipeline_run(&run->state, &pipeline, &run->context))
                 return false;
+        if (o->tune)
+                return tune(run);
         if (run->state.program && o->stats)
                 report_stats(run);
         if (run->state.program && !report_budgets(run))
@@ -262,12 +285,53 @@ static bool print_help(const struct options *o)
         return true;
 }
 
+/* what is left to do when options and names are known */
+static enum exit_code finish(struct run *run, bool fine)
+{
+        if (fine && (fflush(stdout) || ferror(stdout))) {
+                diag_error(&run->diag, EXIT_IO, "cannot write standard output: %s", strerror(errno));
+                fine = false;
+        }
+        outputs_discard(run->outputs);
+        unfinished = NULL;
+        if (run->state.module)
+                module_free(run->state.module);
+        arena_free(run->state.program_arena);
+        free(run->bytes);
+        enum exit_code code = fine ? EXIT_OK : run->diag.code ? run->diag.code : EXIT_INTERNAL;
+        arena_free(run->arena);
+        return code;
+}
+
+static void start(struct run *run)
+{
+        *run = (struct run){ .arena = arena_new(), .diag = { .subject = "dnncc" } };
+        run->outputs = unfinished = outputs_new(run->arena);
+        memory_cleanup = remove_unfinished;
+}
+
+static bool compile_model(struct run *run)
+{
+        const char *model = run->options.model;
+        const char *base = *path_base(model) ? path_base(model) : model;
+        run->diag.subject = strcmp(model, "-") ? text_safe(run->arena, base, strlen(base)) : "standard input";
+        return prepare_context(run) && choose_names(run) && compile(run);
+}
+
+enum exit_code driver_run(const struct options *options)
+{
+        struct run run;
+        start(&run);
+        run.options = *options;
+        run.diag.verbosity = options->verbose - options->quiet;
+        return finish(&run, compile_model(&run));
+}
+
 enum exit_code driver_main(int argc, char **argv)
 {
         signal(SIGPIPE, SIG_IGN);       /* a closed pipe is a write error, not a silent death */
-        struct run run = { .arena = arena_new(), .diag = { .subject = "dnncc" } };
-        run.outputs = unfinished = outputs_new(run.arena);
-        memory_cleanup = remove_unfinished;
+        struct run run;
+        start(&run);
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         bool help = fine && print_help(&run.options);
@@ -275,23 +339,5 @@ enum exit_code driver_main(int argc, char **argv)
                 diag_error(&run.diag, EXIT_USAGE, "no model given: dnncc [options] MODEL, see --help");
                 fine = false;
         }
-        if (fine && !help) {
-                const char *model = run.options.model;
-                const char *base = *path_base(model) ? path_base(model) : model;
-                run.diag.subject = strcmp(model, "-") ? text_safe(run.arena, base, strlen(base)) : "standard input";
-                fine = prepare_context(&run) && choose_names(&run) && compile(&run);
-        }
-        if (fine && (fflush(stdout) || ferror(stdout))) {
-                diag_error(&run.diag, EXIT_IO, "cannot write standard output: %s", strerror(errno));
-                fine = false;
-        }
-        outputs_discard(run.outputs);
-        unfinished = NULL;
-        if (run.state.module)
-                module_free(run.state.module);
-        arena_free(run.state.program_arena);
-        free(run.bytes);
-        enum exit_code code = fine ? EXIT_OK : run.diag.code ? run.diag.code : EXIT_INTERNAL;
-        arena_free(run.arena);
-        return code;
+        return finish(&run, fine && !help ? compile_model(&run) : fine);
 }

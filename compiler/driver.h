@@ -22,6 +22,7 @@ struct run {
 };
 
 enum exit_code driver_main(int argc, char **argv);
+enum exit_code driver_run(const struct options *options); /* all but reading the command line */
 
 /* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir only. */
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag);
@@ -38,6 +39,9 @@ void report_json(struct run *run, FILE *out);   /* --report */
 void report_passes(void);
 void report_operations(void);
 void report_limits(void);
+
+/* --tune (tune.c): the module is scheduled; writes the file of --schedule */
+bool tune(struct run *run);
 
 /* --test DIR (test_run.c): EXIT_OK or the error's code */
 bool test_run(struct run *run, const char *dir);

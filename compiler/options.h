@@ -17,10 +17,10 @@ enum { EMIT_C, EMIT_IR, EMIT_LOOPS };
 
 struct options {
         const char *model;              /* a path, or "-" */
-        const char *output, *name, *target, *depfile_name, *external, *cc, *report;
+        const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads;
-        int no_descriptor, depfile, exact, assume_finite, unchecked, no_verify, check, time_passes, stats, profile;
+        int no_descriptor, depfile, exact, assume_finite, unchecked, no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
         struct list dims, inputs, outputs, keep, limits, tests;

@@ -8,6 +8,8 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
+struct schedule_book;
+
 struct limits {                         /* --limit NAME=N; limits.def */
 #define LIMIT(name, preset, doc) int64_t name;
 #include "passes/limits.def"
@@ -24,6 +26,7 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at all */
         bool exact;                     /* only class E rewrites */
         bool assume_finite;             /* class D allowed */
+        const struct schedule_book *book;         /* schedules given by the user; or NULL */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };

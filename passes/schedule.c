@@ -2,9 +2,10 @@
  *
  *   convolve_packed(%x, @w) ...   ->   convolve_packed(%x, @w) ... schedule="rows=2 columns=7 vectors=2"
  *
- * Nothing else changes: a schedule says how, not what. */
+ * From the user's file of schedules (--schedule) where that has one for operations like it. Nothing else changes: a schedule
+ * says how, not what. */
 #include "passes/pass.h"
-#include "schedule/schedule.h"
+#include "schedule/book.h"
 
 int pass_schedule(struct function *f, struct pass_context *context)
 {
@@ -15,8 +16,9 @@ int pass_schedule(struct function *f, struct pass_context *context)
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 if (op->schedule || !schedule_contraction(NULL, op))
                         continue;
+                const char *given = context->book ? schedule_book_find(context->book, f->module, op) : NULL;
                 struct schedule schedule = schedule_for(op, &machine);
-                op->schedule = schedule_text(f->module->arena, &schedule);
+                op->schedule = given ? given : schedule_text(f->module->arena, &schedule);
                 count++;
         }
         return count;

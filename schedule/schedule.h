@@ -41,6 +41,10 @@ struct schedule schedule_choose(const struct op *contraction, const struct sched
  * convolve_packed becomes. 0: it stays. (choose_winograd.c) */
 int schedule_winograd_tile(const struct op *packed, const struct schedule_machine *machine);
 
+/* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or cannot be followed. */
+extern const int schedule_move_count;
+bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move, struct schedule *s);
+
 /* ---- lowering (kernels.c) ---- */
 
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its contraction, or NULL */

@@ -1,0 +1,324 @@
+/* --tune: measures schedules where they run, in the whole model, and writes what is better to the file of --schedule.
+ *
+ * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that the cost model
+ * chooses. A round makes one move (schedule_move) on the best of all kinds at once, compiles the model with --profile,
+ * and runs it and the model of the first schedules in turn, twice. A kind keeps the move when its kernels are more than
+ * 3 % faster for it both times, measured against the first schedules of the same turn. Nothing starts after the time is
+ * up (limit tune_seconds). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/driver.h"
+#include "schedule/book.h"
+
+enum { TURNS = 2 };
+
+struct kind {
+        const char *key;
+        const struct op *op;
+        struct schedule first, best, tried;
+        bool moved;                     /* in this round */
+        double ratio;                   /* of the best schedule's time to the first one's */
+        double time[2][TURNS];          /* first and tried, seconds of all its kernels */
+};
+
+struct tuning {
+        struct run *run;
+        struct arena *arena;
+        struct schedule_machine machine;
+        const char *folder;
+        struct kind *kinds;
+        int kind_count;
+        int *kind_of_unit;              /* scheduled kernels in order; -1: of several contractions */
+        int unit_count;
+};
+
+/* ---- what there is to tune ---- */
+
+static bool is_fusion(const struct op *op) { return op && op->code == OP_fusion; }
+
+static int find_kind(struct tuning *t, struct op *op)
+{
+        const char *key = schedule_book_key(t->arena, t->run->state.module, op);
+        for (int i = 0; i < t->kind_count; i++)
+                if (!strcmp(t->kinds[i].key, key))
+                        return i;
+        ARENA_GROW(t->arena, t->kinds, t->kind_count);
+        struct kind *kind = &t->kinds[t->kind_count];
+        *kind = (struct kind){ .key = key, .op = op, .ratio = 1 };
+        if (!schedule_parse(op, &kind->first, &t->run->diag))
+                return -1;
+        kind->best = kind->first;
+        return t->kind_count++;
+}
+
+/* Kernels run in the order of their operations (lower.h). */
+static void find_units(struct tuning *t, struct function *f)
+{
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                if (is_fusion(op->region->owner))
+                        continue;
+                struct region *region = is_fusion(op) ? op->regions[0] : NULL;
+                struct op *contraction = schedule_contraction(region, op);
+                if (!contraction || !contraction->schedule || (!region && contraction != op))
+                        continue;
+                bool several = region && contraction->next && schedule_contraction(NULL, contraction->next);
+                for (struct op *next = contraction->next; region && next && !several; next = next->next)
+                        several = schedule_contraction(NULL, next) == next;
+                ARENA_GROW(t->arena, t->kind_of_unit, t->unit_count);
+                t->kind_of_unit[t->unit_count++] = several ? -1 : find_kind(t, contraction);
+        }
+}
+
+/* ---- files and programs ---- */
+
+static const char *path_in(const struct tuning *t, const char *name)
+{
+        return arena_printf(t->arena, "%s/%s", t->folder, name);
+}
+
+static void write_book(const struct tuning *t, FILE *out, bool tried)
+{
+        fputs(SCHEDULE_BOOK_HEAD, out);
+        fprintf(out, "; %s, --threads=%d\n", t->machine.target->name, t->machine.threads);
+        for (int i = 0; i < t->kind_count; i++) {
+                const struct kind *kind = &t->kinds[i];
+                const struct schedule *s = tried && kind->moved ? &kind->tried : &kind->best;
+                fprintf(out, "%s: %s", kind->key, schedule_text(t->arena, s));
+                if (!tried && kind->ratio < 1)
+                        fprintf(out, "    ; %.3f of the time of %s", kind->ratio, schedule_text(t->arena, &kind->first));
+                fputs("\n", out);
+        }
+}
+
+static bool failed(struct tuning *t, const char *what)
+{
+        diag_error(&t->run->diag, EXIT_IO, "--tune: cannot %s in %s: %s", what, t->folder, strerror(errno));
+        return false;
+}
+
+static const char harness[] =
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n#include \"%s.h\"\n"
+        "enum { CALLS = %d, RUNS = 15 };\n"
+        "static double at, spent[CALLS][RUNS];\nstatic int run;\n"
+        "static double now(void)\n{\n        struct timespec t;\n        clock_gettime(CLOCK_MONOTONIC, &t);\n"
+        "        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;\n}\n"
+        "void dnncc_profile(int kernel);\n"
+        "void dnncc_profile(int kernel)\n{\n        double t = now();\n"
+        "        if (kernel >= 0 && kernel < CALLS)\n                spent[kernel][run] += t - at;\n        at = now();\n}\n"
+        "static int order(const void *a, const void *b)\n{\n"
+        "        const double *x = a, *y = b;\n        return (*x > *y) - (*x < *y);\n}\n"
+        "int main(void)\n{\n"
+        "        const struct dnncc_model_1 *m = tuned_describe();\n"
+        "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
+        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
+        "                if (posix_memalign(&region[r], 1 << 21, (size_t)m->regions[r].size + 1))\n"
+        "                        return 1;\n"
+        "        for (int o = 0; o < 2; o++)\n"
+        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
+        "                        const struct dnncc_tensor_1 *x = &(o ? m->outputs : m->inputs)[k];\n"
+        "                        float *f = data[o][k] = calloc(1, (size_t)x->bytes + 64);\n"
+        "                        for (size_t i = 0; f && x->type == 1 && i < x->bytes / sizeof *f; i++)\n"
+        "                                f[i] = (float)(i %% 101) * 0.01f - 0.5f;\n"
+        "                }\n"
+        "        for (int warm = 1; warm >= 0; warm--)\n"
+        "                for (run = 0; run < (warm ? 2 : RUNS); run++) {\n"
+        "                        for (int k = 0; k < CALLS; k++)\n                                spent[k][run] = 0;\n"
+        "                        if (m->run(region, (const void *const *)data[0], data[1], NULL))\n"
+        "                                return 2;\n"
+        "                }\n"
+        "        for (int k = 0; k < CALLS; k++) {\n"
+        "                qsort(spent[k], RUNS, sizeof **spent, order);\n"
+        "                printf(\"%%.9f\\n\", spent[k][RUNS / 2]);\n"
+        "        }\n"
+        "        return 0;\n}\n";
+
+/* Compiles the model with the schedules of FOLDER/NAME.schedule to the program FOLDER/NAME, in a process of its own: this one's
+ * memory stays as it is. */
+static bool build(struct tuning *t, const char *name)
+{
+        struct options o = t->run->options;
+        o.tune = 0;
+        o.schedule = path_in(t, arena_printf(t->arena, "%s.schedule", name));
+        o.output = path_in(t, arena_printf(t->arena, "%s.c", name));
+        o.report = path_in(t, arena_printf(t->arena, "%s.json", name));
+        o.name = "tuned";
+        o.profile = o.quiet = 1;
+        o.depfile = 0;
+        o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0)
+                _exit(driver_run(&o));
+        int status = -1;
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                continue;
+        if (status) {
+                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: compiling with other schedules failed");
+                return false;
+        }
+        const char *cc = o.cc ? o.cc : "cc -O2", *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
+        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s.c%s", t->folder, cc, name, name, name, threads);
+        if (system(command)) {
+                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot compile with '%s' (--cc)", cc);
+                return false;
+        }
+        return true;
+}
+
+/* indices of the scheduled kernels among all calls, from the report; the number of all calls */
+static int read_calls(struct tuning *t, const char *name, int *calls)
+{
+        FILE *in = fopen(path_in(t, arena_printf(t->arena, "%s.json", name)), "r");
+        char line[16384];
+        int count = 0, units = 0;
+        while (in && fgets(line, sizeof line, in)) {
+                if (strncmp(line, "    {\"kernel\"", 13))
+                        continue;
+                const char *schedule = strstr(line, "\"schedule\": \"");
+                if (schedule && schedule[13] != '"' && units < t->unit_count)
+                        calls[units++] = count;
+                count++;
+        }
+        if (in)
+                fclose(in);
+        return units == t->unit_count ? count : -1;
+}
+
+static bool write_harness(struct tuning *t, const char *name, int calls)
+{
+        FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s_main.c", name)), "w");
+        if (!out)
+                return failed(t, "write");
+        fprintf(out, harness, name, calls);
+        return !fclose(out) || failed(t, "write");
+}
+
+/* runs the program; adds the times of each kind's kernels */
+static bool measure(struct tuning *t, const char *name, int which, int turn, const int *calls, int call_count)
+{
+        FILE *in = popen(arena_printf(t->arena, "%s/%s", t->folder, name), "r");
+        double *times = arena_array(t->arena, (size_t)call_count, sizeof *times);
+        bool good = in;
+        for (int i = 0; i < call_count && good; i++)
+                good = fscanf(in, "%lf", &times[i]) == 1;
+        if ((in && pclose(in)) || !good) {
+                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: the compiled program failed");
+                return false;
+        }
+        for (int i = 0; i < t->kind_count; i++)
+                t->kinds[i].time[which][turn] = 0;
+        for (int u = 0; u < t->unit_count; u++)
+                if (t->kind_of_unit[u] >= 0)
+                        t->kinds[t->kind_of_unit[u]].time[which][turn] += times[calls[u]];
+        return true;
+}
+
+static bool write_schedules(struct tuning *t, const char *name, bool tried)
+{
+        FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s.schedule", name)), "w");
+        if (!out)
+                return failed(t, "write");
+        write_book(t, out, tried);
+        return !fclose(out) || failed(t, "write");
+}
+
+/* ---- rounds ---- */
+
+static bool try_move(struct tuning *t, int move)
+{
+        bool any = false;
+        for (int i = 0; i < t->kind_count; i++) {
+                struct kind *kind = &t->kinds[i];
+                kind->tried = kind->best;
+                kind->moved = schedule_move(kind->op, &t->machine, move, &kind->tried);
+                any |= kind->moved;
+        }
+        return any;
+}
+
+static void keep_better(struct tuning *t)
+{
+        for (int i = 0; i < t->kind_count; i++) {
+                struct kind *kind = &t->kinds[i];
+                double worst = 0;
+                for (int turn = 0; turn < TURNS; turn++) {
+                        double ratio = kind->time[1][turn] / kind->time[0][turn];
+                        worst = ratio > worst ? ratio : worst;
+                }
+                if (!kind->moved || !(worst < 0.97 * kind->ratio))
+                        continue;
+                kind->best = kind->tried;
+                kind->ratio = worst;
+                if (t->run->diag.verbosity > 0)
+                        fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key, schedule_text(t->arena, &kind->best), worst);
+        }
+}
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool tune_in(struct tuning *t)
+{
+        int *calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *calls), count;
+        double start = seconds(), round = 0;
+        /* the harness needs the number of calls before the first program is linked: a guess, then the report's */
+        if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) || !build(t, "first"))
+                return false;
+        if ((count = read_calls(t, "first", calls)) < 0) {
+                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: the report lists other kernels than the schedules");
+                return false;
+        }
+        count = count < 1 << 14 ? count : 1 << 14;
+        if (!write_harness(t, "tried", 1 << 14))
+                return false;
+        for (int move = 0; move < schedule_move_count; move++) {
+                double begin = seconds();
+                if (begin - start + round > (double)t->run->context.limits.tune_seconds)
+                        break;
+                if (!try_move(t, move))
+                        continue;
+                if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
+                        return false;
+                for (int turn = 0; turn < TURNS; turn++)
+                        if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
+                                return false;
+                keep_better(t);
+                round = seconds() - begin;
+        }
+        return true;
+}
+
+bool tune(struct run *run)
+{
+        char folder[] = "/tmp/dnncc-tune-XXXXXX";
+        struct tuning t = { .run = run, .arena = run->arena, .folder = folder,
+                            .machine = { run->context.target, run->context.threads } };
+        if (target_lanes(run->context.target, E_F32) == 1 || run->options.exact) {
+                diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors, and no --exact: nothing is scheduled");
+                return false;
+        }
+        find_units(&t, run->state.module->functions);
+        if (!mkdtemp(folder)) {
+                diag_error(&run->diag, EXIT_IO, "--tune: cannot make a folder: %s", strerror(errno));
+                return false;
+        }
+        bool fine = tune_in(&t);
+        static const char *const endings[] = { "", ".c", ".h", ".json", ".schedule", "_main.c", ".weights" };
+        for (int i = 0; i < 14; i++)
+                unlink(path_in(&t, arena_printf(t.arena, "%s%s", i < 7 ? "first" : "tried", endings[i % 7])));
+        rmdir(folder);
+        FILE *out = fine ? outputs_open(run->outputs, run->options.schedule, &run->diag) : NULL;
+        if (!out)
+                return false;
+        write_book(&t, out, false);
+        return outputs_commit(run->outputs, &run->diag);
+}

@@ -1,0 +1,61 @@
+/* The moves that --tune tries: each changes one or two words of a schedule. */
+#include "schedule/schedule.h"
+
+enum word { ROWS, COLUMNS, VECTORS, UNROLL, PREFETCH, STRIP, GROUP, FLAT, SHARE };
+/* value: set to it; add: more or less; halve: so many times */
+struct move { enum word word; enum { SET, ADD, HALVE } how; int value; };
+static const struct move moves[] = {
+        { PREFETCH, SET, 0 }, { PREFETCH, SET, 1 }, { PREFETCH, SET, 2 }, { PREFETCH, SET, 4 },
+        { UNROLL, SET, 2 }, { UNROLL, SET, 8 }, { UNROLL, SET, 1 },
+        { COLUMNS, ADD, -1 }, { COLUMNS, ADD, -2 }, { COLUMNS, HALVE, 1 }, { COLUMNS, ADD, 1 },
+        { ROWS, ADD, 1 }, { ROWS, ADD, -1 }, { VECTORS, HALVE, 1 },
+        { STRIP, SET, 0 }, { STRIP, SET, 4 }, { STRIP, HALVE, 1 }, { GROUP, HALVE, 1 }, { FLAT, SET, 0 },
+        { SHARE, SET, 0 },
+};
+const int schedule_move_count = sizeof moves / sizeof *moves;
+
+static int *word_of(struct schedule *s, enum word word)
+{
+        switch (word) {
+        case ROWS: return &s->rows;
+        case COLUMNS: return &s->columns;
+        case VECTORS: return &s->vectors;
+        case UNROLL: return &s->unroll;
+        case PREFETCH: return &s->prefetch;
+        case STRIP: return &s->strip;
+        case GROUP: return &s->group;
+        case FLAT: return &s->flat;
+        case SHARE: break;
+        }
+        return NULL;
+}
+
+/* Sums, weights and one input stay in registers, and vectors are whole blocks of 16 outputs. */
+static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
+{
+        int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
+        if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0)
+                return false;
+        if (op->code == OP_convolve_lanes)
+                return s->rows * s->columns + 2 <= registers;
+        return s->vectors * lanes % 16 == 0 &&
+               s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
+}
+
+bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move, struct schedule *s)
+{
+        const struct move *m = &moves[move];
+        struct schedule before = *s;
+        if (m->word == SHARE) {         /* rows and panels change roles */
+                s->row_tasks = before.panel_tasks;
+                s->panel_tasks = before.row_tasks;
+                return s->row_tasks != before.row_tasks;
+        }
+        int *word = word_of(s, m->word), old = *word;
+        *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
+        if (*word == old || (m->how == HALVE && !*word))
+                return false;
+        if (m->word == VECTORS)         /* what the sums leave goes to positions */
+                s->columns = (target_vector_registers(machine->target) - s->vectors - 1) / s->vectors / s->rows / s->split;
+        return is_sound(op, s, machine->target);
+}

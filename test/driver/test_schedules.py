@@ -1,0 +1,69 @@
+"""--schedule and --tune: schedules from a file, and the file that tuning writes."""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+TARGET = "--target=x86-64"                        # runs on any x86
+
+
+def convolution(folder):
+    weights = np.random.default_rng(1).standard_normal((16, 16, 3, 3)).astype(np.float32)
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], name="conv")
+    port = [onnx.helper.make_tensor_value_info(n, 1, [1, 16, 11, 11]) for n in "xy"]
+    graph = onnx.helper.make_graph([node], "g", port[:1], port[1:], [onnx.numpy_helper.from_array(weights, "w")])
+    path = folder / "conv.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def run(*arguments):
+    return dnncc.run([dnncc.DNNCC, *arguments], timeout=120)
+
+
+def dump(path, *arguments):
+    done = run(path, "--emit=ir", "-o", "-", TARGET, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_empty_file_changes_nothing(tmp_path):
+    path, book = convolution(tmp_path), tmp_path / "book"
+    book.write_text("dnncc-schedule 1\n; nothing\n\n")
+    assert 'schedule="' in dump(path) and dump(path, f"--schedule={book}") == dump(path)
+
+
+@pytest.mark.parametrize("text", ["", "dnncc-schedule 2\n", "dnncc-schedule 1\nconvolve_packed\n",
+                                  "dnncc-schedule 1\nkey: columns=1000\n", "dnncc-schedule 1\nkey: colums=2\n",
+                                  "dnncc-schedule 1\nkey: columns=\n", "dnncc-schedule 1\n\0: columns=2\n"])
+def test_broken_files(tmp_path, text):
+    book = tmp_path / "book"
+    book.write_bytes(text.encode())
+    done = run(convolution(tmp_path), "-o", tmp_path / "m.c", TARGET, f"--schedule={book}")
+    assert done.returncode == dnncc.INVALID and "schedule" in done.stderr
+    assert not (tmp_path / "m.c").exists()
+
+
+def test_missing_file_and_usage(tmp_path):
+    path = convolution(tmp_path)
+    assert run(path, "-o", tmp_path / "m.c", TARGET, "--schedule=/nonexistent").returncode == dnncc.IO
+    assert run(path, TARGET, "--tune").returncode == dnncc.USAGE
+    assert run(path, "--tune", f"--schedule={tmp_path / 'book'}").returncode == dnncc.USAGE           # generic
+
+
+def test_tuning_writes_a_file_that_is_read(tmp_path):
+    path, book = convolution(tmp_path), tmp_path / "book"
+    done = run(path, TARGET, "--tune", f"--schedule={book}", "--limit", "tune_seconds=4", "-v")
+    assert done.returncode == 0, done.stderr
+    lines = book.read_text().splitlines()
+    assert lines[0] == "dnncc-schedule 1" and any(line.startswith("convolve_") for line in lines)
+    key, words = next(line for line in lines if line.startswith("convolve_")).split(";")[0].split(": ")
+    book.write_text(f"dnncc-schedule 1\n{key}: {words.strip()} split=2\n")
+    assert "split=2" in dump(path, f"--schedule={book}")
+    done = run(path, "-o", tmp_path / "m.c", TARGET, f"--schedule={book}", "-MD")
+    assert done.returncode == 0 and str(book) in (tmp_path / "m.d").read_text()
