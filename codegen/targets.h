@@ -5,7 +5,10 @@
 
 #include "ir/target.h"
 
-const struct target *target_find(const char *name);       /* NULL when there is none of that name */
+/* "native": the last in the table that this processor can run; NULL when there is none of that name */
+const struct target *target_find(const char *name);
+const struct target *target_at(int number);               /* all of them, from 0; NULL behind the last */
+bool target_runs_here(const struct target *t);            /* this processor can run code for it */
 void target_help(void);                                   /* name and doc of each, on standard output */
 
 #endif

@@ -63,6 +63,7 @@ static bool prepare_context(struct run *run)
                            text_safe(run->arena, o->target, strlen(o->target)));
                 return false;
         }
+        run->options.target = context->target->name;    /* "native" is no name for another machine */
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
