@@ -92,6 +92,11 @@ static bool run_interpreter(struct test *t)
 
 static const char runner[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
+        "#ifdef __GNUC__\n__attribute__((weak))        /* --cc may bring one */\n#endif\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)\n{\n"
+        "        for (int i = 0; i < count; i++)\n"
+        "                task(arg, i, count);\n}\n"
         "int main(void)\n{\n"
         "        const struct dnncc_model_1 *m = %s_describe();\n"
         "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"

@@ -179,6 +179,18 @@ def test_any_dnncc_parallel_will_do():
         assert done.returncode == 0 and "serial" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("link", ["", f" {RUNTIME / 'threads.c'} -lpthread"], ids=["serial", "runtime"])
+def test_option_test(link, tmp_path):
+    """--test --cc brings a serial dnncc_parallel, unless the command brings another"""
+    tokens(tmp_path / "model.onnx")
+    x = np.random.default_rng(5).standard_normal(MODELS["tokens"][1]).astype(np.float32)
+    for k, array in enumerate([x, *dnncc.run_host(build(tmp_path, [], []), [x])]):
+        name = f"output_{k - 1}.pb" if k else "input_0.pb"
+        (tmp_path / name).write_bytes(numpy_helper.from_array(array).SerializeToString())
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "model.onnx", "--threads=2", f"--test={tmp_path}", f"--cc=gcc -O1{link}"])
+    assert done.returncode == 0, done.stderr
+
+
 def test_dumps_go_on(tmp_path):
     """a dump of any stage compiles to the same C"""
     tokens(tmp_path / "model.onnx")
