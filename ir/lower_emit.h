@@ -201,6 +201,7 @@ struct kernel_request {
         struct value *const *results;
         int result_count;
         bool *too_large;                /* set instead of reporting that it is; may be NULL */
+        bool *refused;                  /* set where the scheduler cannot write it, instead of writing it otherwise; may be NULL */
 };
 /* Another way to write a kernel than by loops over its result: into buffer, its only result. False when it cannot, and
  * then the kernel is begun anew without it. */

@@ -356,6 +356,10 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 if (!scheduler->write(&e, request, outputs[0].buffer) && !e.failed) {
                         struct lower_options canonical = *options;
                         canonical.scheduler = NULL;
+                        if (request->refused) {
+                                *request->refused = true;
+                                return NULL;
+                        }
                         return kernel_write(arena, library, request, &canonical, inputs,
                                             input_count, diag);
                 }

@@ -61,3 +61,20 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request, s
 }
 
 const struct kernel_scheduler schedule_kernels = { wants, write_kernel };
+
+bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
+                      struct diag *diag)
+{
+        bool refused = false, too_large = false;
+        struct arena *arena = arena_new();
+        struct value **inputs, *result = op_result(kernel);
+        struct kernel_request request = { .op = kernel, .results = &result, .result_count = 1 };
+        if (kernel->code == OP_fusion)
+                kernel_request_fusion(arena, &request, kernel);
+        request.too_large = &too_large;
+        request.refused = &refused;
+        int input_count;
+        bool good = kernel_write(arena, library, &request, options, &inputs, &input_count, diag) != NULL;
+        arena_free(arena);
+        return good;
+}

@@ -49,6 +49,9 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
 
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its contraction, or NULL */
 struct op *schedule_contraction(const struct region *region, struct op *op);
+/* Can a kernel be written so? */
+bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
+                      struct diag *diag);
 /* Kernels of contractions that have a schedule; for lower_options.scheduled. */
 extern const struct kernel_scheduler schedule_kernels;
 

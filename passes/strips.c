@@ -1,0 +1,164 @@
+/* strips: kernels that hand a large tensor to the next one become one kernel that makes and reads it strip by strip.
+ *
+ *   %1 = fusion(%0, @e) { ... convolve_packed ... pad ... }          %3 = fusion(%0, @e, @d, @p) { ... convolve_packed ... pad ...
+ *   %2 = fusion(%1, @d) { ... convolve_lanes ... }            ->            ... convolve_lanes ...
+ *   %3 = fusion(%2, @p) { ... convolve_packed ... }                         ... convolve_packed ... schedule="strip=8" ... }
+ *
+ * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two contractions that meet
+ * is depthwise, and so bound by memory; where what lies between them is too large for the cache; and where the scheduled
+ * lowering (schedule/strips.c) then can write both. No work is repeated, so results stay the same to the bit. */
+#include "passes/pass.h"
+#include "schedule/chain.h"
+#include "schedule/schedule.h"
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* an operation or a fusion that is a chain; *result: what its region yields */
+static bool find_chain(struct op *kernel, struct chain *chain)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        if (kernel->result_count != 1 || (region && region->last->operand_count != 1) ||
+            !chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel), chain))
+                return false;
+        for (int i = 0; i < chain->count; i++)
+                if (!chain->links[i].op->schedule)
+                        return false;
+        return true;
+}
+
+/* of an image */
+static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v->type->dims[0]; }
+
+static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
+{
+        const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
+        return (before->code == OP_convolve_lanes || after->code == OP_convolve_lanes) &&
+               bytes_of(op_operand(after, 0)) > target_l2_bytes(target) / 2;
+}
+
+/* Rows of a strip: what lies between the contractions fills half of the second cache, and threads get equal shares. 0: not
+ * even one row fits. */
+static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine)
+{
+        int64_t room = target_l2_bytes(machine->target) / 2, each = 0;
+        const struct op *wide = chain->links[chain->wide].op;
+        int64_t stride = chain->wide ? chain_stride(wide) : 1, rows = op_result(chain->links[chain->count - 1].op)->type->dims[2];
+        for (int i = 1; i < chain->count; i++) {
+                const struct value *x = op_operand(chain->links[i].op, 0);
+                int64_t row = bytes_of(x) / x->type->dims[CHAIN_ROWS];
+                each += i <= chain->wide ? row * stride : row;
+                if (i <= chain->wide)
+                        room -= row * (chain_reach(wide) - stride);
+        }
+        int64_t most = room / each < rows ? room / each : rows;
+        if (most < 1)
+                return 0;
+        int64_t threads = machine->threads > 1 ? machine->threads : 1;
+        int64_t strips = divide_up(divide_up(rows, most), threads) * threads;
+        return divide_up(rows, strips);
+}
+
+/* schedules of contractions become such of a chain: a row of tiles is a row */
+static void set_schedules(struct chain *chain, int64_t rows, const struct schedule_machine *machine, struct pass_context *context,
+                          struct arena *arena)
+{
+        for (int i = 0; i < chain->count; i++) {
+                struct schedule s;
+                struct op *op = chain->links[i].op;
+                if (!schedule_parse(op, &s, context->diag))
+                        return;
+                s.columns = s.rows * s.columns;
+                s.rows = s.row_tasks = s.panel_tasks = 1;
+                s.flat = s.strip = s.prefetch = 0;
+                if (i + 1 == chain->count) {
+                        s.strip = (int)rows;
+                        s.row_tasks = machine->threads > 1 ? machine->threads : 1;
+                }
+                op->schedule = schedule_text(arena, &s);
+        }
+}
+
+/* copies of a kernel's operations, and what stands for its result */
+static struct value *copy_operations(struct builder *b, struct op *kernel)
+{
+        if (kernel->code != OP_fusion)
+                return op_result(op_clone(b, kernel));
+        struct region *region = kernel->regions[0];
+        for (struct op *op = region->first; op->code != OP_yield; op = op->next)
+                op->results[0].scratch = op_result(op_clone(b, op));
+        struct value *made = op_operand(region->last, 0);
+        struct value *copy = made->scratch ? made->scratch : made;
+        for (struct op *op = region->first; op->code != OP_yield; op = op->next)
+                op->results[0].scratch = NULL;
+        return copy;
+}
+
+/* one kernel of both, in front of the second */
+static struct op *build_joined(struct module *m, struct op *first, struct op *second, struct diag *diag)
+{
+        const char *location = second->location;
+        if (first->location && second->location)
+                location = arena_printf(m->arena, "%s, %s", first->location, second->location);
+        struct builder b = { .m = m, .region = second->region, .before = second, .diag = diag, .location = location };
+        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &second->results[0].type, 1);
+        if (!fusion)
+                return NULL;
+        struct builder inside = { .m = m, .region = op_add_region(fusion, 0), .diag = diag };
+        struct value *between = op_result(first);
+        between->scratch = copy_operations(&inside, first);
+        struct value *result = copy_operations(&inside, second);
+        between->scratch = NULL;
+        build_yield(&inside, &result, 1);
+        return fusion;
+}
+
+/* the kernel whose result is all that `second` needs of it, and whose only reader is `second` */
+static struct op *find_first(struct op *second, const struct chain *chain)
+{
+        const struct value *x = op_operand(chain->links[0].op, 0);
+        bool made = x->kind == VALUE_RESULT && x->op->region == second->region && value_has_one_use(x);
+        return made ? x->op : NULL;
+}
+
+static bool join(struct op *second, struct pass_context *context)
+{
+        const struct schedule_machine machine = { context->target, context->lower.threads };
+        struct module *m = second->region->function->module;
+        struct chain first_chain, chain;
+        if (!find_chain(second, &chain))
+                return false;
+        struct op *first = find_first(second, &chain);
+        if (!first || !find_chain(first, &first_chain) || !chain_joins(&first_chain, &chain) ||
+            !pays(&first_chain, &chain, context->target))
+                return false;
+        struct op *joined = build_joined(m, first, second, context->diag);
+        int64_t rows = joined && find_chain(joined, &chain) ? strip_rows(&chain, &machine) : 0;
+        if (rows)
+                set_schedules(&chain, rows, &machine, context, m->arena);
+        if (!rows || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+                if (joined)
+                        op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(second), op_result(joined));
+        op_erase(second);
+        op_erase(first);
+        return true;
+}
+
+static int join_region(struct region *region, struct pass_context *context)
+{
+        int count = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        count += join_region(op->regions[i], context);
+                count += join(op, context);
+        }
+        return count;
+}
+
+int pass_strips(struct function *f, struct pass_context *context)
+{
+        return join_region(&f->body, context);
+}
