@@ -173,6 +173,43 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op, struct p
 
 /* ---- contractions ---- */
 
+/* Not when it changes the order of the dimensions that remain: that is the result's. */
+struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pass_context *context)
+{
+        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *x = op_operand(op, i), *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                if (!op_is(x, OP_transpose))
+                        continue;
+                const int64_t *perm = op_ints(x->op, "perm", NULL);
+                int64_t last = -1, dims[RANK_MAX];
+                unsigned taken = 0;
+                struct attr attrs[ATTR_MAX];
+                memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
+                for (int n = 0; n < 2; n++) {
+                        int count;
+                        const int64_t *old = op_ints(op, names[i][n], &count);
+                        for (int k = 0; k < count; k++) {
+                                taken |= 1u << old[k];
+                                dims[k] = perm[old[k]];
+                        }
+                        attr_set_ints(b->m, attrs, OP_dot, names[i][n], dims, count);
+                }
+                bool ordered = true;
+                for (int d = 0; d < x->type->rank; d++)
+                        if (!(taken >> d & 1)) {
+                                ordered &= perm[d] > last;
+                                last = perm[d];
+                        }
+                if (!ordered)
+                        continue;
+                operands[i] = op_operand(x->op, 0);
+                return value_build(b, OP_dot, operands, 2, attrs, op->results[0].type);
+        }
+        return NULL;
+}
+
 /* Without vectors the loop over the contracted dimension is the inner one: it reads row by row. */
 struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
 {
