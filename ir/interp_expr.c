@@ -419,6 +419,18 @@ static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot
         return true;
 }
 
+/* never in place */
+static struct cell interleave(struct compiler *c, const struct loop_expr *e, int into)
+{
+        struct cell a = compile_expr(c, e->args[0], -1), b = compile_expr(c, e->args[1], -1);
+        uint16_t code = e->op == LOOP_INTERLEAVE_LOW ? V_INTERLEAVE_LOW : V_INTERLEAVE_HIGH;
+        struct cell v = compute(c, (struct instruction){ .code = code }, e->type.lanes, -1, &a, &b, NULL);
+        if (into < 0)
+                return v;
+        emit_move(c, into, v, e->type.lanes);
+        return value_here(c, into, e->type.lanes);
+}
+
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into)
 {
         enum slot_kind kind = kind_of(c, element_of(e->args[0]));
@@ -428,7 +440,7 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
                 compiler_fail(c, EXIT_UNSUPPORTED, "an operation on a type it is not for");
                 return value_here(c, new_slots(c, e->type.lanes), e->type.lanes);
         }
-        if (e->op >= LOOP_SUM_LANES)
+        if (e->op >= LOOP_SUM_LANES && e->op <= LOOP_MIN_LANES)
                 return halves(c, e, code, into);
         if (product_sum(c, e, kind, into, &sum))
                 return sum;
@@ -539,6 +551,8 @@ static struct cell expression(struct compiler *c, const struct loop_expr *e, int
         case LOOP_SPLAT: return splat(c, compile_expr(c, e->args[0], -1), e->type.lanes, into);
         case LOOP_RAMP: return ramp(c, e, into);
         case LOOP_LANE: return lane(c, e, into);
+        case LOOP_INTERLEAVE_LOW:
+        case LOOP_INTERLEAVE_HIGH: return interleave(c, e, into);
         case LOOP_ADD:
         case LOOP_SUB:
         case LOOP_MUL:

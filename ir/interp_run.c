@@ -488,6 +488,14 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
         LANES
         r[i->a + l] = r[i->b];
         NEXT;
+        CASE(V_INTERLEAVE_LOW)
+        LANES
+        r[i->a + l] = r[(l % 2 ? i->c : i->b) + l / 2];
+        NEXT;
+        CASE(V_INTERLEAVE_HIGH)
+        LANES
+        r[i->a + l] = r[(l % 2 ? i->c : i->b) + (i->lanes + l) / 2];
+        NEXT;
         CASE(V_RAMP)
         LANES
         r[i->a + l].u = r[i->b].u + (uint64_t)l * r[i->c].u;

@@ -266,7 +266,10 @@ static struct loop_type result_type(enum loop_opcode op, const struct loop_expr 
         switch (loop_op_info[op].result) {
         case RESULT_SAME: return a->type;
         case RESULT_BOOL: return (struct loop_type){ E_BOOL, a->type.lanes };
-        default: return op == LOOP_SELECT ? b->type : LOOP_TYPE(a->type.element);
+        default:
+                if (op == LOOP_INTERLEAVE_LOW || op == LOOP_INTERLEAVE_HIGH)
+                        return a->type;
+                return op == LOOP_SELECT ? b->type : LOOP_TYPE(a->type.element);
         }
 }
 

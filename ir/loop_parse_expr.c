@@ -94,6 +94,7 @@ static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *
         struct loop_type type = { args[0]->type.element, (uint8_t)lanes };
         switch (op) {
         case LOOP_RAMP: case LOOP_SPLAT: return type;
+        case LOOP_INTERLEAVE_LOW: case LOOP_INTERLEAVE_HIGH: return args[0]->type;
         case LOOP_LANE: case LOOP_SUM_LANES: case LOOP_MAX_LANES: case LOOP_MIN_LANES:
                 return LOOP_TYPE(args[0]->type.element);
         default:

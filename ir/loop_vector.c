@@ -390,6 +390,36 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
         return write_block(&v, &block);
 }
 
+/* ---- squares ----
+ *
+ * Interleaving the first half of the rows with the second moves the highest bit of the column's number to the end of the
+ * row's, and that of the row's to the end of the column's: after as many rounds as there are bits they have changed places. */
+
+static struct loop_expr *let(struct arena *arena, struct loop_block *out, const char *name, struct loop_expr *e)
+{
+        struct loop_stmt *s = loop_append(arena, out, STMT_LET);
+        s->variable = loop_variable_new(arena, name, e->type, VARIABLE_LET);
+        s->a = e;
+        return loop_use(arena, s->variable);
+}
+
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int lanes, struct loop_block *out)
+{
+        struct loop_expr *next[LANES_MAX];
+        for (int i = 0; i < lanes; i++)
+                rows[i] = let(arena, out, "row", rows[i]);
+        for (int round = 1; round < lanes; round *= 2) {
+                for (int i = 0; i < lanes; i++) {
+                        enum loop_opcode op = i % 2 ? LOOP_INTERLEAVE_HIGH : LOOP_INTERLEAVE_LOW;
+                        struct loop_expr *a = rows[i / 2], *b = rows[(i + lanes) / 2];
+                        next[i] = let(arena, out, "mixed",
+                                      loop_op(arena, op, loop_expr_copy(arena, a), loop_expr_copy(arena, b), NULL));
+                }
+                for (int i = 0; i < lanes; i++)
+                        rows[i] = next[i];
+        }
+}
+
 /* ---- names ---- */
 
 struct renaming { struct arena *arena; struct map *taken; };

@@ -39,6 +39,10 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
 /* A mask of lanes: those below count, an index expression. As ramp<16>(0, 1) < splat<16>(i32(count)). */
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count);
 
+/* rows[0 .. lanes - 1] are vectors of that many lanes, a power of two; what becomes of them are the columns of that square,
+ * by lets appended to out. */
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int lanes, struct loop_block *out);
+
 /* a deep copy */
 struct loop_expr *loop_expr_copy(struct arena *arena, const struct loop_expr *e);
 /* gives variables and stack buffers of f whose name another one has a name of their own: j, j2, j3 */

@@ -100,6 +100,7 @@ static const enum domain op_domain[LOOP_CAST] = {
         [LOOP_SUM_LANES] = DOMAIN_NUMBER, [LOOP_MAX_LANES] = DOMAIN_NUMBER,
         [LOOP_MIN_LANES] = DOMAIN_NUMBER, [LOOP_SELECT] = DOMAIN_ANY,
         [LOOP_SPLAT] = DOMAIN_ANY,        [LOOP_LANE] = DOMAIN_ANY, /* they only move: see below */
+        [LOOP_INTERLEAVE_LOW] = DOMAIN_ANY, [LOOP_INTERLEAVE_HIGH] = DOMAIN_ANY,
 };
 
 static bool in_domain(enum domain domain, enum element e)
@@ -144,6 +145,9 @@ static bool check_vector_op(struct verifier *v, const struct loop_expr *e)
         if (e->op == LOOP_LANE && (!loop_is_int(b, &lane) || b->type.element != E_INDEX ||
                                    lane < 0 || lane >= a->type.lanes))
                 return verify_error(v, "the lane is not a literal in range");
+        if (e->op == LOOP_INTERLEAVE_LOW || e->op == LOOP_INTERLEAVE_HIGH)
+                return a->type.lanes % 2 ? verify_error(v, "%s of %s", name, shown(v, a->type)) :
+                       want_type(v, b, a->type, name) && want_type(v, e, a->type, name);
         return want_type(v, e, one, name);
 }
 
@@ -154,7 +158,8 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
         if (e->arity != info->arity)
                 return verify_error(v, "%s has %d operands, want %d", info->text, e->arity,
                                     info->arity);
-        bool moves = e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE;
+        bool interleaves = e->op == LOOP_INTERLEAVE_LOW || e->op == LOOP_INTERLEAVE_HIGH;
+        bool moves = e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE || interleaves;
         if (!moves && (!loop_is_compute(element) || !in_domain(op_domain[e->op], element) ||
                        e->args[0]->type.lanes == LANES_TILE))
                 return verify_error(v, "%s is not for %s", info->text, shown(v, e->args[0]->type));

@@ -149,6 +149,20 @@ static struct loop_expr *lane_of_variable(struct lanes *l, const struct loop_exp
         return array_entry(l, array, element_of(e), use_lane(l, lane));
 }
 
+static struct loop_expr *lane_of_interleave(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+{
+        int64_t from = e->op == LOOP_INTERLEAVE_HIGH ? e->type.lanes / 2 : 0;
+        struct loop_expr *sides[2], *odd, *zero = loop_index(l->arena, 0);
+        for (int i = 0; i < 2; i++) {
+                struct loop_expr *half = loop_op(l->arena, LOOP_DIV, use_lane(l, lane), loop_index(l->arena, 2), NULL);
+                half = loop_op(l->arena, LOOP_ADD, half, loop_index(l->arena, from), NULL);
+                sides[i] = array_entry(l, materialized(l, e->args[i]), element_of(e), half);
+        }
+        odd = loop_op(l->arena, LOOP_REM, use_lane(l, lane), loop_index(l->arena, 2), NULL);
+        odd = loop_op(l->arena, LOOP_EQ, odd, zero, NULL);
+        return loop_op(l->arena, LOOP_SELECT, odd, sides[0], sides[1]);
+}
+
 /* What must be computed once for all lanes is appended. */
 static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
 {
@@ -160,6 +174,7 @@ static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e, con
         case LOOP_SPLAT: return lane_of(l, e->args[0], lane);
         case LOOP_RAMP: return lane_of_ramp(l, e, lane);
         case LOOP_LOAD: return lane_of_load(l, e, lane);
+        case LOOP_INTERLEAVE_LOW: case LOOP_INTERLEAVE_HIGH: return lane_of_interleave(l, e, lane);
         case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return lane_of_variable(l, e, lane);
         default: break;
         }

@@ -7,8 +7,8 @@
  *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0) mask %rest
  *
  * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or scalar
- * where the target has no masks. Reductions along the loop get vectors of partial results (vectorize_reduce.c). In every
- * nest the form of least predicted cost wins, the scalar one included.
+ * where the target has no masks. Reductions along the loop get vectors of partial results (vectorize_reduce.c), transposes
+ * are done in squares (vectorize_transpose.c). In every nest the form of least predicted cost wins, the scalar one included.
  *
  * Exact to the bit but for sums and products of floats and, among equal zeros, their extremes: with --exact these stay. */
 #include "passes/vectorize.h"
@@ -147,8 +147,8 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
         return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
 }
 
-/* The block in its best form; *changed: that is not the one it has. Statements are new, expressions that stay are the same. */
-static struct loop_block *best_block(const struct vectorizing *v, const struct loop_block *block, bool *changed)
+/* Statements are new, expressions that stay are the same. */
+struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
@@ -156,13 +156,14 @@ static struct loop_block *best_block(const struct vectorizing *v, const struct l
                 struct loop_stmt *copy = append_copy(v, s, kept);
                 bool inside = false;
                 if (s->body)
-                        copy->body = best_block(v, s->body, &inside);
+                        copy->body = vectorize_best(v, s->body, &inside);
                 if (s->other)
-                        copy->other = best_block(v, s->other, &inside);
+                        copy->other = vectorize_best(v, s->other, &inside);
                 best = kept;
                 if (s->kind == STMT_FOR) {
                         best = cheaper(v, best, map_loop(v, s));
                         best = cheaper(v, best, vectorize_reduction(v, s));
+                        best = cheaper(v, best, vectorize_transpose(v, s));
                 }
                 *changed |= inside || best != kept;
                 append_block(out, best);
@@ -181,7 +182,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
         for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
                 bool changed = false;
                 v.bounds = loop_bounds_new(v.scratch, f);
-                struct loop_block *best = best_block(&v, f->body, &changed);
+                struct loop_block *best = vectorize_best(&v, f->body, &changed);
                 if (!changed)
                         continue;
                 f->body = best;

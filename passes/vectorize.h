@@ -1,4 +1,5 @@
-/* Inside vectorize: vectorize.c chooses loops, vectorize_reduce.c writes reductions, vectorize_cost.c says what code costs. */
+/* Inside vectorize: vectorize.c chooses loops, vectorize_reduce.c writes reductions,
+ * vectorize_transpose.c transposes, vectorize_cost.c says what code costs. */
 #ifndef PASSES_VECTORIZE_H
 #define PASSES_VECTORIZE_H
 
@@ -29,6 +30,12 @@ struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, str
 
 /* the loop as vector accumulators, or NULL (vectorize_reduce.c) */
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
+
+/* the nest from this loop inward in squares that are transposed in registers, or NULL (vectorize_transpose.c) */
+struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct loop_stmt *loop);
+
+/* the block in its best form; *changed: that is not the one it has (vectorize.c) */
+struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed);
 
 /* predicted time in processor cycles, roughly (vectorize_cost.c) */
 double vectorize_cost(const struct vectorizing *v, const struct loop_block *block);

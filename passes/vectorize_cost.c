@@ -16,6 +16,7 @@ static double cost_of_op(const struct loop_expr *e, int depth)
         case LOOP_CALL: return cost_of_function(e->function, depth + 1);
         case LOOP_DIV: case LOOP_REM: return vector ? 8 : 4;
         case LOOP_MIN: case LOOP_MAX: return 1.5;        /* NaN takes an instruction or two */
+        case LOOP_INTERLEAVE_LOW: case LOOP_INTERLEAVE_HIGH: return 1;
         case LOOP_SUM_LANES: case LOOP_MAX_LANES: case LOOP_MIN_LANES: return 8;
         default: return 0.5;
         }

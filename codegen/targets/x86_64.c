@@ -58,6 +58,8 @@ static const struct spelling spellings[] = {
            "        const __m128 m = _mm_castsi128_ps(mask);\n"
            "        return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b));\n"
            "}"),
+        OP(INTERLEAVE_LOW, F32, "_mm_unpacklo_ps($0, $1)"),
+        OP(INTERLEAVE_HIGH, F32, "_mm_unpackhi_ps($0, $1)"),
         EXTREME(MIN, "min", "_mm_min_ps"), EXTREME(MAX, "max", "_mm_max_ps"),
         LARGER(MIN, "min", I32, "i32", "_mm_cmplt_epi32(a, b)"),
         LARGER(MAX, "max", I32, "i32", "_mm_cmpgt_epi32(a, b)"),

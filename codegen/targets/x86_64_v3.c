@@ -23,6 +23,12 @@ extern const struct target target_x86_64, target_x86_64_v3;
            "        const int nan = _mm256_movemask_ps(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));\n" \
            "        return _mm_cvtss_f32(nan ? _mm_castsi128_ps(_mm_set1_epi32(0x7fc00000)) : d);\n" \
            "}")
+#define INTERLEAVE(operation, name, half) \
+        OP(operation, F32, name "_f32x8($0, $1)", \
+           "__m256 " name "_f32x8(__m256 a, __m256 b)\n" \
+           "{\n" \
+           "        return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), " half ");\n" \
+           "}")
 #define ROUND(name, mode) MATH(name, F32, "_mm256_round_ps($0, " mode " | _MM_FROUND_NO_EXC)")
 #define WORDS(e) \
         OP(MUL, e, "_mm256_mullo_epi32($0, $1)"), \
@@ -62,6 +68,8 @@ static const struct spelling spellings[] = {
         X86_COMMON("_mm256_", "__m256", "__m256i", "si256"),
         X86_WORD_MASKS("_mm256_", "__m256i", "si256"),
         WORDS(I32), WORDS(U32),
+        INTERLEAVE(INTERLEAVE_LOW, "interleave_low", "0x20"),
+        INTERLEAVE(INTERLEAVE_HIGH, "interleave_high", "0x31"),
         OP(FMA, F32, "_mm256_fmadd_ps($0, $1, $2)"),
         ROW(SPELL_FMA_LESS, F32, "_mm256_fmsub_ps($0, $1, $2)"),
         ROW(SPELL_FMA_FROM, F32, "_mm256_fnmadd_ps($0, $1, $2)"),

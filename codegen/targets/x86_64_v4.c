@@ -67,6 +67,10 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
 static const struct spelling spellings[] = {
         X86_COMMON("_mm512_", "__m512", "__m512i", "si512"),
         WORDS(I32, ""), WORDS(U32, "(uint32_t)"),
+        OP(INTERLEAVE_LOW, F32,
+           "_mm512_permutex2var_ps($0, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), $1)"),
+        OP(INTERLEAVE_HIGH, F32,
+           "_mm512_permutex2var_ps($0, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), $1)"),
         OP(FMA, F32, "_mm512_fmadd_ps($0, $1, $2)"),
         ROW(SPELL_FMA_LESS, F32, "_mm512_fmsub_ps($0, $1, $2)"),
         ROW(SPELL_FMA_FROM, F32, "_mm512_fnmadd_ps($0, $1, $2)"),

@@ -112,11 +112,45 @@ static void test_places(void **state)
         }
 }
 
+/* Stages of interleaving as many as the lanes have bits transpose; in place, too. */
+static void test_interleave(void **state)
+{
+        (void)state;
+        float x[16], y[24];
+        for (int i = 0; i < 16; i++)
+                x[i] = (float)i;
+        const void *inputs[] = { x };
+        void *outputs[] = { y };
+        assert_int_equal(run_text("buffer @x : f32[16] input \"x\" shape <16>\n"
+                                  "buffer @y : f32[24] output \"y\" shape <24>\n"
+                                  "kernel @k(%x: in f32[16], %y: out f32[24]) {\n"
+                                  "  let %a : f32x4 = interleave_low(%x<4>[0], %x<4>[8])\n"
+                                  "  let %b : f32x4 = interleave_high(%x<4>[0], %x<4>[8])\n"
+                                  "  let %c : f32x4 = interleave_low(%x<4>[4], %x<4>[12])\n"
+                                  "  let %d : f32x4 = interleave_high(%x<4>[4], %x<4>[12])\n"
+                                  "  store %y[0] = interleave_low(%a, %c)\n"
+                                  "  store %y[4] = interleave_high(%a, %c)\n"
+                                  "  store %y[8] = interleave_low(%b, %d)\n"
+                                  "  store %y[12] = interleave_high(%b, %d)\n"
+                                  "  var %v : f32x8 = %x<8>[0]\n"
+                                  "  set %v = interleave_high(%v, interleave_low(%v, %v))\n"
+                                  "  store %y[16] = %v\n"
+                                  "}\nmain {\n  call @k(@x, @y)\n}\n",
+                                  inputs, outputs),
+                         INTERP_OK);
+        static const float last[] = { 4, 2, 5, 2, 6, 3, 7, 3 };
+        for (int i = 0; i < 16; i++)
+                assert_true(y[i] == x[i % 4 * 4 + i / 4]);
+        for (int i = 0; i < 8; i++)
+                assert_true(y[16 + i] == last[i]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_library),
                 cmocka_unit_test(test_places),
+                cmocka_unit_test(test_interleave),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,9 @@ static struct loop_expr *random_op(struct pool *pool, struct loop_type type, int
                 struct loop_type one = LOOP_TYPE(type.element);
                 return loop_node(arena, op, type, random_expr(pool, one, depth - 1),
                                  op == LOOP_RAMP ? random_literal(arena, one) : NULL, NULL);
+        } else if (op == LOOP_INTERLEAVE_LOW || op == LOOP_INTERLEAVE_HIGH) {
+                if (type.lanes % 2)
+                        return NULL;
         } else if (op >= LOOP_LANE) {
                 if (type.lanes != 1 || e == E_BOOL)
                         return NULL;
