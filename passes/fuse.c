@@ -26,7 +26,8 @@
  *     part of another contraction's epilogue.
  *
  * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the same operations in the
- * same order on each element. reshape and concat stay outside: they are views (lower.h). */
+ * same order on each element. reshape and concat stay outside: they are views (lower.h). (But for a reshape of what a transpose
+ * moves anyway, where the target has vectors: blocks become rows, rows become blocks, and go on.) */
 #include "passes/fuse.h"
 
 #include <string.h>
@@ -46,6 +47,12 @@ struct group {
         bool anchored;                  /* holds a contraction or reduction */
 };
 
+struct fusing {
+        struct member *members;         /* by number */
+        int limit;                      /* operations of a group */
+        bool vectors;                   /* the target has them */
+};
+
 bool fuse_is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
 
 bool fuse_is_anchor(const struct op *op)
@@ -53,34 +60,48 @@ bool fuse_is_anchor(const struct op *op)
         return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
 }
 
-static bool is_move(const struct op *op)
+static bool is_move(const struct fusing *f, const struct op *op)
 {
         switch (op->code) {
         case OP_broadcast: case OP_iota: case OP_transpose:
                 return true;
         case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own kernel */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        case OP_reshape:                /* of elements on the move anyway: no view of memory is lost */
+                return f->vectors && op_is(op_operand(op, 0), OP_transpose) && value_has_one_use(op_operand(op, 0));
         default:
                 return false;
         }
 }
 
-static bool can_join_any(const struct op *op)
+static bool can_join_any(const struct fusing *f, const struct op *op)
 {
         if (op->result_count != 1 || !type_is_static(op->results[0].type))
                 return false;
-        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(op) || fuse_is_halo(op);
+        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) || fuse_is_halo(op);
 }
 
 /* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
 static bool keeps_index(const struct op *op) { return fuse_is_elementwise(op) || op->code == OP_pad; }
 
-/* whether op may stand in user's group, as far as this one use goes */
-static bool accepts(const struct op *user, const struct member *at, const struct op *op, int operand)
+/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that is read element by element is
+ * better copied once. */
+static bool packed_accepts(const struct op *op, int operand)
 {
-        if (!can_join_any(user) || type_elements(user->results[0].type) == 0)
+        int rank = op_result(op)->type->rank;
+        return operand == 0 && (op->code == OP_slice ||
+                                (op->code == OP_transpose && op_ints(op, "perm", NULL)[rank - 1] == rank - 1));
+}
+
+/* whether op may stand in user's group, as far as this one use goes */
+static bool accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
+{
+        const struct member *at = &f->members[user->number];
+        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0)
                 return false;
-        if (is_move(op)) {
+        if (fuse_is_packed(user))
+                return packed_accepts(op, operand);
+        if (is_move(f, op)) {
                 /* operands that say where (axes) are read as they are */
                 return op_info[user->code].operand_count <= operand ||
                        op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
@@ -125,10 +146,10 @@ static void find_homes(const struct region *region, struct member *members)
         }
 }
 
-static bool join(struct op *op, struct member *members, int limit)
+static bool join(const struct fusing *f, struct op *op)
 {
         struct group *group = NULL;
-        struct member joined = { .identity = true, .home = members[op->number].home };
+        struct member joined = { .identity = true, .home = f->members[op->number].home };
         if (op->code == OP_pad)         /* a halo: always the root */
                 return false;
         bool several_maps = false;
@@ -136,8 +157,8 @@ static bool join(struct op *op, struct member *members, int limit)
                 struct op *user = u->user;
                 if (user->region != op->region || user->code == OP_yield)
                         return false;
-                const struct member *at = &members[user->number];
-                if (!at->group || (group && at->group != group) || !accepts(user, at, op, u->index))
+                const struct member *at = &f->members[user->number];
+                if (!at->group || (group && at->group != group) || !accepts(f, user, op, u->index))
                         return false;
                 group = at->group;
                 joined.identity &= keeps_index(user) && at->identity;
@@ -147,14 +168,14 @@ static bool join(struct op *op, struct member *members, int limit)
                 joined.repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
                                    user->code == OP_broadcast || user->code == OP_reduce_window || user->code == OP_arg_window;
         }
-        if (!group || group->size >= limit || (several_maps && !is_move(op)))
+        if (!group || group->size >= f->limit || (several_maps && !is_move(f, op)))
                 return false;
         if (joined.home && (!joined.identity || group->home != joined.home))
                 return false;
         if (several_maps)
                 joined.map = op;
         joined.group = group;
-        members[op->number] = joined;
+        f->members[op->number] = joined;
         group->size++;
         group->anchored |= fuse_is_anchor(op);
         return true;
@@ -209,11 +230,11 @@ static void build_fusion(struct module *m, struct op **ops, int count, struct di
 }
 
 /* from the last operation to the first, so that users come before what they use */
-static void form_groups(struct region *region, struct member *members, struct arena *arena, int limit)
+static void form_groups(struct region *region, const struct fusing *f, struct arena *arena)
 {
         for (struct op *op = region->last; op; op = op->previous) {
-                struct member *member = &members[op->number];
-                if (!can_join_any(op) || join(op, members, limit))
+                struct member *member = &f->members[op->number];
+                if (!can_join_any(f, op) || join(f, op))
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
                 *member->group = (struct group){ .root = op, .home = member->home, .size = 1,
@@ -260,10 +281,12 @@ static int fuse_region(struct region *region, struct pass_context *context)
         for (struct op *op = region->first; op; op = op->next)
                 op->number = count++;
         struct arena *arena = arena_new();
-        struct member *members = arena_array(arena, (size_t)count, sizeof *members);
-        find_homes(region, members);
-        form_groups(region, members, arena, (int)context->limits.kernel_operations);
-        fused += build_groups(region, members, arena, count, context->diag);
+        struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
+                            .limit = (int)context->limits.kernel_operations,
+                            .vectors = target_lanes(context->target, E_F32) > 1 };
+        find_homes(region, f.members);
+        form_groups(region, &f, arena);
+        fused += build_groups(region, f.members, arena, count, context->diag);
         arena_free(arena);
         return fused;
 }
