@@ -29,9 +29,8 @@ struct packed {
 
 /* ---- the sums ---- */
 
-/* blocks from..from + count of x, each `inner` channels; number: where they begin in the panel */
-static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, int64_t count,
-                          int64_t inner)
+/* blocks from..from + count of x, each `inner` channels; total: of all of them where the last has fewer, else 0 */
+static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, int64_t count, int64_t inner, int64_t total)
 {
         struct sum_loop loops[SUMS_MAX];
         int n = 0;
@@ -40,15 +39,15 @@ static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, 
                 step *= p->s.spatial[d].window;
         int64_t block_step = step;
         if (count > 1)
-                loops[n++] = (struct sum_loop){ "c", count, p->s.x.stride[1], step };
+                loops[n++] = (struct sum_loop){ "c", count, p->s.x.stride[1], step, 0 };
         for (int d = 0; d < p->s.spatial_count; d++) {
                 const struct spatial *s = &p->s.spatial[d];
                 step /= s->window;
                 if (s->window > 1)
-                        loops[n++] = (struct sum_loop){ "k", s->window, s->x_window, step };
+                        loops[n++] = (struct sum_loop){ "k", s->window, s->x_window, step, 0 };
         }
         if (inner > 1 || !n)
-                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1 };
+                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1, total };
         struct loop_expr *x_at = plus(p->s.e, p->x_at, number(p->s.e, from * p->s.x.stride[1]));
         tile_add(t, loops, n, x_at, from * block_step);
 }
@@ -56,10 +55,15 @@ static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, 
 static void write_sums(struct packed *p, const struct tile *t)
 {
         int64_t whole = p->channels / p->inner, rest = p->channels % p->inner;
-        if (whole)
-                write_sums_of(p, t, 0, whole, p->inner);
-        if (rest)
-                write_sums_of(p, t, whole, 1, rest);
+        int unroll = p->s.schedule.unroll;
+        if (whole && rest && rest % unroll == 0 && p->inner % unroll == 0) {
+                write_sums_of(p, t, 0, whole + 1, p->inner, p->channels);
+        } else {
+                if (whole)
+                        write_sums_of(p, t, 0, whole, p->inner, 0);
+                if (rest)
+                        write_sums_of(p, t, whole, 1, rest, 0);
+        }
         tile_join(t);
 }
 

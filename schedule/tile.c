@@ -44,12 +44,13 @@ void tile_add(const struct tile *t, const struct sum_loop *loops, int count, str
 {
         struct emit *e = t->s->e;
         const struct schedule *schedule = &t->s->schedule;
-        struct loop_expr *w_number = number(e, first);
+        struct loop_expr *w_number = number(e, first), *outermost = NULL;
         int opened = 0, unroll = schedule->unroll;
         for (int i = 0; i + 1 < count; i++, opened++) {
                 struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
+                outermost = i ? outermost : k;
         }
         const struct sum_loop *last = &loops[count - 1];
         int64_t whole = last->extent - last->extent % unroll, w_step = last->number_step * t->width;
@@ -57,8 +58,12 @@ void tile_add(const struct tile *t, const struct sum_loop *loops, int count, str
         for (int64_t from = 0; from < last->extent; from += from < whole ? whole : 1) {
                 bool turns = from < whole;
                 struct loop_expr *k = number(e, from);
-                if (turns && whole > unroll) {
-                        k = emit_for(e, last->name, number(e, 0), number(e, whole));
+                bool loop = turns && (whole > unroll || last->total);
+                if (loop) {
+                        struct loop_expr *end = number(e, whole);
+                        if (last->total)
+                                end = minimum(e, end, emit_op(e, LOOP_SUB, number(e, last->total), times(e, outermost, whole)));
+                        k = emit_for(e, last->name, number(e, 0), end);
                         emit_loop(e, unroll, false);
                 }
                 struct loop_expr *x = emit_let(e, "xk", plus(e, x_at, times(e, k, last->x_step)));
@@ -69,7 +74,7 @@ void tile_add(const struct tile *t, const struct sum_loop *loops, int count, str
                         int64_t each = schedule->prefetch * LINE;
                         add_prefetch(t, plus(e, times(e, w_number, each / unroll), times(e, k, each / unroll)));
                 }
-                if (turns && whole > unroll)
+                if (loop)
                         emit_end(e);
         }
         while (opened-- > 0)

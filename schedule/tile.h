@@ -4,8 +4,9 @@
 
 #include "schedule/stage.h"
 
-/* One loop of a sum: window offsets, blocks or channels. number: of the channel and offset in the panel. */
-struct sum_loop { const char *name; int64_t extent, x_step, number_step; };
+/* One loop of a sum: window offsets, blocks or channels. number: of the channel and offset in the panel. total: where not 0,
+ * the extent in all turns of the outermost loop together (a last block with fewer channels). */
+struct sum_loop { const char *name; int64_t extent, x_step, number_step, total; };
 
 struct tile {
         struct stage *s;
