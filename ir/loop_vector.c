@@ -154,6 +154,9 @@ static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value value = lane_expr(v, s->a);
         bool leaf = value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR;
+        bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST && value.e->type.element == E_INDEX;
+        if (subscripts)                 /* they stay in the type they were computed in */
+                value.e = value.e->args[0];
         if (!leaf) {
                 struct loop_stmt *let = append(v, s);
                 let->variable = twin(v, s->variable, value.e->type);
@@ -161,6 +164,8 @@ static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
                 know(v, let->variable, loop_bounds_of(v->request->bounds, value.e));
                 value.e = loop_use(v->arena, let->variable);
         }
+        if (subscripts)
+                value.e = loop_cast(v->arena, E_INDEX, value.e);
         lane_binding_of(v, s->variable)->value = value;
         return !v->failed;
 }

@@ -7,7 +7,7 @@
  *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0) mask %rest
  *
  * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or scalar
- * where the target has no masks. Reductions along the loop get vectors of partial results (vectorize_reduce.c), transposes
+ * where masks are missing or dear. Reductions along the loop get vectors of partial results (vectorize_reduce.c), transposes
  * are done in squares (vectorize_transpose.c). In every nest the form of least predicted cost wins, the scalar one included.
  *
  * Exact to the bit but for sums and products of floats and, among equal zeros, their extremes: with --exact these stay. */
@@ -94,42 +94,7 @@ struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, str
         return loop_use(v->arena, let->variable);
 }
 
-/* ---- maps ---- */
-
-/* iterations that do not depend on each other; NULL where they do */
-static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
-{
-        int64_t from, trip = vectorize_trip(loop, &from), whole = trip / v->lanes * v->lanes;
-        struct loop_block *out = loop_block_new(v->arena);
-        bool masked = target_has_masks(v->target), good = trip > 1 && (whole || masked);
-        if (good && whole > v->lanes) {
-                struct loop_stmt *strips = vectorize_loop(v, loop, from, from + whole, v->lanes, out);
-                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL, NULL, 0,
-                                      strips->body);
-        } else if (good && whole) {
-                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0, out);
-        }
-        if (!good || whole == trip)
-                return good ? out : NULL;
-        if (masked) {
-                struct loop_expr *mask = vectorize_mask(v, trip - whole, out);
-                return vectorize_body(v, loop, v->lanes, loop_index(v->arena, from + whole), mask, NULL, 0, out) ? out
-                                                                                                               : NULL;
-        }
-        struct loop_stmt *rest = vectorize_loop(v, loop, from + whole, from + trip, 1, out);
-        return vectorize_body(v, loop, 1, loop_use(v->arena, rest->variable), NULL, NULL, 0, rest->body) ? out : NULL;
-}
-
-/* ---- choice ---- */
-
-static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s, struct loop_block *out)
-{
-        struct loop_stmt *copy = loop_append(v->arena, out, STMT_LET), **next = out->end;
-        *copy = *s;
-        copy->next = NULL;
-        out->end = next;
-        return copy;
-}
+/* ---- what remains ---- */
 
 static void append_block(struct loop_block *out, const struct loop_block *more)
 {
@@ -145,6 +110,56 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
         if (!a || !b)
                 return a ? a : b;
         return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
+}
+
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t count,
+                                  const struct vector_substitution *vectors, const struct vector_substitution *scalars,
+                                  int substitutions)
+{
+        struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
+        struct loop_expr *mask = vectorize_mask(v, count, masked);
+        if (!vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), mask, vectors, substitutions, masked))
+                masked = NULL;
+        struct loop_stmt *rest = count > 1 ? vectorize_loop(v, loop, from, from + count, 1, single) : NULL;
+        struct loop_expr *at = rest ? loop_use(v->arena, rest->variable) : loop_index(v->arena, from);
+        if (!vectorize_body(v, loop, 1, at, NULL, scalars, substitutions, rest ? rest->body : single))
+                single = NULL;
+        return cheaper(v, single, masked);
+}
+
+/* ---- maps ---- */
+
+/* iterations that do not depend on each other; NULL where they do */
+static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t from, trip = vectorize_trip(loop, &from), whole = trip / v->lanes * v->lanes;
+        struct loop_block *out = loop_block_new(v->arena);
+        bool good = trip > 1;
+        if (good && whole > v->lanes) {
+                struct loop_stmt *strips = vectorize_loop(v, loop, from, from + whole, v->lanes, out);
+                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL, NULL, 0,
+                                      strips->body);
+        } else if (good && whole) {
+                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0, out);
+        }
+        if (!good || whole == trip)
+                return good ? out : NULL;
+        struct loop_block *rest = vectorize_rest(v, loop, from + whole, trip - whole, NULL, NULL, 0);
+        if (!rest)
+                return NULL;
+        append_block(out, rest);
+        return out;
+}
+
+/* ---- choice ---- */
+
+static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s, struct loop_block *out)
+{
+        struct loop_stmt *copy = loop_append(v->arena, out, STMT_LET), **next = out->end;
+        *copy = *s;
+        copy->next = NULL;
+        out->end = next;
+        return copy;
 }
 
 /* Statements are new, expressions that stay are the same. */

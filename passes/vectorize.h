@@ -28,6 +28,12 @@ struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_
 /* a use of a new mask of the first `count` lanes */
 struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out);
 
+/* what is left of a loop, fewer iterations than lanes: under a mask, or one by one, whichever is cheaper; NULL: neither can be.
+ * What stands for variables in vectors, and in single iterations. */
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t count,
+                                  const struct vector_substitution *vectors, const struct vector_substitution *scalars,
+                                  int substitutions);
+
 /* the loop as vector accumulators, or NULL (vectorize_reduce.c) */
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
 

@@ -6,13 +6,18 @@ enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
 static double cost_of_function(const struct loop_function *f, int depth);
 
+enum { MASKED = 2 };                    /* a masked load or store, where masks are no registers of their own */
+
 /* the operation itself */
-static double cost_of_op(const struct loop_expr *e, int depth)
+static double cost_of_op(const struct vectorizing *v, const struct loop_expr *e, int depth)
 {
         bool vector = e->type.lanes > 1;
         switch (e->op) {
         case LOOP_LITERAL: case LOOP_VARIABLE: case LOOP_TILE_ENTRY: case LOOP_BITCAST: return 0;
-        case LOOP_LOAD: return e->args[0]->type.lanes > 1 ? 1.2 * e->type.lanes : 0.5;
+        case LOOP_LOAD:
+                if (e->args[0]->type.lanes > 1)
+                        return 1.2 * e->type.lanes;
+                return e->args[1] && v && !target_has_masks(v->target) ? MASKED : 0.5;
         case LOOP_CALL: return cost_of_function(e->function, depth + 1);
         case LOOP_DIV: case LOOP_REM: return vector ? 8 : 4;
         case LOOP_MIN: case LOOP_MAX: return 1.5;        /* NaN takes an instruction or two */
@@ -22,13 +27,13 @@ static double cost_of_op(const struct loop_expr *e, int depth)
         }
 }
 
-static double cost_of_expr(const struct loop_expr *e, int depth)
+static double cost_of_expr(const struct vectorizing *v, const struct loop_expr *e, int depth)
 {
         if (!e || (e->type.element == E_INDEX && e->type.lanes == 1 && e->op != LOOP_LOAD))
                 return 0;
-        double cost = cost_of_op(e, depth);
+        double cost = cost_of_op(v, e, depth);
         for (int i = 0; i < e->arity; i++)
-                cost += cost_of_expr(e->args[i], depth);
+                cost += cost_of_expr(v, e->args[i], depth);
         return cost;
 }
 
@@ -45,14 +50,17 @@ static double trip(const struct vectorizing *v, const struct loop_stmt *s)
 
 static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *s, int depth)
 {
-        double cost = cost_of_expr(s->a, depth) + cost_of_expr(s->b, depth) + cost_of_expr(s->c, depth);
+        double cost = cost_of_expr(v, s->a, depth) + cost_of_expr(v, s->b, depth) + cost_of_expr(v, s->c, depth);
         switch (s->kind) {
         case STMT_FOR: return cost + 2 + trip(v, s) * (1 + cost_of_block(v, s->body, depth));
         case STMT_WHILE: return cost + UNKNOWN_TRIP * (1 + cost_of_block(v, s->body, depth));
         case STMT_IF:
                 return cost + 2 + cost_of_block(v, s->body, depth) +
                        (s->other ? cost_of_block(v, s->other, depth) : 0);
-        case STMT_STORE: return cost + (s->a->type.lanes > 1 ? 1.5 * s->b->type.lanes : 1);
+        case STMT_STORE:
+                if (s->a->type.lanes > 1)
+                        return cost + 1.5 * s->b->type.lanes;
+                return cost + (s->c && v && !target_has_masks(v->target) ? 2 * MASKED : 1);
         default: return cost;
         }
 }

@@ -154,15 +154,14 @@ static void join_parts(const struct reducing *r, struct loop_block *out)
 }
 
 /* one vector of iterations, into the partial results whose turn it is */
-static bool write_turn(const struct reducing *r, int turn, struct loop_expr *base, struct loop_expr *mask,
-                       struct loop_block *out)
+static bool write_turn(const struct reducing *r, int turn, struct loop_expr *base, struct loop_block *out)
 {
         struct vector_substitution substitutions[REDUCTIONS_MAX];
         for (int k = 0; k < r->count; k++) {
                 substitutions[k].variable = r->reductions[k].set->variable;
                 substitutions[k].value = loop_use(r->v->arena, r->reductions[k].parts[turn % r->turns]);
         }
-        return vectorize_body(r->v, r->inner, r->v->lanes, base, mask, substitutions, r->count, out);
+        return vectorize_body(r->v, r->inner, r->v->lanes, base, NULL, substitutions, r->count, out);
 }
 
 static struct loop_expr *place(const struct vectorizing *v, const struct loop_variable *variable, int64_t offset)
@@ -182,22 +181,26 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
                 struct loop_stmt *strips = vectorize_loop(v, r->inner, from, from + rounds * lanes * r->turns,
                                                           lanes * r->turns, out);
                 for (int t = 0; good && t < r->turns; t++)
-                        good = write_turn(r, t, place(v, strips->variable, t * lanes), NULL, strips->body);
+                        good = write_turn(r, t, place(v, strips->variable, t * lanes), strips->body);
                 done = rounds * lanes * r->turns;
         }
         for (; good && done < whole; done += lanes)
-                good = write_turn(r, (int)(done / lanes), place(v, NULL, from + done), NULL, out);
+                good = write_turn(r, (int)(done / lanes), place(v, NULL, from + done), out);
         if (!good || done == trip)
                 return good;
-        if (target_has_masks(v->target))
-                return write_turn(r, (int)(done / lanes), place(v, NULL, from + done),
-                                  vectorize_mask(v, trip - done, out), out);
-        struct loop_stmt *rest = vectorize_loop(v, r->inner, from + done, from + trip, 1, out);
-        struct vector_substitution itself[REDUCTIONS_MAX];
-        for (int k = 0; k < r->count; k++)
-                itself[k] = (struct vector_substitution){
-                        r->reductions[k].set->variable, loop_use(v->arena, r->reductions[k].set->variable) };
-        return vectorize_body(v, r->inner, 1, loop_use(v->arena, rest->variable), NULL, itself, r->count, rest->body);
+        struct vector_substitution vectors[REDUCTIONS_MAX], scalars[REDUCTIONS_MAX];
+        for (int k = 0; k < r->count; k++) {
+                struct loop_variable *part = r->reductions[k].parts[done / lanes % r->turns];
+                vectors[k].variable = scalars[k].variable = r->reductions[k].set->variable;
+                vectors[k].value = loop_use(v->arena, part);
+                scalars[k].value = loop_use(v->arena, r->reductions[k].set->variable);
+        }
+        struct loop_block *rest = vectorize_rest(v, r->inner, from + done, trip - done, vectors, scalars, r->count);
+        if (!rest)
+                return false;
+        *out->end = rest->first;
+        out->end = rest->end;
+        return true;
 }
 
 /* the loops around the innermost, as they are */
@@ -228,7 +231,7 @@ struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct
         struct reducing r = { .v = v, .loop = loop, .inner = innermost(loop) };
         struct loop_block *out = loop_block_new(v->arena);
         int64_t from, trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
-        if (trip < 2 || (trip < v->lanes && !target_has_masks(v->target)) || !find_reductions(&r))
+        if (trip < 2 || !find_reductions(&r))
                 return NULL;
         bool light = vectorize_cost(v, r.inner->body) <= LIGHT;
         int64_t vectors = (trip + v->lanes - 1) / v->lanes;
