@@ -43,7 +43,7 @@ struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct
 /* the block in its best form; *changed: that is not the one it has (vectorize.c) */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed);
 
-/* predicted time in processor cycles, roughly (vectorize_cost.c) */
+/* predicted time in processor cycles, roughly (vectorize_cost.c); of v, only bounds and target matter, if not NULL */
 double vectorize_cost(const struct vectorizing *v, const struct loop_block *block);
 
 #endif

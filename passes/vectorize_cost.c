@@ -6,7 +6,11 @@ enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
 static double cost_of_function(const struct loop_function *f, int depth);
 
-enum { MASKED = 2 };                    /* a masked load or store, where masks are no registers of their own */
+/* what a masked load costs; a store twice that */
+static double cost_of_mask(const struct vectorizing *v)
+{
+        return v && v->target && !target_has_masks(v->target) ? 2 : 0.5;
+}
 
 /* the operation itself */
 static double cost_of_op(const struct vectorizing *v, const struct loop_expr *e, int depth)
@@ -17,7 +21,7 @@ static double cost_of_op(const struct vectorizing *v, const struct loop_expr *e,
         case LOOP_LOAD:
                 if (e->args[0]->type.lanes > 1)
                         return 1.2 * e->type.lanes;
-                return e->args[1] && v && !target_has_masks(v->target) ? MASKED : 0.5;
+                return e->args[1] ? cost_of_mask(v) : 0.5;
         case LOOP_CALL: return cost_of_function(e->function, depth + 1);
         case LOOP_DIV: case LOOP_REM: return vector ? 8 : 4;
         case LOOP_MIN: case LOOP_MAX: return 1.5;        /* NaN takes an instruction or two */
@@ -60,7 +64,7 @@ static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *
         case STMT_STORE:
                 if (s->a->type.lanes > 1)
                         return cost + 1.5 * s->b->type.lanes;
-                return cost + (s->c && v && !target_has_masks(v->target) ? 2 * MASKED : 1);
+                return cost + (s->c ? 2 * cost_of_mask(v) : 1);
         default: return cost;
         }
 }
