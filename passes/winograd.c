@@ -53,23 +53,25 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] */
-static struct value *transform_weights(struct module *m, const struct constant *c, const struct winograd *f, int64_t channels)
+/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] of `count` vectors in all */
+static struct value *transform_weights(struct module *m, const struct constant *c, const struct winograd *f, int64_t channels,
+                                       int64_t count, int64_t vectors)
 {
         const dim_t *old = c->value.type->dims;
-        int64_t inner = old[4], run = old[5] * PANEL_LANES;
-        dim_t dims[] = { f->size * f->size, old[0], channels, old[5], PANEL_LANES };
+        int64_t inner = old[4], run = old[5] * PANEL_LANES, panels = (count + vectors - 1) / vectors;
+        dim_t dims[] = { f->size * f->size, panels, channels, vectors, PANEL_LANES };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
         float *u = arena_alloc(m->arena, (size_t)type_bytes(type));
-        for (int64_t p = 0; p < old[0]; p++)
-                for (int64_t i = 0; i < channels; i++)
-                        for (int64_t k = 0; k < run; k += PANEL_LANES) {
-                                int64_t from = ((p * old[1] + i / inner) * 9 * inner + i % inner) * run + k;
-                                windows w;
-                                load_windows(c, from, inner * run, w);
-                                transform_windows(f, w, u + (p * channels + i) * run + k, u_step);
-                        }
+        for (int64_t n = 0; n < count; n++)
+                for (int64_t i = 0; i < channels; i++) {
+                        int64_t panel = n / old[5] * old[1] + i / inner;
+                        int64_t from = (panel * 9 * inner + i % inner) * run + n % old[5] * PANEL_LANES;
+                        int64_t to = (n / vectors * channels + i) * vectors + n % vectors;
+                        windows w;
+                        load_windows(c, from, inner * run, w);
+                        transform_windows(f, w, u + to * PANEL_LANES, u_step);
+                }
         struct value *transformed = constant_dense(m, type, u, NULL);
         transformed->constant->name = c->name;
         return transformed;
@@ -129,7 +131,9 @@ static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
         const dim_t *y = op_result(op)->type->dims;
         int64_t rows = (y[2] + f->tile - 1) / f->tile * f->tile, columns = (y[3] + f->tile - 1) / f->tile * f->tile;
         struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1, columns + WINOGRAD_WINDOW - 1);
-        struct value *u = transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"));
+        int64_t vectors = y[1] * y[4] / PANEL_LANES;
+        struct value *u = transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"), vectors,
+                                            schedule_winograd_vectors(vectors));
         struct attr *attrs = attrs_new(m, OP_convolve_winograd);
         attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
         attr_set(attrs, OP_convolve_winograd, "rows", y[2]);

@@ -40,6 +40,8 @@ struct schedule schedule_choose(const struct op *contraction, const struct sched
 /* Tiles of how many rows and columns (2 or 4) make a convolution by 3 x 3 windows fastest in Winograd's algorithm: what
  * convolve_packed becomes. 0: it stays. (choose_winograd.c) */
 int schedule_winograd_tile(const struct op *packed, const struct schedule_machine *machine);
+/* and how many vectors of 16 outputs a panel of its weights has, of so many in all */
+int64_t schedule_winograd_vectors(int64_t vectors);
 
 /* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or cannot be followed. */
 extern const int schedule_move_count;
