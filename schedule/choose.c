@@ -37,7 +37,11 @@ static int choose_strip(const struct op *op, const struct target *target, int64_
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int64_t room = target_l2_bytes(target) / 2, panels = w->dims[0] / op_int(op, "groups");
-        int64_t images = x->dims[0] > 0 ? x->dims[0] : 1, bytes = type_bytes(x) / images;
+        int64_t bytes = x->dims[1] * x->dims[x->rank - 1] * element_info[x->element].bytes;     /* that are read, of an image */
+        for (int d = 2; d < x->rank - 1; d++) {
+                int64_t read = op_result(op)->type->dims[d] * w->dims[d];
+                bytes *= read < x->dims[d] ? read : x->dims[d];
+        }
         if (bytes <= room || panels == 1)
                 return 0;
         int64_t strip = rows * room / bytes;
