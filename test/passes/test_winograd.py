@@ -1,0 +1,90 @@
+"""Winograd's algorithm: where it is chosen, and how large its errors are."""
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+V4 = "--target=x86-64-v4"
+CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
+
+
+def here(target):
+    """Can this CPU run it?"""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
+    return all(f in flags for f in CPU[target])
+
+
+class Layer:
+    """A convolution, bias and ReLU as ONNX, its input, and its result in double precision."""
+
+    def __init__(self, channels, outputs, rows, columns=None, window=3, pad=1, seed=1, **attributes):
+        columns = columns or rows
+        r = np.random.default_rng(seed)
+        w = r.standard_normal((outputs, channels, window, window)) * np.sqrt(2 / (window * window * channels))
+        self.w, self.b = w.astype(np.float32), r.standard_normal(outputs).astype(np.float32)
+        self.x = np.maximum(r.standard_normal((1, channels, rows, columns)), 0).astype(np.float32)
+        nodes = [onnx.helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[pad] * 4, **attributes), onnx.helper.make_node("Relu", ["c"], ["y"])]
+        ports = [onnx.helper.make_tensor_value_info("x", 1, self.x.shape), onnx.helper.make_tensor_value_info("y", 1, None)]
+        weights = [onnx.numpy_helper.from_array(self.w, "w"), onnx.numpy_helper.from_array(self.b, "b")]
+        graph = onnx.helper.make_graph(nodes, "g", ports[:1], ports[1:], weights)
+        self.model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        self.pad = pad
+
+    def save(self, folder):
+        onnx.save(self.model, folder / "layer.onnx")
+        return folder / "layer.onnx"
+
+    def expected(self):
+        p = self.pad
+        x = np.pad(self.x.astype(np.float64), ((0, 0), (0, 0), (p, p), (p, p)))
+        rows, columns = x.shape[2] - 2, x.shape[3] - 2
+        y = sum(np.einsum("nchw,oc->nohw", x[:, :, i:i + rows, j:j + columns], self.w[:, :, i, j].astype(np.float64))
+                for i in range(3) for j in range(3))
+        return np.maximum(y + self.b[:, None, None], 0)
+
+
+def tile_of(path, *options):
+    """4, 2, or None: how the layer is computed"""
+    done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", *options])
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"convolve_winograd <[^>]*> by <(\d+) x", done.stdout)
+    return {36: 4, 16: 2}[int(found[1])] if found else None
+
+
+CHOICES = [
+    (Layer(64, 64, 56), 4), (Layer(128, 128, 28), 4),       # products decide
+    (Layer(48, 96, 10, 30, pad=0), 4),
+    (Layer(256, 256, 14), 2),                               # reading the weights does, too
+    (Layer(512, 512, 7), None), (Layer(16, 16, 7), None),
+    (Layer(64, 64, 56, strides=[2, 2]), None), (Layer(64, 64, 28, dilations=[2, 2]), None), (Layer(64, 64, 28, window=5), None),
+    (Layer(64, 64, 28, window=1), None), (Layer(8, 64, 28), None),
+]
+
+
+@pytest.mark.parametrize("layer,tile", CHOICES)
+def test_choice(layer, tile, tmp_path):
+    path = layer.save(tmp_path)
+    assert tile_of(path, V4) == tile
+    assert tile_of(path, V4, "--exact") is None and tile_of(path, "--target=generic") is None
+
+
+@pytest.mark.parametrize("target", CPU)
+@pytest.mark.parametrize("layer,tile,bound", [
+    (Layer(64, 40, 28), 4, 1e-4), (Layer(200, 48, 13, 18, pad=0), 4, 1e-4), (Layer(64, 64, 10), 2, 1e-5)])
+def test_error(layer, tile, bound, target, tmp_path):
+    """of the largest result; and far below what a wrong coefficient would make of it"""
+    if not here(target):
+        pytest.skip(f"this CPU cannot run {target}")
+    path = layer.save(tmp_path)
+    if target == "x86-64-v4":
+        assert tile_of(path, V4) == tile
+    dnncc.compile_model(path, tmp_path, [f"--target={target}"])
+    result, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), [layer.x])
+    expected = layer.expected()
+    assert np.abs(result - expected).max() <= bound * np.abs(expected).max()
