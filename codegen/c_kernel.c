@@ -204,7 +204,7 @@ static void put_value(struct c_writer *w, const struct loop_expr *a)
 
 /* ` = a;` where memory is written. Truth values are one byte there. An integer conversion goes to
  * the type of the memory: gcc looks through one that is followed by another, and warns. */
-static void put_stored(struct c_writer *w, const struct loop_expr *a)
+static void put_stored(struct c_writer *w, const struct loop_buffer *b, const struct loop_expr *a)
 {
         enum element e = (enum element)a->type.element;
         a = c_chosen(a);
@@ -214,7 +214,7 @@ static void put_stored(struct c_writer *w, const struct loop_expr *a)
                 put_value(w, a);
                 return;
         }
-        c_put(w, " = (%s)", c_memory_type(w, e));
+        c_put(w, " = (%s)", b->space == SPACE_STACK ? element_info[e].c_type : c_memory_type(w, e));
         bool integers = convert && a->op == LOOP_CAST &&
                         element_is_integer((enum element)a->args[0]->type.element);
         c_operand(w, integers ? a->args[0] : a, C_UNARY);
@@ -291,7 +291,7 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, "%lld +" C_SOFT, (long long)offset);
         c_operand(w, s->a, offset ? C_SUM : C_ANY);
         c_put(w, "]");
-        put_stored(w, s->b);
+        put_stored(w, b, s->b);
 }
 
 struct call_number { const struct loop_stmt *wanted; int before; bool found; };

@@ -238,7 +238,7 @@ static bool implies(const struct loop_expr *e, const struct loop_expr *mask)
 
 static struct loop_expr *masked(struct arena *arena, struct loop_expr *e, struct loop_expr *mask)
 {
-        if (e->type.lanes != mask->type.lanes)
+        if (e->type.lanes != mask->type.lanes || (e->op == LOOP_LOAD && e->args[1] && implies(e->args[1], mask)))
                 return e;
         struct loop_expr *copy = NULL;
         for (int i = 0; i < e->arity; i++) {
@@ -253,7 +253,7 @@ static struct loop_expr *masked(struct arena *arena, struct loop_expr *e, struct
         }
         if (copy)
                 e = copy;
-        if (e->op != LOOP_LOAD || (e->args[1] && implies(e->args[1], mask)))
+        if (e->op != LOOP_LOAD)
                 return e;
         struct loop_expr *both = loop_expr_copy(arena, mask);
         if (e->args[1])

@@ -40,10 +40,14 @@ extern const struct target target_x86_64, target_x86_64_v3;
         ROW(SPELL_GATHER_MASKED, e, \
             "_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const void *)$0, $1, $2, 4)")
 /* bytes and half words: eight of them fill the lower half of a register, or all of it */
-#define NARROW(e, load, store) \
+#define NARROW(e, splat, load, store) \
         ROW(SPELL_TYPE, e, "__m128i"), \
+        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        OP(SPLAT, e, splat), \
         OP(LOAD, e, load "((const void *)$0)"), \
         ROW(SPELL_STORE, e, store "((void *)$0, $1)")
+#define BYTE "_mm_set1_epi8((char)($0))"
+#define HALF "_mm_set1_epi16((short)($0))"
 #define WIDEN(from, name) \
         CONVERT(CAST, from, I32, "_mm256_cvt" name "_epi32($0)"), \
         CONVERT(CAST, from, U32, "_mm256_cvt" name "_epi32($0)")
@@ -140,11 +144,11 @@ static const struct spelling spellings[] = {
             "        const __m128i bytes = _mm_packs_epi16(words, words);\n"
             "        _mm_storel_epi64(x, _mm_and_si128(bytes, _mm_set1_epi8(1)));\n"
             "}"),
-        NARROW(I8, "_mm_loadl_epi64", "_mm_storel_epi64"),
-        NARROW(U8, "_mm_loadl_epi64", "_mm_storel_epi64"),
-        NARROW(I16, "_mm_loadu_si128", "_mm_storeu_si128"),
-        NARROW(U16, "_mm_loadu_si128", "_mm_storeu_si128"),
-        NARROW(F16, "_mm_loadu_si128", "_mm_storeu_si128"),
+        NARROW(I8, BYTE, "_mm_loadl_epi64", "_mm_storel_epi64"),
+        NARROW(U8, BYTE, "_mm_loadl_epi64", "_mm_storel_epi64"),
+        NARROW(I16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
+        NARROW(U16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
+        NARROW(F16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
         TO_BYTES(I32, I8), TO_BYTES(I32, U8), TO_BYTES(U32, I8), TO_BYTES(U32, U8),
         TO_HALVES(I32, I16), TO_HALVES(I32, U16), TO_HALVES(U32, I16), TO_HALVES(U32, U16),

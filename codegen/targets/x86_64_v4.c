@@ -44,6 +44,8 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
 /* sixteen bytes fill a 128-bit register, sixteen half words one of 256 */
 #define BYTES(e) \
         ROW(SPELL_TYPE, e, "__m128i"), \
+        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        OP(SPLAT, e, "_mm_set1_epi8((char)($0))"), \
         OP(LOAD, e, "_mm_loadu_si128((const void *)$0)"), \
         ROW(SPELL_STORE, e, "_mm_storeu_si128((void *)$0, $1)"), \
         ROW(SPELL_LOAD_MASKED, e, "_mm_maskz_loadu_epi8($1, $0)"), \
@@ -52,6 +54,8 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
         CONVERT(CAST, U32, e, "_mm512_cvtepi32_epi8($0)")
 #define HALVES(e) \
         ROW(SPELL_TYPE, e, "__m256i"), \
+        ROW(SPELL_ZERO, e, "_mm256_setzero_si256()"), \
+        OP(SPLAT, e, "_mm256_set1_epi16((short)($0))"), \
         OP(LOAD, e, "_mm256_loadu_si256((const void *)$0)"), \
         ROW(SPELL_STORE, e, "_mm256_storeu_si256((void *)$0, $1)"), \
         ROW(SPELL_LOAD_MASKED, e, "_mm256_maskz_loadu_epi16($1, $0)"), \

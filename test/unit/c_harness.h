@@ -1,0 +1,223 @@
+/* For tests of the C printer: programs are read from text, printed, compiled without a warning, loaded, run, and compared
+ * with the interpreter, bit for bit (any NaN equals any NaN). */
+#include <dlfcn.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "codegen/c_printer.h"
+#include "codegen/targets.h"
+#include "ir/interp.h"
+
+#define STRICT                                                                                              \
+        "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
+        "-Wstrict-prototypes -Wmissing-prototypes -Wunused -Werror"
+
+static char folder[64];
+static struct arena *arena;
+static struct loop_library *library;
+static struct diag diag;
+
+static inline int set_up(void **state)
+{
+        (void)state;
+        arena = arena_new();
+        diag.subject = "test";
+        library = loop_library_new(arena, &diag);
+        strcpy(folder, "/tmp/dnncc_test.XXXXXX");
+        return library && mkdtemp(folder) ? 0 : -1;
+}
+
+static inline int tear_down(void **state)
+{
+        (void)state;
+        char command[100];
+        snprintf(command, sizeof command, "rm -rf %s", folder);
+        arena_free(arena);
+        return system(command);
+}
+
+/* ---- tools ---- */
+
+static inline bool shell(const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        char *command = arena_vprintf(arena, format, list);
+        va_end(list);
+        bool done = system(command) == 0;
+        if (!done)
+                print_message("failed: %s\n", command);
+        return done;
+}
+
+static inline bool have(const char *compiler)
+{
+        return system(arena_printf(arena, "command -v %s >/dev/null", compiler)) == 0;
+}
+
+static inline struct loop_program *parse(const char *text)
+{
+        struct loop_program *p = loop_parse(arena, text, strlen(text), NULL, NULL, library, &diag);
+        assert_non_null(p);
+        assert_true(loop_verify(p, &diag));
+        return p;
+}
+
+static const char *target_name = "generic";
+
+static inline struct c_options options_for(const char *prefix)
+{
+        return (struct c_options){
+                .prefix = prefix,
+                .header_name = arena_printf(arena, "%s.h", prefix),
+                .version = "0.1",
+                .command = "-O2",
+                .descriptor = true,
+                .target = target_find(target_name),
+        };
+}
+
+static inline bool print_with(const struct loop_program *p, const struct c_options *options)
+{
+        FILE *c = fopen(arena_printf(arena, "%s/%s.c", folder, options->prefix), "wb");
+        FILE *h = fopen(arena_printf(arena, "%s/%s.h", folder, options->prefix), "wb");
+        bool done = c_print(c, h, p, options, &diag);
+        assert_int_equal(fclose(c) | fclose(h), 0);
+        return done;
+}
+
+static inline void print(const struct loop_program *p, const char *prefix)
+{
+        struct c_options options = options_for(prefix);
+        assert_true(print_with(p, &options));
+}
+
+static inline char *slurp(const char *name)
+{
+        FILE *file = fopen(arena_printf(arena, "%s/%s", folder, name), "rb");
+        assert_non_null(file);
+        struct text text = { 0 };
+        char block[4096];
+        size_t n;
+        while ((n = fread(block, 1, sizeof block, file)) > 0)
+                text_add_bytes(&text, block, n);
+        fclose(file);
+        char *copy = arena_copy(arena, text.data, text.length + 1);
+        text_free(&text);
+        return copy;
+}
+
+/* ---- the descriptor, declared here once more: it is the ABI ---- */
+
+struct dnncc_tensor_1 {
+        const char *name;
+        int32_t type, rank;
+        const int64_t *shape;
+        const char *const *symbols;
+        uint64_t bytes;
+};
+struct dnncc_region_1 { const char *name; uint64_t size, align; int32_t kind; };
+struct dnncc_model_1 {
+        uint32_t abi, struct_size;
+        const char *name;
+        uint32_t region_count, input_count, output_count, extent_count;
+        const struct dnncc_region_1 *regions;
+        const struct dnncc_tensor_1 *inputs, *outputs;
+        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,
+                   int64_t *extents);
+};
+
+static inline const struct dnncc_model_1 *load(const char *prefix, const char *compiler)
+{
+        static int serial;
+        char *object = arena_printf(arena, "%s/%s_%d.so", folder, prefix, ++serial);
+        if (!shell("cd %s && %s %s -fPIC -shared -I. -o %s %s.c", folder, compiler, STRICT, object,
+                   prefix))
+                return NULL;
+        void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(handle);
+        const struct dnncc_model_1 *(*describe)(void);
+        *(void **)&describe = dlsym(handle, arena_printf(arena, "%s_describe", prefix));
+        assert_non_null(describe);
+        return describe();
+}
+
+enum { PORTS_MAX = 512 };
+struct ports { void *inputs[PORTS_MAX], *outputs[PORTS_MAX]; int input_count, output_count; };
+
+static inline size_t bytes_of(const struct loop_buffer *b)
+{
+        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
+}
+
+static inline void *exact(size_t bytes)
+{
+        void *block = NULL;
+        assert_int_equal(posix_memalign(&block, 64, bytes ? bytes : 1), 0);
+        memset(block, 0xa5, bytes);
+        return block;
+}
+
+static inline bool same_element(enum element e, const void *a, const void *b, size_t i)
+{
+        size_t size = (size_t)element_info[e].bytes;
+        if (!memcmp((const char *)a + i * size, (const char *)b + i * size, size))
+                return true;
+        return element_is_float(e) && isnan(element_load(e, a, i).f) &&
+               isnan(element_load(e, b, i).f);
+}
+
+static inline int run_compiled(const struct dnncc_model_1 *model, const struct ports *ports)
+{
+        void *workspace = model->regions[0].size ? exact((size_t)model->regions[0].size) : NULL;
+        void *const regions[] = { workspace };
+        int code = model->run(regions, (const void *const *)ports->inputs, ports->outputs, NULL);
+        free(workspace);
+        return code;
+}
+
+/* Both give the same code and, when it is 0, the same outputs. */
+static inline void compare(const struct loop_program *p, const char *prefix, const struct ports *given,
+                    const char *compiler)
+{
+        struct ports want = *given, got = *given;
+        const struct loop_buffer *outputs[PORTS_MAX];
+        const struct dnncc_model_1 *model = load(prefix, compiler);
+        assert_non_null(model);
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (b->space == SPACE_OUTPUT) {
+                        outputs[want.output_count] = b;
+                        want.outputs[want.output_count++] = exact(bytes_of(b));
+                        got.outputs[got.output_count++] = exact(bytes_of(b));
+                }
+        struct interp *interp = interp_new(p, false, 0, &diag);
+        assert_non_null(interp);
+        int code = interp_run(interp, (const void *const *)want.inputs, want.outputs, 0, NULL);
+        interp_free(interp);
+        assert_int_equal(run_compiled(model, &got), code);
+        for (int k = 0; k < want.output_count; k++) {
+                for (int64_t i = 0; code == 0 && i < outputs[k]->extent; i++)
+                        if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k],
+                                          (size_t)i)) {
+                                union scalar w = element_load(outputs[k]->element, want.outputs[k],
+                                                              (size_t)i);
+                                union scalar g = element_load(outputs[k]->element, got.outputs[k],
+                                                              (size_t)i);
+                                fail_msg(
+                                        "%s: %s[%lld] is %llx (%g), the interpreter says %llx (%g)",
+                                        compiler, outputs[k]->name, (long long)i, g.u, g.f, w.u,
+                                        w.f);
+                        }
+                free(want.outputs[k]);
+                free(got.outputs[k]);
+        }
+}
