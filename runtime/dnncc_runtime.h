@@ -1,4 +1,5 @@
-/* What generated code calls when it was compiled with --threads=N: a pool of threads.
+/* What generated code calls when it was compiled with --threads=N, a pool of threads; and for --weights=file, a way to get
+ * the file into memory.
  *
  * Link with libdnncc_runtime.a and -lpthread, or compile runtime/threads.c into the program: C11 and POSIX threads.
  * Nothing has to be called before a model runs. No environment variable is read.
@@ -17,6 +18,8 @@
 #define DNNCC_RUNTIME_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +51,27 @@ bool dnncc_threads_pin(bool pin);
 void dnncc_threads_spin(int microseconds);
 
 /* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow fork(). */
+
+/* ---- weights in a file (dnncc --weights=file) ---- */
+
+/* What the file begins with, in the byte order of the machine it is for. A model compares all of it with what it was
+ * written with, and returns PREFIX_ERROR_WEIGHTS when anything differs. */
+#define DNNCC_WEIGHTS_MAGIC 0x73747763636e6e64u         /* "dnnccwts" on a little-endian machine */
+#define DNNCC_WEIGHTS_FORMAT 1u
+struct dnncc_weights_head {
+        uint64_t magic, format;
+        uint64_t bytes;                 /* of the whole file */
+        uint64_t reserved;              /* 0 */
+        uint64_t sha256[4];             /* of the build and the constants */
+};
+
+/* The weights argument of run, read only, and how many bytes there are. map has the file's own pages: read when they are
+ * needed, shared by all who map it; the file must stay as it is meanwhile. load has a copy on huge pages where the system
+ * gives them: a few percent faster when a model reads more than the caches hold. NULL and errno when that cannot be done,
+ * EINVAL when the file is no weights file of this machine's byte order, or not whole. */
+const void *dnncc_weights_map(const char *path, size_t *bytes);
+const void *dnncc_weights_load(const char *path, size_t *bytes);
+void dnncc_weights_unmap(const void *weights, size_t bytes);      /* of either; NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,99 @@
+/* Weights files in memory, at an address that huge pages can begin at.
+ *
+ * A file's pages are huge where its file system has large folios and nobody read it before in small pieces; the advice asks
+ * for that. A copy gets huge pages from any system that has them at all. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE                     /* madvise, MAP_ANONYMOUS */
+#endif
+#include "dnncc_runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HUGE_PAGE = 2 << 20 };                /* of x86-64 and of arm64 with pages of 4 KB; elsewhere just an alignment */
+
+/* The file, when its head says what it is and its size is right; else -1. */
+static int open_weights(const char *path, size_t *bytes)
+{
+        struct dnncc_weights_head head;
+        struct stat st;
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* of a pipe, too, it returns */
+        if (fd < 0)
+                return -1;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)st.st_size && head.bytes <= SIZE_MAX - HUGE_PAGE) {
+                *bytes = (size_t)head.bytes;
+                return fd;
+        }
+        close(fd);
+        errno = EINVAL;
+        return -1;
+}
+
+/* That much memory of our own, all zeros, at a multiple of HUGE_PAGE; MAP_FAILED when there is none. */
+static void *reserve(size_t bytes)
+{
+        size_t page = (size_t)sysconf(_SC_PAGESIZE), length = (bytes + page - 1) / page * page;
+        unsigned char *all = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (all == MAP_FAILED)
+                return all;
+        size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
+        if (before)
+                munmap(all, before);
+        munmap(all + before + length, HUGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+        madvise(all + before, length, MADV_HUGEPAGE);
+#endif
+        return all + before;
+}
+
+static bool read_all(int fd, unsigned char *to, size_t bytes)
+{
+        for (size_t done = 0; done < bytes;) {
+                ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
+                if (got == 0)
+                        errno = EINVAL;           /* it has become shorter */
+                if (got == 0 || (got < 0 && errno != EINTR))
+                        return false;
+                done += got > 0 ? (size_t)got : 0;
+        }
+        return true;
+}
+
+static bool fill(void *memory, int fd, size_t bytes, bool copy)
+{
+        if (copy)
+                return read_all(fd, memory, bytes) && mprotect(memory, bytes, PROT_READ) == 0;
+        if (mmap(memory, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+                return false;
+#ifdef MADV_HUGEPAGE
+        madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+        return true;
+}
+
+static const void *get_weights(const char *path, size_t *bytes, bool copy)
+{
+        int fd = open_weights(path, bytes);
+        void *memory = fd < 0 ? MAP_FAILED : reserve(*bytes);
+        bool filled = memory != MAP_FAILED && fill(memory, fd, *bytes, copy);
+        int error = errno;
+        if (memory != MAP_FAILED && !filled)
+                munmap(memory, *bytes);
+        if (fd >= 0)
+                close(fd);
+        errno = error;
+        return filled ? memory : NULL;
+}
+
+const void *dnncc_weights_map(const char *path, size_t *bytes) { return get_weights(path, bytes, false); }
+const void *dnncc_weights_load(const char *path, size_t *bytes) { return get_weights(path, bytes, true); }
+
+void dnncc_weights_unmap(const void *weights, size_t bytes)
+{
+        if (weights)
+                munmap((void *)(uintptr_t)weights, bytes);
+}
