@@ -32,7 +32,7 @@ static size_t data_bytes(const struct loop_buffer *b)
         return (b->splat ? 1 : (size_t)b->extent) * (size_t)element_info[b->element].bytes;
 }
 
-static bool is_zero(const struct loop_buffer *b)
+bool c_is_zero(const struct loop_buffer *b)
 {
         static const unsigned char zero[8];
         return b->extent == 0 ||
@@ -41,12 +41,14 @@ static bool is_zero(const struct loop_buffer *b)
 
 /* ---- forms ---- */
 
-enum form { FORM_NUMBERS, FORM_BITS, FORM_ROWS };
+enum form { FORM_NUMBERS, FORM_BITS, FORM_ROWS, FORM_WEIGHT };
 
 static enum form form_of(const struct c_writer *w, const struct loop_buffer *b)
 {
-        if (is_zero(b))
+        if (c_is_zero(b))
                 return FORM_NUMBERS;
+        if (c_is_weight(w, b))
+                return FORM_WEIGHT;
         if (b->extent > SMALL_ELEMENTS)
                 return w->options->target->big_endian ? FORM_BITS : FORM_ROWS;
         if (b->element == E_F32 || b->element == E_F64)
@@ -79,7 +81,9 @@ static struct c_name *find_equal(struct c_writer *w, struct map *groups,
                 if (same_data(g->buffer, b))
                         return g->name;
         const char *name = c_global(w, b->name);
-        if (form_of(w, b) != FORM_NUMBERS)
+        if (c_is_weight(w, b))
+                name = c_weight_text(w, name);
+        else if (form_of(w, b) != FORM_NUMBERS)
                 name = arena_printf(w->arena, "%s.values", name);
         struct group *group = ARENA_NEW(w->arena, struct group);
         *group = (struct group){ b, c_name_set(w, b, name), first };
@@ -211,7 +215,7 @@ static void stream_bits(struct stream *s, const unsigned char *data, size_t coun
 static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const char *name)
 {
         const char *type = element_info[b->element].c_type;
-        if (is_zero(b)) {
+        if (c_is_zero(b)) {
                 c_line(w, "static const %s %s[%lld] = { 0 };", type, name,
                        (long long)(b->extent ? b->extent : 1));
                 return;

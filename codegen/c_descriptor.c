@@ -35,10 +35,18 @@ static bool has_element(const struct c_writer *w, enum element a, enum element b
         return false;
 }
 
+/* the name of the file that run is handed, as text; NULL when there is no such parameter */
+static const char *weights_parameter(const struct c_writer *w)
+{
+        const char *name = w->options->weights_name;
+        return w->options->weights == C_WEIGHTS_FILE ? text_safe(w->arena, name, strlen(name)) : NULL;
+}
+
 static void put_usage(struct c_writer *w)
 {
         const char *prefix = w->options->prefix;
         bool workspace = w->p->workspace_size > 0;
+        const char *weights = weights_parameter(w);
         w->indent = 0;
         if (workspace)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
@@ -47,7 +55,11 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
                        name, c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
         }
-        c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
+        if (weights) {
+                c_line(w, " *     size_t bytes;");
+                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &bytes);", weights);
+        }
+        c_put(w, " *     int error = %s_run(%s%s", prefix, workspace ? "workspace" : "NULL", weights ? ", weights" : "");
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
                 c_put(w, ", %s", c_name(w, port(w, i))->text);
         c_put(w, port_count(w) > 4 ? ", ...);" : ");");
@@ -60,6 +72,22 @@ static const char rules[] =
         " * may overlap the workspace, and no result another tensor; one without elements may be NULL.\n"
         " * The workspace holds nothing between calls; calls with different workspaces and results may\n"
         " * run at the same time.\n";
+
+static void put_weights_rules(struct c_writer *w)
+{
+        const char *name = weights_parameter(w);
+        if (name)
+                text_add(w->out,
+                         " *\n"
+                         " * Weights are the bytes of %s, at a multiple of %s: dnncc_weights_map\n"
+                         " * of libdnncc_runtime (dnncc_runtime.h) has them so, other ways will do. They are only read.\n",
+                         name, c_macro(w, "WEIGHTS_ALIGN"));
+        else if (w->options->weights == C_WEIGHTS_INCBIN)
+                text_add(w->out,
+                         " *\n"
+                         " * The assembler takes the large constants from %s: compile with -I and its folder.\n",
+                         text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name)));
+}
 
 static void put_header_comment(struct c_writer *w)
 {
@@ -79,6 +107,7 @@ static void put_header_comment(struct c_writer *w)
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
                 text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
+        put_weights_rules(w);
         if (w->uses_threads)
                 text_add(w->out,
                          " *\n"
@@ -115,6 +144,15 @@ static void put_workspace(struct c_writer *w)
         text_add(w->out, "#endif\n");
 }
 
+static void put_weights(struct c_writer *w)
+{
+        if (!weights_parameter(w))
+                return;
+        text_add(w->out, "\n/* bytes of the weights, and their alignment */\n");
+        c_line(w, "#define %s %zuu", c_macro(w, "WEIGHTS_SIZE"), w->weight_bytes);
+        c_line(w, "#define %s %du", c_macro(w, "WEIGHTS_ALIGN"), C_WEIGHTS_ALIGN);
+}
+
 static void put_port_macros(struct c_writer *w)
 {
         text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
@@ -138,8 +176,9 @@ static void put_errors(struct c_writer *w)
 {
         text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
-        text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name), value,    \
-                 doc);
+        if (strcmp(#name, "WEIGHTS") || w->options->weights != C_WEIGHTS_INLINE)                   \
+                text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name),   \
+                         value, doc);
 #include "ir/fail_codes.def"
 }
 
@@ -178,6 +217,7 @@ void c_header(struct c_writer *w, struct text *out)
         text_add(out, "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
+        put_weights(w);
         put_port_macros(w);
         put_errors(w);
         text_add(out, "\n");
@@ -254,7 +294,7 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
                 c_line(w, "(void)outputs;");
-        c_put(w, "return %s_run(regions[0]", w->options->prefix);
+        c_put(w, "return %s_run(regions[0]%s", w->options->prefix, weights_parameter(w) ? ", regions[1]" : "");
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "inputs[%d]", i);
         for (int i = 0; i < w->output_count; i++)
@@ -274,14 +314,19 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
-        c_line(w, "static const struct dnncc_region_1 %s[1] = { { \"workspace\", %s, %s, 0 } };",
-               regions, c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
+        int region_count = weights_parameter(w) ? 2 : 1;
+        c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count);
+        c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
+        if (region_count > 1)
+                c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
+                      c_macro(w, "WEIGHTS_ALIGN"));
+        c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);
         const char *name = c_global(w, "described_model");
         text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
-        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", 1, %d, %d, 0,\n",
-                 text_literal(w->arena, model, strlen(model)), w->input_count, w->output_count);
+        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, 0,\n",
+                 text_literal(w->arena, model, strlen(model)), region_count, w->input_count, w->output_count);
         text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
         text_add(out,
                  "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",

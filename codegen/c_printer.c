@@ -6,16 +6,21 @@
 
 /* ---- checks, once ---- */
 
+static bool can_be_quoted(const char *name) { return *name && !strpbrk(name, "\"\\\n\r?"); }
+
 static bool check_options(struct c_writer *w)
 {
-        const char *header = w->options->header_name;
+        const char *header = w->options->header_name, *weights = w->options->weights_name;
         if (!text_is_identifier(w->options->prefix))
                 c_fail(w, EXIT_USAGE,
                        "prefix '%s' is no C identifier of at most 31 letters, digits and _",
                        text_safe(w->arena, w->options->prefix, strlen(w->options->prefix)));
-        else if (header && (!*header || strpbrk(header, "\"\\\n\r?")))
+        else if (header && !can_be_quoted(header))
                 c_fail(w, EXIT_USAGE, "header name '%s' cannot stand in an #include",
                        text_safe(w->arena, header, strlen(header)));
+        else if (weights && !can_be_quoted(weights))
+                c_fail(w, EXIT_USAGE, "file name '%s' cannot stand in an .incbin",
+                       text_safe(w->arena, weights, strlen(weights)));
         else if (!w->p->planned)
                 c_fail(w, EXIT_INTERNAL, "the program is not planned");
         return !w->failed;
@@ -208,6 +213,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
         c_run(w, &run);
         c_kernels(w, &kernels);
         c_library(w, &library);
+        c_weights_place(w);
         c_header(w, &interface);
         if (w->options->descriptor)
                 c_descriptor(w, &descriptor);
@@ -217,6 +223,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
         if (!w->failed) {
                 write_text(c, &top);
                 write_text(c, &library);
+                c_weights_print(w, build, c);
                 c_constants(w, c);
                 write_text(c, &kernels);
                 write_text(c, &run);

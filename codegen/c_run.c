@@ -11,6 +11,8 @@ static bool is_port(const struct loop_buffer *b)
 void c_run_prototype(struct c_writer *w)
 {
         c_put(w, "int %s_run(void *workspace", w->options->prefix);
+        if (w->options->weights == C_WEIGHTS_FILE)
+                c_put(w, "," C_SOFT "const void *weights");
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
                       c_name(w, w->inputs[i])->text);
@@ -43,6 +45,10 @@ static void put_null_check(struct c_writer *w)
                 c_put(w, "if (!workspace");
                 any = true;
         }
+        if (w->options->weights == C_WEIGHTS_FILE) {
+                c_put(w, "%s!weights", any ? " ||" C_SOFT : "if (");
+                any = true;
+        }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 if (port(w, i)->extent == 0)
                         continue;
@@ -58,6 +64,10 @@ static void put_alignment_check(struct c_writer *w)
         bool any = false;
         if (w->p->workspace_size > 0 && w->p->workspace_align > 1) {
                 c_put(w, "if ((uintptr_t)workspace %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"));
+                any = true;
+        }
+        if (w->options->weights == C_WEIGHTS_FILE) {
+                c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (", c_macro(w, "WEIGHTS_ALIGN"));
                 any = true;
         }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
@@ -141,6 +151,8 @@ static void name_buffers(struct c_writer *w)
         w->locals = names_new(w->arena);
         for (int i = 0; i < 3; i++)
                 names_reserve(w->locals, words[i]);
+        if (w->options->weights == C_WEIGHTS_FILE)
+                names_reserve(w->locals, "weights");
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (is_port(b))
                         names_reserve(w->locals, c_name(w, b)->text);
@@ -178,6 +190,7 @@ void c_run(struct c_writer *w, struct text *out)
                 put_null_check(w);
                 put_alignment_check(w);
         }
+        c_weights_check(w);
         put_pointers(w);
         if (w->options->profile)
                 c_line(w, "dnncc_profile(-1);");

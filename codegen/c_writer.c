@@ -370,7 +370,7 @@ static void name_ports(struct c_writer *w)
 void c_names_begin(struct c_writer *w)
 {
         static const char *const macros[] = {
-                "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE", "H",
+                "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE", "WEIGHTS_SIZE", "WEIGHTS_ALIGN", "H",
 #define FAIL(name, value, doc) "ERROR_" #name,
 #include "ir/fail_codes.def"
         };
@@ -390,6 +390,7 @@ void c_names_begin(struct c_writer *w)
         c_helpers_reserve(w);
         c_vectors_reserve(w);
         c_parallel_reserve(w);
+        c_weights_reserve(w);
         name_library(w);
         name_ports(w);
         names_reserve(w->globals, "a");           /* parameters of helpers */

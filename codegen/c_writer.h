@@ -60,6 +60,9 @@ struct c_writer {
         struct map *spelled;            /* functions that rows define, by name: those used */
         struct loop_buffer **inputs, **outputs;   /* in order */
         int input_count, output_count;
+
+        struct c_weight *weights;       /* constants beside the C file, in order */
+        size_t weight_count, weight_bytes;        /* of the whole file */
 };
 
 /* One error, "bug in the C printer" unless said otherwise; then nothing that is printed matters. */
@@ -181,6 +184,19 @@ void c_run(struct c_writer *w, struct text *out);
 void c_run_prototype(struct c_writer *w);                 /* into the line, no semicolon */
 void c_constant_names(struct c_writer *w);                /* c_data.c: one name for equal ones */
 void c_constants(struct c_writer *w, FILE *out);          /* those used */
+bool c_is_zero(const struct loop_buffer *constant);
+
+/* ---- weights beside the C file (c_weights.c): nothing happens where they are inline ---- */
+
+enum { C_WEIGHTS_ALIGN = 64 };          /* of each of them: a cache line */
+void c_weights_reserve(struct c_writer *w);
+bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant);
+/* an expression of run for it, once c_constant_names has given it a name of its own */
+const char *c_weight_text(struct c_writer *w, const char *name);
+/* gives those that are used their places: all functions have been printed */
+void c_weights_place(struct c_writer *w);
+void c_weights_check(struct c_writer *w);                 /* of run, its pointer included */
+void c_weights_print(struct c_writer *w, const char *build, FILE *c);
 /* c_descriptor.c: what stands between the guards of the header; the descriptor */
 void c_header(struct c_writer *w, struct text *out);
 void c_descriptor(struct c_writer *w, struct text *out);

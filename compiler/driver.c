@@ -90,6 +90,10 @@ static bool choose_names(struct run *run)
         const char *stem = run->output ? path_stem(run->arena, run->output, false)
                            : from_stdin ? "model" : path_stem(run->arena, o->model, false);
         run->prefix = o->name ? o->name : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
+        if (!run->output && o->emit == EMIT_C && o->weights > WEIGHTS_INLINE) {
+                diag_error(&run->diag, EXIT_USAGE, "--weights=incbin and file write a second file beside the C: not with -o -");
+                return false;
+        }
         if (run->output && o->emit == EMIT_C) {
                 size_t length = strlen(run->output);
                 if (length < 3 || strcmp(run->output + length - 2, ".c")) {

@@ -29,8 +29,9 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
-/* C text (and header text, when h is not NULL) of the planned program */
-bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name);
+/* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header (else its text goes
+ * into the C file), and the weights that are not inline. */
+bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
 
 /* --max-ram, --max-consts, and the sizes of --stats (report.c) */
 bool report_budgets(struct run *run);

@@ -4,10 +4,14 @@
 #include "codegen/c_printer.h"
 #include "compiler/driver.h"
 
-bool emit_c(struct run *run, FILE *c, FILE *h, const char *header_name)
+bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
 {
+        static const enum c_weights how[] = { [WEIGHTS_INCBIN] = C_WEIGHTS_INCBIN, [WEIGHTS_FILE] = C_WEIGHTS_FILE };
         struct c_options options = {
-                .prefix = run->prefix, .header_name = header_name, .version = DNNCC_VERSION,
+                .prefix = run->prefix, .version = DNNCC_VERSION,
+                .header_name = h ? arena_printf(run->arena, "%s.h", stem) : NULL,
+                .weights = how[run->options.weights], .weights_file = weights,
+                .weights_name = weights ? arena_printf(run->arena, "%s.weights", stem) : NULL,
                 .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
                 .unchecked = run->options.unchecked, .profile = run->options.profile, .threads = run->options.threads,
                 .target = run->context.target,
@@ -53,7 +57,7 @@ static void print_make_path(FILE *out, const char *path)
         }
 }
 
-static bool print_depfile(struct run *run, const char *header)
+static bool print_depfile(struct run *run, const char *const beside[2])
 {
         const struct options *o = &run->options;
         if (!o->depfile && !o->depfile_name)
@@ -68,9 +72,9 @@ static bool print_depfile(struct run *run, const char *header)
         if (!file)
                 return false;
         print_make_path(file, run->output ? run->output : "-");
-        if (header) {
+        for (int i = 0; i < 2 && beside[i]; i++) {
                 fputc(' ', file);
-                print_make_path(file, header);
+                print_make_path(file, beside[i]);
         }
         fputc(':', file);
         for (int i = 0; i < run->dependencies.count; i++) {
@@ -107,15 +111,20 @@ bool emit_outputs(struct run *run)
                 diag_error(&run->diag, EXIT_USAGE, "the passes given do not place the buffers: --passes must end in plan");
                 return false;
         }
-        const char *header = is_c && run->output ? arena_printf(run->arena, "%s.h", path_stem(run->arena, run->output, true))
-                                                 : NULL;
-        FILE *h = header ? outputs_open(run->outputs, header, &run->diag) : NULL;
-        if (header && !h)
-                return false;
+        const char *stem = path_stem(run->arena, run->output ? run->output : "", true);
+        const char *beside[2] = { 0 };  /* header, weights */
+        FILE *files[2] = { 0 };
+        if (is_c && run->output)
+                beside[0] = arena_printf(run->arena, "%s.h", stem);
+        if (is_c && run->options.weights > WEIGHTS_INLINE)
+                beside[1] = arena_printf(run->arena, "%s.weights", stem);
+        for (int i = 0; i < 2 && beside[i]; i++)
+                if (!(files[i] = outputs_open(run->outputs, beside[i], &run->diag)))
+                        return false;
         FILE *out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
         if (!out)
                 return false;
-        fine = is_c ? emit_c(run, out, h, header ? path_base(header) : NULL) : print_ir(run, out);
-        fine = fine && print_depfile(run, header) && print_report(run);
+        fine = is_c ? emit_c(run, path_base(stem), out, files[0], files[1]) : print_ir(run, out);
+        fine = fine && print_depfile(run, beside) && print_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

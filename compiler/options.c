@@ -178,6 +178,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         text_add(&text, "-O%d", options->level);
         if (strcmp(options->target, "generic"))
                 text_add(&text, " --target=%s", text_safe(arena, options->target, strlen(options->target)));
+        if (options->weights > WEIGHTS_INLINE)
+                text_add(&text, " --weights=%s", options->weights == WEIGHTS_FILE ? "file" : "incbin");
         if (options->threads > 1)
                 text_add(&text, " --threads=%d", options->threads);
         static const struct { const char *text; size_t field; } lists[] = {

@@ -14,6 +14,7 @@
 struct list { const char **items; int count; };
 
 enum { EMIT_C, EMIT_IR, EMIT_LOOPS };
+enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 struct options {
         const char *model;              /* a path, or "-" */

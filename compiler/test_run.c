@@ -97,20 +97,23 @@ static const char runner[] =
         "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)\n{\n"
         "        for (int i = 0; i < count; i++)\n"
         "                task(arg, i, count);\n}\n"
+        "static int load(const char *name, void *data, size_t bytes)\n{\n"
+        "        FILE *f = fopen(name, \"rb\");\n"
+        "        return f && fread(data, 1, bytes, f) == bytes && !fclose(f);\n}\n"
         "int main(void)\n{\n"
         "        const struct dnncc_model_1 *m = %s_describe();\n"
         "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
         "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
-        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1))\n"
+        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
+        "                    (m->regions[r].kind == 2 && !load(\"%s.weights\", region[r], (size_t)m->regions[r].size)))\n"
         "                        return 1;\n"
         "        for (int o = 0; o < 2; o++)\n"
         "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
         "                        size_t bytes = (size_t)(o ? m->outputs : m->inputs)[k].bytes;\n"
         "                        char name[32];\n"
-        "                        FILE *f;\n"
         "                        data[o][k] = calloc(1, bytes + 1);\n"
         "                        sprintf(name, \"in%%u\", k);\n"
-        "                        if (!o && (!(f = fopen(name, \"rb\")) || fread(data[o][k], 1, bytes, f) != bytes || fclose(f)))\n"
+        "                        if (!o && !load(name, data[o][k], bytes))\n"
         "                                return 1;\n"
         "                }\n"
         "        if (m->run(region, (const void *const *)data[0], data[1], NULL))\n"
@@ -140,15 +143,23 @@ static bool read_file(const char *path, void *data, size_t bytes)
         return fine;
 }
 
+/* of the files that emit_c writes */
+enum { GENERATED = 3 };
+static const char *const endings[GENERATED] = { ".c", ".h", ".weights" };
+
 static bool run_in(struct test *t, const char *folder)
 {
         struct run *run = t->run;
         const char *prefix = run->prefix;
-        FILE *c = fopen(arena_printf(t->arena, "%s/%s.c", folder, prefix), "wb");
-        FILE *h = fopen(arena_printf(t->arena, "%s/%s.h", folder, prefix), "wb");
-        bool fine = c && h && emit_c(run, c, h, arena_printf(t->arena, "%s.h", prefix));
-        fine = (!c || !fclose(c)) && (!h || !fclose(h)) && fine;
-        const char *text = arena_printf(t->arena, runner, prefix, prefix);
+        FILE *files[GENERATED] = { 0 };
+        bool fine = true;
+        int count = run->options.weights > WEIGHTS_INLINE ? GENERATED : GENERATED - 1;
+        for (int i = 0; i < count; i++)
+                fine &= (files[i] = fopen(arena_printf(t->arena, "%s/%s%s", folder, prefix, endings[i]), "wb")) != NULL;
+        fine = fine && emit_c(run, prefix, files[0], files[1], files[2]);
+        for (int i = 0; i < count; i++)
+                fine = (!files[i] || !fclose(files[i])) && fine;
+        const char *text = arena_printf(t->arena, runner, prefix, prefix, prefix);
         fine = fine && write_file(arena_printf(t->arena, "%s/run_test.c", folder), text, strlen(text));
         for (int k = 0; k < t->input_count && fine; k++)
                 fine = write_file(arena_printf(t->arena, "%s/in%d", folder, k), t->given[k], port_bytes(t->inputs[k]));
@@ -192,8 +203,8 @@ static bool run_compiled(struct test *t)
                 unlink(arena_printf(t->arena, "%s/in%d", folder, k));
         for (int k = 0; k < t->output_count; k++)
                 unlink(arena_printf(t->arena, "%s/out%d", folder, k));
-        unlink(arena_printf(t->arena, "%s/%s.c", folder, t->run->prefix));
-        unlink(arena_printf(t->arena, "%s/%s.h", folder, t->run->prefix));
+        for (int i = 0; i < GENERATED; i++)
+                unlink(arena_printf(t->arena, "%s/%s%s", folder, t->run->prefix, endings[i]));
         rmdir(folder);
         return fine;
 }

@@ -147,6 +147,7 @@ static bool build(struct tuning *t, const char *name)
         o.output = path_in(t, arena_printf(t->arena, "%s.c", name));
         o.report = path_in(t, arena_printf(t->arena, "%s.json", name));
         o.name = "tuned";
+        o.weights = WEIGHTS_INCBIN;     /* the same memory as inline, compiled in seconds */
         o.profile = o.quiet = 1;
         o.depfile = 0;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;

@@ -1,11 +1,11 @@
 /* Runs any generated model through its descriptor: link it with model.c.
  *
- *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes
- * of each input), runs twice on different garbage, wants the same bits both times, writes
- * OUT_DIR/0.bin, ... host --describe         one line of JSON for the model, each region, input and
- * output host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR
- * is given
+ *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes of each input),
+ *                           runs twice on different garbage, wants the same bits both times, writes OUT_DIR/0.bin, ...
+ *   host --describe         one line of JSON for the model, each region, input and output
+ *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
  *
+ * --weights FILE before these: what a model compiled with --weights=file gets (exactly the bytes of the region).
  * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has
  * exactly the bytes that are asked for, so that AddressSanitizer and valgrind see the first byte
  * too far. Exit: 0, 1 usage, 2 files, 3 the model returned an error, 4 two runs differ. */
@@ -104,16 +104,18 @@ static FILE *open_numbered(const char *folder, uint32_t number, const char *mode
         return file;
 }
 
+static void read_whole(FILE *file, void *data, uint64_t bytes, const char *name)
+{
+        if ((bytes && fread(data, 1, (size_t)bytes, file) != bytes) || getc(file) != EOF)
+                fail(EXIT_FILES, "the file has another size than ", name);
+        fclose(file);
+}
+
 static void read_inputs(const struct dnncc_model_1 *model, void **inputs, const char *folder)
 {
-        for (uint32_t i = 0; i < model->input_count; i++) {
-                FILE *file = open_numbered(folder, i, "rb");
-                size_t bytes = (size_t)model->inputs[i].bytes;
-                if ((bytes && fread(inputs[i], 1, bytes, file) != bytes) || getc(file) != EOF)
-                        fail(EXIT_FILES, "the file has another size than input ",
-                             model->inputs[i].name);
-                fclose(file);
-        }
+        for (uint32_t i = 0; i < model->input_count; i++)
+                read_whole(open_numbered(folder, i, "rb"), inputs[i], model->inputs[i].bytes,
+                           model->inputs[i].name);
 }
 
 static void write_outputs(const struct dnncc_model_1 *model, void **outputs, const char *folder)
@@ -139,12 +141,21 @@ static void run(const struct dnncc_model_1 *model, void **regions, void **inputs
                 fail(EXIT_RUN, "the model returned ", code);
 }
 
+static const char *weights_path;
+enum { REGION_WEIGHTS = 2 };
+
 static void **new_regions(const struct dnncc_model_1 *model, uint32_t seed)
 {
         void **regions = block((model->region_count + 1) * sizeof *regions, 1);
         for (uint32_t i = 0; i < model->region_count; i++) {
                 regions[i] = block(model->regions[i].size, model->regions[i].align);
                 garbage(regions[i], model->regions[i].size, seed);
+                if (model->regions[i].kind != REGION_WEIGHTS)
+                        continue;
+                FILE *file = weights_path ? fopen(weights_path, "rb") : NULL;
+                if (!file)
+                        fail(EXIT_FILES, "cannot open the weights ", weights_path ? weights_path : "(--weights FILE)");
+                read_whole(file, regions[i], model->regions[i].size, model->regions[i].name);
         }
         return regions;
 }
@@ -255,6 +266,11 @@ int main(int argc, char **argv)
         const struct dnncc_model_1 *model = DESCRIBE();
         if (model->abi != 1 || model->struct_size < sizeof *model)
                 fail(EXIT_USAGE, "the model speaks another ABI", "");
+        if (argc > 2 && !strcmp(argv[1], "--weights")) {
+                weights_path = argv[2];
+                argc -= 2;
+                argv += 2;
+        }
         if (argc == 2 && !strcmp(argv[1], "--describe"))
                 describe(model);
         else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "--time") && atoi(argv[2]) > 0)
@@ -262,6 +278,6 @@ int main(int argc, char **argv)
         else if (argc == 3 && argv[1][0] != '-')
                 run_on_files(model, argv[1], argv[2]);
         else
-                fail(EXIT_USAGE, "usage: host IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
+                fail(EXIT_USAGE, "usage: host [--weights FILE] IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
         return 0;
 }

@@ -61,7 +61,7 @@ def build_host(folder, flags=(), cc=CC, timeout=600):
     """Compiles folder/model.c strictly and links it with test/host.c; returns the program."""
     folder = pathlib.Path(folder)
     program = folder / "host"
-    for command in ([cc, *STRICT, *flags, "-c", folder / "model.c", "-o", folder / "model.o"],
+    for command in ([cc, *STRICT, *flags, f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
                     [cc, *flags, host_object(flags, cc), folder / "model.o", "-o", program]):
         done = run(command, timeout=timeout)
         assert done.returncode == 0, done.stderr[:4000]
@@ -107,7 +107,8 @@ def run_host(program, inputs, timeout=600):
             array = np.ascontiguousarray(array)
             assert array.dtype == dtype and array.size == np.prod(port[3], dtype=int), (array.dtype, array.shape, port)
             (given / f"{k}.bin").write_bytes(array.tobytes())
-        done = run([program, given, expected], timeout=timeout)
+        weights = pathlib.Path(program).parent / "model.weights"
+        done = run([program, *(["--weights", weights] if weights.exists() else []), given, expected], timeout=timeout)
         if done.returncode != 0:
             raise AssertionError(f"the generated program exited with {done.returncode}: {done.stderr[-3000:]}")
         outputs = []

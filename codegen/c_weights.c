@@ -1,0 +1,263 @@
+/* Weights beside the C file: constants of more than a few KB in a file that holds nothing else.
+ *
+ *     8 words of 64 bits      magic, format, bytes of the file, 0, SHA-256 of the build and the data
+ *     constant                each at a multiple of 64 bytes, zeros between them
+ *     ...
+ *
+ * All of it is in the byte order of the target, so words that read as they should are in the order of
+ * the machine. The C file knows all eight, and run compares them: there is nothing that could look into
+ * the file when the C file is compiled. The same for both ways the file travels: put into the object by
+ * the assembler, or handed to run by the caller. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "runtime/dnncc_runtime.h"
+
+enum { LEAST_BYTES = 4096 };            /* more than that */
+
+struct c_weight { const struct loop_buffer *buffer; const char *name; size_t offset; };
+
+static size_t element_bytes(const struct loop_buffer *b)
+{
+        return (size_t)element_info[b->element].bytes;
+}
+
+static size_t bytes_of(const struct loop_buffer *b)
+{
+        size_t bytes;
+        if (!size_mul((size_t)b->extent, element_bytes(b), &bytes))
+                memory_exhausted();
+        return bytes;
+}
+
+bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
+{
+        return w->options->weights != C_WEIGHTS_INLINE && !c_is_zero(constant) && bytes_of(constant) > LEAST_BYTES;
+}
+
+/* ---- names and places ---- */
+
+void c_weights_reserve(struct c_writer *w)
+{
+        static const char *const words[] = { "constants",   "constants_end",     "weights_head",
+                                             "are_weights", "weights_are_dense", "WEIGHTS_SYMBOL", "WEIGHTS_HIDDEN" };
+        if (w->options->weights == C_WEIGHTS_INLINE)
+                return;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                c_reserve(w, words[i]);
+        if (w->options->weights == C_WEIGHTS_FILE)
+                names_reserve(w->globals, "weights");     /* a parameter of run */
+}
+
+const char *c_weight_text(struct c_writer *w, const char *name)
+{
+        return arena_printf(w->arena, w->options->weights == C_WEIGHTS_FILE ? "constants->%s" : "constants.%s", name);
+}
+
+static size_t aligned(size_t bytes)
+{
+        if (!size_add(bytes, C_WEIGHTS_ALIGN - 1, &bytes))
+                memory_exhausted();
+        return bytes / C_WEIGHTS_ALIGN * C_WEIGHTS_ALIGN;
+}
+
+void c_weights_place(struct c_writer *w)
+{
+        if (w->options->weights == C_WEIGHTS_INLINE)
+                return;
+        w->weight_bytes = sizeof(struct dnncc_weights_head);
+        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
+                if (!c || !c->used || c->printed || !c_is_weight(w, b))
+                        continue;
+                c->printed = true;
+                ARENA_GROW(w->arena, w->weights, w->weight_count);
+                w->weights[w->weight_count++] = (struct c_weight){
+                        b, c->text + strcspn(c->text, ".>") + 1, w->weight_bytes
+                };
+                if (!size_add(w->weight_bytes, bytes_of(b), &w->weight_bytes))
+                        memory_exhausted();
+                w->weight_bytes = aligned(w->weight_bytes);
+        }
+}
+
+/* ---- the file ---- */
+
+typedef void sink(void *to, const void *bytes, size_t count);
+
+static void into_sha(void *to, const void *bytes, size_t count) { sha256_update(to, bytes, count); }
+static void into_file(void *to, const void *bytes, size_t count) { fwrite(bytes, 1, count, to); }
+
+/* The constant as the target reads it, zeros up to the next one. */
+static void pour(const struct c_writer *w, const struct loop_buffer *b, sink *into, void *to)
+{
+        static const unsigned char zeros[C_WEIGHTS_ALIGN];
+        unsigned char piece[4096];
+        const unsigned char *data = b->data;
+        size_t bytes = bytes_of(b), size = element_bytes(b), part;
+        bool reverse = w->options->target->big_endian;
+        if (!b->splat && !reverse)
+                into(to, data, bytes);
+        for (size_t done = 0; (b->splat || reverse) && done < bytes; done += part) {
+                part = bytes - done < sizeof piece ? bytes - done : sizeof piece;
+                for (size_t i = 0; i < part; i++)
+                        piece[i] = data[(b->splat ? 0 : done + i / size * size) +
+                                        (reverse ? size - 1 - i % size : i % size)];
+                into(to, piece, part);
+        }
+        into(to, zeros, aligned(bytes) - bytes);
+}
+
+static void write_head(FILE *file, const struct dnncc_weights_head *head, bool big_endian)
+{
+        const uint64_t *words = (const uint64_t *)(const void *)head;
+        for (size_t i = 0; i < sizeof *head; i++)
+                fputc((int)(words[i / 8] >> 8 * (big_endian ? 7 - i % 8 : i % 8) & 255), file);
+}
+
+static uint64_t hex_value(const char *hex, int digits)
+{
+        uint64_t value = 0;
+        for (int i = 0; i < digits; i++)
+                value = value << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+        return value;
+}
+
+static struct dnncc_weights_head make_head(const struct c_writer *w, const char *build)
+{
+        struct dnncc_weights_head head = {
+                .magic = DNNCC_WEIGHTS_MAGIC, .format = DNNCC_WEIGHTS_FORMAT, .bytes = w->weight_bytes
+        };
+        struct sha256 sha;
+        char hex[65];
+        sha256_init(&sha);
+        sha256_update(&sha, build, strlen(build));
+        for (size_t i = 0; i < w->weight_count; i++)
+                pour(w, w->weights[i].buffer, into_sha, &sha);
+        sha256_hex(&sha, hex);
+        for (int i = 0; i < 4; i++)
+                head.sha256[i] = hex_value(hex + 16 * i, 16);
+        return head;
+}
+
+/* ---- the C file ---- */
+
+static void put_order(struct c_writer *w)
+{
+        bool big = w->options->target->big_endian;
+        text_add(w->out,
+                 "#if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__)\n"
+                 "#if __BYTE_ORDER__ %s __ORDER_BIG_ENDIAN__\n"
+                 "#error \"the weights are %s-endian: compile the model with --target=%s\"\n"
+                 "#endif\n#endif\n",
+                 big ? "!=" : "==", big ? "big" : "little", big ? "generic" : "generic-be");
+}
+
+static void put_struct(struct c_writer *w)
+{
+        c_line(w, "struct weights {");
+        w->indent = 1;
+        c_line(w, "uint64_t head[8];");
+        for (size_t i = 0; i < w->weight_count; i++) {
+                const struct c_weight *weight = &w->weights[i];
+                const struct loop_buffer *b = weight->buffer;
+                c_line(w, "%s %s[%lld];", element_info[b->element].c_type, weight->name, (long long)b->extent);
+                size_t end = weight->offset + bytes_of(b);
+                if (aligned(end) > end)
+                        c_line(w, "unsigned char %s[%zu];", c_global(w, "gap"), aligned(end) - end);
+        }
+        w->indent = 0;
+        c_line(w, "};");
+        c_line(w, "typedef char weights_are_dense[sizeof(struct weights) == %zuu ? 1 : -1];",
+               w->weight_bytes);
+}
+
+/* The symbols are global, because link-time optimization may put the functions that use them elsewhere,
+ * but of this build only, and nobody outside the program or library sees them. */
+static const char incbin[] =
+        "#if !defined(__GNUC__) || !defined(__ELF__)\n"
+        "#error \"--weights=incbin is for gcc and clang on ELF systems: --weights=inline and file are for all\"\n"
+        "#endif\n"
+        "#define WEIGHTS_SYMBOL \"%s_weights_%016llx\"\n"
+        "__asm__(\".pushsection .rodata.\" WEIGHTS_SYMBOL \", \\\"a\\\", %%progbits\\n\"\n"
+        "        \".balign %d\\n\"\n"
+        "        \".globl \" WEIGHTS_SYMBOL \", \" WEIGHTS_SYMBOL \"_end\\n\"\n"
+        "        \".hidden \" WEIGHTS_SYMBOL \", \" WEIGHTS_SYMBOL \"_end\\n\"\n"
+        "        \".type \" WEIGHTS_SYMBOL \", %%object\\n\"\n"
+        "        WEIGHTS_SYMBOL \":\\n\"\n"
+        "        \".incbin \\\"%s\\\"\\n\"\n"
+        "        WEIGHTS_SYMBOL \"_end:\\n\"\n"
+        "        \".size \" WEIGHTS_SYMBOL \", . - \" WEIGHTS_SYMBOL \"\\n\"\n"
+        "        \".popsection\\n\");\n"
+        "#define WEIGHTS_HIDDEN __attribute__((visibility(\"hidden\")))\n"
+        "extern const struct weights constants __asm__(WEIGHTS_SYMBOL) WEIGHTS_HIDDEN;\n"
+        "extern const unsigned char constants_end[] __asm__(WEIGHTS_SYMBOL \"_end\") WEIGHTS_HIDDEN;\n";
+
+static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
+{
+        const uint64_t *words = (const uint64_t *)(const void *)head;
+        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and the SHA-256 of this build and the\n"
+                         " * constants. */\nstatic const uint64_t weights_head[8] = {");
+        for (int i = 0; i < 8; i++)
+                text_add(w->out, "%s0x%016llxu,", i % 4 ? " " : "\n        ", (unsigned long long)words[i]);
+        text_add(w->out, "\n};\n\nstatic int are_weights(const uint64_t *head)\n{\n"
+                         "        int same = 1;\n"
+                         "        for (int i = 0; i < 8; i++)\n"
+                         "                same &= head[i] == weights_head[i];\n"
+                         "        return same;\n}\n");
+}
+
+void c_weights_check(struct c_writer *w)
+{
+        bool is_file = w->options->weights == C_WEIGHTS_FILE, used = !w->options->unchecked;
+        if (w->options->weights == C_WEIGHTS_INLINE)
+                return;
+        for (const struct loop_buffer *b = w->p->buffers; b && !used; b = b->next)
+                used = b->space == SPACE_CONSTANT && c_name(w, b)->used && c_is_weight(w, b);
+        if (is_file)
+                c_line(w, used ? "const struct weights *const constants = weights;" : "(void)weights;");
+        if (w->options->unchecked)
+                return;
+        c_put(w, "if (");
+        if (!is_file)
+                c_put(w, "(uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants ||" C_SOFT);
+        c_line(w, "!are_weights(constants%shead))", is_file ? "->" : ".");
+        w->indent++;
+        c_line(w, "return %s;", c_macro(w, "ERROR_WEIGHTS"));
+        w->indent--;
+}
+
+static void put_comment(struct c_writer *w)
+{
+        const char *how = w->options->weights == C_WEIGHTS_FILE ? "" :
+                          " The assembler puts that file here: it looks into the current folder and those given by -I (with "
+                          "-flto when the program is linked).";
+        const char *file = text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name));
+        text_add(w->out, "\n");
+        c_comment(w->out, 0, arena_printf(w->arena, "The constants of more than %d bytes, as they lie in %s.%s",
+                                          LEAST_BYTES, file, how));
+}
+
+void c_weights_print(struct c_writer *w, const char *build, FILE *c)
+{
+        const struct c_options *o = w->options;
+        struct text text = { 0 };
+        if (o->weights == C_WEIGHTS_INLINE || w->failed)
+                return;
+        struct dnncc_weights_head head = make_head(w, build);
+        w->out = &text;
+        put_comment(w);
+        put_order(w);
+        put_struct(w);
+        if (o->weights == C_WEIGHTS_INCBIN)
+                text_add(&text, incbin, o->prefix, (unsigned long long)head.sha256[0], C_WEIGHTS_ALIGN, o->weights_name);
+        if (!o->unchecked)
+                put_head(w, &head);
+        fwrite(text.data, 1, text.length, c);
+        text_free(&text);
+        write_head(o->weights_file, &head, o->target->big_endian);
+        for (size_t i = 0; i < w->weight_count; i++)
+                pour(w, w->weights[i].buffer, into_file, o->weights_file);
+}
