@@ -3,7 +3,7 @@
  *   runner MODEL.so IN_DIR OUT_DIR CORE[,CORE..] [LANES FOOTPRINT]
  *
  * loads the model, runs it once on IN_DIR/K.bin, writes OUT_DIR/K.bin (raw bytes both), and says in one line of JSON how
- * long that took and what the outputs are. Then each line of standard input is a command, answered by a line of JSON:
+ * long that took and what the outputs are. Weights that travel in a file are model.weights beside MODEL.so. Then each line of standard input is a command, answered by a line of JSON:
  *
  *   run SECONDS       one run that does not count, then runs for that long: [seconds, seconds, ...]
  *   layers SECONDS    the same for a model compiled with --profile: of each kernel call the median time and the first
@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "probe.h"
+#include "runtime/dnncc_runtime.h"
 
 /* docs/interface.md */
 struct dnncc_tensor_1 { const char *name; int32_t type, rank; const int64_t *shape; const char *const *symbols; uint64_t bytes; };
@@ -74,6 +75,20 @@ static void run(void)
 
 /* ---- the model and its tensors ---- */
 
+enum { REGION_WEIGHTS = 2 };
+
+static void *load_weights(const char *model_path, uint64_t size)
+{
+        char path[4096];
+        size_t bytes;
+        const char *slash = strrchr(model_path, '/');
+        snprintf(path, sizeof path, "%.*smodel.weights", slash ? (int)(slash + 1 - model_path) : 0, model_path);
+        const void *weights = dnncc_weights_load(path, &bytes);
+        if (!weights || bytes != size)
+                fail("no access, or not the weights of the model: ", path);
+        return (void *)(uintptr_t)weights;
+}
+
 static void load(const char *path)
 {
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -90,7 +105,8 @@ static void load(const char *path)
         inputs = memory((model->input_count + 1) * sizeof *inputs, 8);
         outputs = memory((model->output_count + 1) * sizeof *outputs, 8);
         for (uint32_t i = 0; i < model->region_count; i++)
-                regions[i] = memory(model->regions[i].size, model->regions[i].align);
+                regions[i] = model->regions[i].kind == REGION_WEIGHTS ? load_weights(path, model->regions[i].size)
+                             : memory(model->regions[i].size, model->regions[i].align);
         for (uint32_t i = 0; i < model->input_count; i++)
                 inputs[i] = memory(model->inputs[i].bytes, 64);
         for (uint32_t i = 0; i < model->output_count; i++)

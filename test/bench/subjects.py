@@ -131,21 +131,27 @@ def call(command, what, **keywords):
     return time.perf_counter() - start
 
 
+WEIGHTS = "--weights="
+
+
 class Compiler:
-    """dnncc and a C compiler. What they make stays in OUT/compiled until one of them, the model or the options change."""
+    """dnncc and a C compiler. What they make stays in OUT/compiled until one of them, the model or the options change. Constants go
+    into the object by way of the assembler, unless the options say otherwise: the same memory as with --weights=inline, in seconds."""
 
     def __init__(self, dnncc, cc, out):
         self.dnncc, self.cc, self.out = pathlib.Path(dnncc).resolve(), cc, out
         self.cc_version = subprocess.run([*cc.split(), "--version"], capture_output=True, text=True).stdout.splitlines()[0]
         self.runner = out / "runner"
-        sources = [HERE / "runner.c", HERE / "probe.h"]
+        sources = [HERE / "runner.c", HERE / "probe.h", *(ROOT / "runtime" / f for f in ("weights.c", "dnncc_runtime.h"))]
         if not self.runner.exists() or self.runner.stat().st_mtime < max(s.stat().st_mtime for s in sources):
-            call(["cc", "-std=c11", "-O2", "-rdynamic", sources[0], "-o", self.runner, "-ldl", "-lpthread"], "runner.c")
+            call(["cc", "-std=c11", "-O2", "-rdynamic", f"-I{ROOT}", sources[0], sources[2], "-o", self.runner, "-ldl", "-lpthread"], "runner.c")
 
     def compile(self, model, target, threads=1, options=()):
         """(folder with model.so and report.json, seconds of dnncc, seconds of cc)"""
         runtime = ROOT / "runtime" / "threads.c"
-        options = [f"--target={target}", *([f"--threads={threads}"] if threads > 1 else []), *options]
+        weights = [o for o in options if o.startswith(WEIGHTS)] or [f"{WEIGHTS}incbin"]
+        options = [f"--target={target}", *([f"--threads={threads}"] if threads > 1 else []), *weights,
+                   *(o for o in options if o not in weights)]
         libraries = [runtime, "-lpthread"] if threads > 1 and runtime.exists() else []
         key = digest(self.dnncc, model, options, self.cc, self.cc_version, *libraries[:1])
         folder = self.out / "compiled" / f"{model.stem}-{digest(str(model.parent), options)}"
@@ -155,8 +161,10 @@ class Compiler:
             folder.mkdir(parents=True)
             times = [call([self.dnncc, model, "-o", folder / "model.c", "--name=model", f"--report={folder / 'report.json'}", *options],
                           "dnncc"),
-                     call([*self.cc.split(), "-O2", "-fPIC", "-shared", folder / "model.c", *libraries, "-o", folder / "model.so"], "cc")]
+                     call([*self.cc.split(), "-O2", "-fPIC", "-shared", f"-I{folder}", folder / "model.c", *libraries, "-o", folder / "model.so"], "cc")]
             (folder / "model.c").unlink()
+            if weights != [f"{WEIGHTS}file"]:
+                (folder / "model.weights").unlink(missing_ok=True)
             made.write_text(json.dumps([key, *times]))
         return folder, *json.loads(made.read_text())[1:]
 

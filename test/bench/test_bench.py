@@ -22,10 +22,10 @@ def model(tmp_path_factory):
     """a convolution and an activation"""
     rng = np.random.default_rng(0)
     weights = [numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
-               for name, shape in (("w", (4, 3, 3, 3)), ("b", (4,)))]
+               for name, shape in (("w", (64, 3, 3, 3)), ("b", (64,)))]
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1] * 4), helper.make_node("Relu", ["c"], ["y"], "relu")]
     port = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "tiny", [port("x", TensorProto.FLOAT, [1, 3, 8, 8])], [port("y", TensorProto.FLOAT, [1, 4, 8, 8])],
+    graph = helper.make_graph(nodes, "tiny", [port("x", TensorProto.FLOAT, [1, 3, 8, 8])], [port("y", TensorProto.FLOAT, [1, 64, 8, 8])],
                               weights)
     path = tmp_path_factory.mktemp("model") / "tiny.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
@@ -56,11 +56,12 @@ def test_a_run(tmp_path, model):
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
 
 
-def test_layers(tmp_path, model):
-    done = bench(tmp_path, model, "--layers", "--threads=1")
+@pytest.mark.parametrize("weights", ["incbin", "file"])
+def test_layers(tmp_path, model, weights):
+    done = bench(tmp_path, model, "--layers", "--threads=1", f"--options=--weights={weights}")
     run, = json.loads((tmp_path / "results" / "tiny.layers.json").read_text())["runs"]
     call, = run["calls"]
-    assert call["kind"] == "3x3 s1" and call["flops"] == 8 * 8 * 4 * (2 * 27 + 2) and run["peak"] > 0 and run["read"] > 0
+    assert call["kind"] == "3x3 s1" and call["flops"] == 8 * 8 * 64 * (2 * 27 + 2) and run["peak"] > 0 and run["read"] > 0
     assert 0 < call["time"] <= run["total"] and "conv" in done.stdout and "by kind:" in done.stdout
 
 

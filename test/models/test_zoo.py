@@ -71,11 +71,11 @@ def reference(name, inputs):
     return onnxruntime.InferenceSession(zoo.build(name), providers=["CPUExecutionProvider"]).run(None, inputs)
 
 
-@pytest.mark.parametrize("name", ["squeezenet", "mobilenet_v2", "lstm"])
-def test_compiled(name):
+@pytest.mark.parametrize("name, weights", [("squeezenet", "inline"), ("mobilenet_v2", "incbin"), ("lstm", "file")])
+def test_compiled(name, weights):
     inputs = zoo.inputs(name, seed=1)
     with dnncc.Workspace(f"zoo-{name}") as work:
-        dnncc.compile_model(zoo.build(name), work, ["--target=generic"])
+        dnncc.compile_model(zoo.build(name), work, ["--target=generic", f"--weights={weights}"])
         got = dnncc.run_host(dnncc.build_host(work, ["-O2"]), list(inputs.values()))
     for g, w in zip(got, reference(name, inputs), strict=True):
         assert g.shape == w.shape and np.max(np.abs(g - w)) <= 1e-4 * np.max(np.abs(w))
