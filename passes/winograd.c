@@ -6,12 +6,14 @@
  *          : <1 x 4 x 14 x 14 x 16>                              : <1 x 4 x 14 x 14 x 16>
  *
  * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
- * none, is a matter of predicted time (schedule/choose_winograd.c). Class R: errors are larger than those of plain sums, 1e-5 of the
+ * none, is a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a
+ * byte come first. Class R: errors are larger than those of plain sums, 1e-5 of the
  * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. */
 #include "ir/winograd.h"
 #include "passes/pass.h"
 #include "schedule/schedule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PANEL_LANES = 16 };
@@ -148,21 +150,76 @@ static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
         return true;
 }
 
+/* a convolution that could be tiled so, what that saves, and by how many bytes constants grow */
+struct choice { struct op *op; int tile; double gain, bytes; };
+
+/* most saved for a byte first; of equals the first operation, with the smaller tile */
+static int by_worth(const void *a, const void *b)
+{
+        const struct choice *x = a, *y = b;
+        double d = y->gain / y->bytes - x->gain / x->bytes;
+        return d > 0 ? 1 : d < 0 ? -1 : x->op->number != y->op->number ? x->op->number - y->op->number : x->tile - y->tile;
+}
+
+static double constant_bytes(const struct module *m)
+{
+        double bytes = 0;
+        for (const struct constant *c = m->constants; c; c = c->next)
+                bytes += c->kind == CONSTANT_DENSE && c->value.uses ? (double)type_bytes(c->value.type) : 0;
+        return bytes;
+}
+
+static struct choice *find_choices(struct function *f, const struct schedule_machine *machine, int *count)
+{
+        struct choice *choices = NULL;
+        int numbers = *count = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = numbers++;
+                for (int tile = 2; tile <= WINOGRAD_TILE_MAX && can_be_tiled(op); tile += 2) {
+                        double gain = schedule_winograd_gain(op, tile, machine);
+                        const struct winograd *w = winograd_find(tile);
+                        double growth = w->size * w->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
+                        if (gain <= 0)
+                                continue;
+                        ARENA_GROW(f->module->arena, choices, *count);
+                        choices[(*count)++] = (struct choice){
+                                op, tile, gain, growth * (double)type_bytes(op_operand(op, 1)->type) };
+                }
+        }
+        return choices;
+}
+
+/* The best for the bytes that constants may grow by: each choice in turn that fits takes its operation, or improves it. */
 int pass_winograd(struct function *f, struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
-        int count = 0;
+        int count, replaced = 0;
         if (target_lanes(context->target, E_F32) == 1 || context->exact)
                 return 0;
-        for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
-                next = region_walk(&f->body, op);
-                int tile = can_be_tiled(op) ? schedule_winograd_tile(op, &machine) : 0;
-                if (!tile)
+        struct choice *choices = find_choices(f, &machine, &count);
+        double room = constant_bytes(f->module) * (double)context->limits.winograd_percent / 100;
+        if (count)
+                qsort(choices, (size_t)count, sizeof *choices, by_worth);
+        for (int i = 0; i < count; i++) {
+                struct choice *c = &choices[i], *before = NULL;
+                for (int k = 0; k < i && !before; k++)
+                        before = choices[k].op == c->op && choices[k].tile ? &choices[k] : NULL;
+                double bytes = c->bytes - (before ? before->bytes : 0);
+                if (bytes > room || (before && c->gain <= before->gain)) {
+                        c->tile = 0;
                         continue;
-                if (!replace(op, winograd_find(tile), context->diag))
+                }
+                room -= bytes;
+                if (before)
+                        before->tile = 0;
+        }
+        for (int i = 0; i < count; i++) {
+                if (!choices[i].tile)
+                        continue;
+                if (!replace(choices[i].op, winograd_find(choices[i].tile), context->diag))
                         return -1;
-                count++;
+                replaced++;
         }
         pass_dce(f, context);
-        return count;
+        return replaced;
 }

@@ -76,7 +76,7 @@ int64_t schedule_winograd_vectors(int64_t vectors)
         return vectors == 1 ? 1 : vectors % 2 && vectors % 3 == 0 ? 3 : 2;
 }
 
-int schedule_winograd_tile(const struct op *packed, const struct schedule_machine *machine)
+double schedule_winograd_gain(const struct op *packed, int tile, const struct schedule_machine *machine)
 {
         const struct type *y = op_result(packed)->type;
         int64_t vectors = y->dims[1] * y->dims[4] / PANEL_LANES, panel = schedule_winograd_vectors(vectors);
@@ -84,18 +84,11 @@ int schedule_winograd_tile(const struct op *packed, const struct schedule_machin
         double channels = (double)op_int(packed, "channels"), stored = (double)(y->dims[1] * y->dims[4]);
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
         double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
-        double best = WORTH * (weights * positions / products_per_cycle(machine->target) +
-                               4 * weights / target_memory_speed(machine->target));
-        int tile = 0;
-        for (int m = 2; m <= WINOGRAD_TILE_MAX; m += 2) {
-                struct work work = { tiles_of(y, m), channels, outputs, winograd_find(m) };
-                double cycles = winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);
-                if (cycles < best) {
-                        best = cycles;
-                        tile = m;
-                }
-        }
-        return tile;
+        double direct = weights * positions / products_per_cycle(machine->target) +
+                        4 * weights / target_memory_speed(machine->target);
+        struct work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
+        double cycles = winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);
+        return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
 struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine)

@@ -37,9 +37,9 @@ struct schedule_machine { const struct target *target; int threads; };
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine);
 struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
 
-/* Tiles of how many rows and columns (2 or 4) make a convolution by 3 x 3 windows fastest in Winograd's algorithm: what
- * convolve_packed becomes. 0: it stays. (choose_winograd.c) */
-int schedule_winograd_tile(const struct op *packed, const struct schedule_machine *machine);
+/* Cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is predicted to save of a convolution by 3 x 3
+ * windows; 0: too few for what it costs. (choose_winograd.c) */
+double schedule_winograd_gain(const struct op *packed, int tile, const struct schedule_machine *machine);
 /* and how many vectors of 16 outputs a panel of its weights has, of so many in all */
 int64_t schedule_winograd_vectors(int64_t vectors);
 
