@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
 V4 = "--target=x86-64-v4"
+ROOM = "--limit=winograd_percent=1000"          # for constants to grow
 CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
 
 
@@ -70,8 +71,16 @@ CHOICES = [
 @pytest.mark.parametrize("layer,tile", CHOICES)
 def test_choice(layer, tile, tmp_path):
     path = layer.save(tmp_path)
-    assert tile_of(path, V4) == tile
-    assert tile_of(path, V4, "--exact") is None and tile_of(path, "--target=generic") is None
+    assert tile_of(path, V4, ROOM) == tile
+    assert tile_of(path, V4, ROOM, "--exact") is None and tile_of(path, ROOM, "--target=generic") is None
+
+
+def test_room(tmp_path):
+    """one layer may not grow by more than half of it; by the smaller tile's 16 / 9 when that is allowed"""
+    path = Layer(64, 64, 56).save(tmp_path)
+    assert tile_of(path, V4) is None
+    assert tile_of(path, V4, "--limit=winograd_percent=100") == 2
+    assert tile_of(path, V4, "--limit=winograd_percent=310") == 4
 
 
 @pytest.mark.parametrize("target", CPU)
@@ -83,8 +92,8 @@ def test_error(layer, tile, bound, target, tmp_path):
         pytest.skip(f"this CPU cannot run {target}")
     path = layer.save(tmp_path)
     if target == "x86-64-v4":
-        assert tile_of(path, V4) == tile
-    dnncc.compile_model(path, tmp_path, [f"--target={target}"])
+        assert tile_of(path, V4, ROOM) == tile
+    dnncc.compile_model(path, tmp_path, [f"--target={target}", ROOM])
     result, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), [layer.x])
     expected = layer.expected()
     assert np.abs(result - expected).max() <= bound * np.abs(expected).max()
