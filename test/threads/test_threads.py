@@ -1,6 +1,7 @@
 """--threads=N: the same bits for every N, no data races, any dnncc_parallel will do, and the pool behind it."""
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -158,6 +159,63 @@ def test_no_data_races(name, target):
             program = build(work, [f"--target={target}", "--threads=3"], [link], flags=[*TSAN, *flags], main=HERE / "callers.c")
             done = dnncc.run([program, 4], timeout=300)
             assert done.returncode == 0 and done.stderr == "", done.stderr[:4000]
+
+
+ROOM = 4096
+
+
+def random_kernel(r, name):
+    """a nest with random subscripts, some of which make iterations independent: text of the kernel and of its call"""
+    i, j, step = r.randint(2, 12), r.randint(4, 12), r.choice([1, 1, 1, 2, 3])
+
+    def subscript(names):
+        parts = [f"%{v} * {r.choice([1, 1, 1, 2, 3, j, j, j - 1, j + 1, 144, i])}" for v in names if r.random() < 0.9]
+        if r.random() < 0.3:
+            v = r.choice(names)
+            parts.append(r.choice([f"%{v} / 2", f"%{v} % 3", f"min(%{v}, 5)", f"max(2 - %{v}, 0)"]))
+        return " + ".join([*parts, str(r.randint(0, 20))])
+
+    early, store, load = subscript(["i"]), subscript(["i", "j", "p"][:r.choice([2, 2, 3])]), subscript(["i", "j"])
+    in_place, same = r.random() < 0.5, r.random() < 0.5
+    load = store if same and r.random() < 0.7 else load
+
+    def values(text):
+        for a in range(i):
+            for b in range(0, j, step):
+                yield eval(text.replace("%p", f"({early})").replace("/", "//").replace("%i", str(a)).replace("%j", str(b)))
+    if max(max(values(t)) for t in (store, load)) >= ROOM:
+        return random_kernel(r, name)
+    kind = " class 1" if same else ""
+    read = "%y" if in_place and same else "%a"
+    text = f"""kernel @{name}(%x: in f32[{ROOM}], %a: in f32[{ROOM}]{kind}, %y: inout f32[{ROOM}]{kind}) {{
+  for %i = 0 to {i} {{
+    let %p : index = {early}
+    for %j = 0 to {j}{f" step {step}" if step > 1 else ""} {{
+      var %sum : f32 = 0.0
+      for %w = 0 to 300 {{
+        set %sum = %sum * 0.5 + %x[%w] * %x[%w + %j]
+      }}
+      store %y[{store}] = %sum + {read}[{load}]
+    }}
+  }}
+}}
+"""
+    return text, f"  call @{name}(@x, @{'y' if same else 'x'}, @y)\n"
+
+
+def test_random_loops_have_no_data_races(tmp_path):
+    """what the pass proves independent is, whatever the subscripts"""
+    r = random.Random(11)
+    kernels = [random_kernel(r, f"k{k}") for k in range(250)]
+    (tmp_path / "model.onnx").write_text(
+        f'loop 1\nprogram "random" source "" workspace 0 align 64 live 0\n'
+        f'buffer @x : f32[{ROOM}] input "x"\nbuffer @y : f32[{ROOM}] output "y"\n' + "".join(k[0] for k in kernels) +
+        "main {\n" + "".join(k[1] for k in kernels) + "}\n")
+    program = build(tmp_path, ["--threads=3", "--passes=parallelize"], [HERE / "spawn.c"], flags=TSAN, main=HERE / "callers.c")
+    calls = parallel_calls(tmp_path)
+    assert 30 <= calls <= 200, f"{calls} of 250 are parallel"
+    done = dnncc.run([program, 1])
+    assert done.returncode == 0 and done.stderr == "", done.stderr[:4000]
 
 
 def test_data_races_are_found(tmp_path):
