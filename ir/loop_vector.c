@@ -153,7 +153,7 @@ static void know(struct vectorizer *v, const struct loop_variable *variable, str
 static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value value = lane_expr(v, s->a);
-        bool leaf = value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR;
+        bool leaf = value.e->op == LOOP_LITERAL || (value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR);
         bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST && value.e->type.element == E_INDEX;
         if (subscripts)                 /* they stay in the type they were computed in */
                 value.e = value.e->args[0];

@@ -165,14 +165,39 @@ static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e, cons
         return true;
 }
 
+/* What is known of a - b, in all lanes, may decide a comparison. */
+static bool is_decided(enum loop_opcode op, struct loop_range r, bool *value)
+{
+        bool less = r.high < 0, more = r.low > 0, zero = r.low == 0 && r.high == 0;
+        switch (op) {
+        case LOOP_LT: case LOOP_GE:
+                *value = less == (op == LOOP_LT);
+                return less || r.low >= 0;
+        case LOOP_GT: case LOOP_LE:
+                *value = more == (op == LOOP_GT);
+                return more || r.high <= 0;
+        default:
+                *value = zero == (op == LOOP_EQ);
+                return less || more || zero;
+        }
+}
+
 /* a + l s < b + l t is a - b + l (s - t) < 0; false where one of them is a vector already */
 static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct lane_value b,
                     struct lane_value *result)
 {
+        bool value;
         if (a.e->type.lanes > 1 || b.e->type.lanes > 1)
                 return false;
+        struct lane_value difference = scalar(loop_op(v->arena, LOOP_SUB, loop_expr_copy(v->arena, a.e),
+                                                      loop_expr_copy(v->arena, b.e), NULL),
+                                              a.step - b.step);
+        if (is_decided(op, range_of_lanes(v, difference), &value)) {
+                *result = scalar(loop_literal(v->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = value }), 0);
+                return true;
+        }
         if (b.step) {
-                a = scalar(loop_op(v->arena, LOOP_SUB, a.e, b.e, NULL), a.step - b.step);
+                a = difference;
                 b = scalar(loop_index(v->arena, 0), 0);
         }
         struct loop_expr *left = a.step ? lane_vector(v, a) : a.e, *right = a.step ? lane_vector(v, b) : b.e;
@@ -328,11 +353,14 @@ static struct lane_value call(struct vectorizer *v, const struct loop_expr *e)
         return scalar(loop_call(v->arena, e->function, vectors), 0);
 }
 
-/* of subscripts that are not the same in all lanes; false: in the way of all other types */
-static bool subscript(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args,
+/* of subscripts; false: in the way of all other types */
+static bool subscript(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args, bool uniform,
                       struct lane_value *result)
 {
         bool scalars = args[0].e->type.lanes == 1 && (e->arity < 2 || args[1].e->type.lanes == 1);
+        bool extreme = e->op == LOOP_MIN || e->op == LOOP_MAX;
+        if (uniform && !extreme && !(e->op >= LOOP_LT && e->op <= LOOP_NE))
+                return false;
         if (e->op == LOOP_NEG && scalars) {
                 *result = scalar(loop_op(v->arena, LOOP_NEG, args[0].e, NULL, NULL), -args[0].step);
                 return true;
@@ -341,12 +369,12 @@ static bool subscript(struct vectorizer *v, const struct loop_expr *e, const str
         if (e->arity == 2 && scalars && (compares ? compare(v, e->op, args[0], args[1], result)
                                                   : steps(v, e, args[0], args[1], result)))
                 return true;
-        return compute_narrow(v, e, args, result);
+        return !uniform && compute_narrow(v, e, args, result);
 }
 
 static struct lane_value operation(struct vectorizer *v, const struct loop_expr *e)
 {
-        struct lane_value args[3], result;
+        struct lane_value args[3] = { { 0 } }, result;
         struct loop_expr *operands[3] = { NULL, NULL, NULL };
         bool uniform = true;
         for (int i = 0; i < e->arity; i++) {
@@ -355,7 +383,7 @@ static struct lane_value operation(struct vectorizer *v, const struct loop_expr 
         }
         if (v->failed || (!uniform && e->op >= LOOP_RAMP))
                 return nothing(v);
-        if (!uniform && element_of(e->args[0]) == E_INDEX && subscript(v, e, args, &result))
+        if (element_of(e->args[0]) == E_INDEX && subscript(v, e, args, uniform, &result))
                 return result;
         for (int i = 0; i < e->arity; i++)
                 operands[i] = uniform ? args[i].e : lane_vector(v, args[i]);

@@ -130,11 +130,11 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
 /* ---- maps ---- */
 
 /* iterations that do not depend on each other; NULL where they do */
-static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
+static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t trip)
 {
-        int64_t from, trip = vectorize_trip(loop, &from), whole = trip / v->lanes * v->lanes;
+        int64_t whole = trip / v->lanes * v->lanes;
         struct loop_block *out = loop_block_new(v->arena);
-        bool good = trip > 1;
+        bool good = trip > 0;
         if (good && whole > v->lanes) {
                 struct loop_stmt *strips = vectorize_loop(v, loop, from, from + whole, v->lanes, out);
                 good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL, NULL, 0,
@@ -148,6 +148,29 @@ static struct loop_block *map_loop(const struct vectorizing *v, const struct loo
         if (!rest)
                 return NULL;
         append_block(out, rest);
+        return out;
+}
+
+static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t from, trip = vectorize_trip(loop, &from);
+        return trip > 1 ? map_range(v, loop, from, trip) : NULL;
+}
+
+/* one loop for each range in which what the body asks of the loop's variable has one answer */
+static struct loop_block *map_ranges(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t places[VECTORIZE_BREAKS_MAX], from, trip = vectorize_trip(loop, &from), to = from + trip;
+        int count = trip > 1 ? vectorize_breaks(loop, from, to, places) : 0;
+        struct loop_block *out = loop_block_new(v->arena);
+        for (int i = 0; i <= count; i++) {
+                int64_t next = i < count ? places[i] : to;
+                struct loop_block *part = count ? map_range(v, loop, from, next - from) : NULL;
+                if (!part)
+                        return NULL;
+                append_block(out, part);
+                from = next;
+        }
         return out;
 }
 
@@ -177,6 +200,7 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                 best = kept;
                 if (s->kind == STMT_FOR) {
                         best = cheaper(v, best, map_loop(v, s));
+                        best = cheaper(v, best, map_ranges(v, s));
                         best = cheaper(v, best, vectorize_reduction(v, s));
                         best = cheaper(v, best, vectorize_transpose(v, s));
                 }

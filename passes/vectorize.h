@@ -34,6 +34,11 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
                                   const struct vector_substitution *vectors, const struct vector_substitution *scalars,
                                   int substitutions);
 
+/* Where, in from + 1 .. to - 1, comparisons and extremes in the body change their answers, ascending; how many, 0 when there
+ * are more (vectorize_split.c). */
+enum { VECTORIZE_BREAKS_MAX = 4 };
+int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to, int64_t places[VECTORIZE_BREAKS_MAX]);
+
 /* the loop as vector accumulators, or NULL (vectorize_reduce.c) */
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
 
