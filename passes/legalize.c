@@ -6,7 +6,8 @@
  *     ramp<16>(%i, 2)                      ->  splat<16>(%i) + ramp<16>(0, 2)
  *     %x<16>[ramp<16>(%i, 2)]              ->  %x<16>[index(ramp<16>(i32(%i), 2))]: subscripts of 32 bits
  *     ramp<16>(%i, 1) < splat<16>(%n)      ->  ramp<16>(0, 1) < splat<16>(i32(min(max(%n - %i, -1), 16)))
- *     select(%m, %x<16>[%i], %y<16>[%i])   ->  select(%m, %x<16>[%i, %m], %y<16>[%i, ~%m]): nothing is read in vain
+ *     select(%m, %x<16>[%i], %y<16>[%i])   ->  select(%m, %x<16>[%i, %m], %y<16>[%i, ~%m]): nothing is read in vain that
+ *                                              may lie outside the buffer
  *     %a % %b, pow(%a, %b), sum_lanes of what is no vector of the target: lane by lane (legalize_lanes.c)
  *
  * Exact to the bit. Programs without vectors stay as they are. Which rows there are: ir/spelling.h. */
@@ -236,29 +237,38 @@ static bool implies(const struct loop_expr *e, const struct loop_expr *mask)
                (e->op == LOOP_AND && (implies(e->args[0], mask) || implies(e->args[1], mask)));
 }
 
-static struct loop_expr *masked(struct arena *arena, struct loop_expr *e, struct loop_expr *mask)
+/* every lane of a load without a mask lies in the buffer, as far as is known */
+static bool is_inside(const struct legalization *l, const struct loop_expr *load)
+{
+        if (load->args[1] || load->args[0]->type.lanes > 1)
+                return false;
+        struct loop_range at = loop_bounds_of(l->bounds, load->args[0]);
+        return at.low >= 0 && at.high < load->buffer->extent - (load->type.lanes - 1);
+}
+
+static struct loop_expr *masked(const struct legalization *l, struct loop_expr *e, struct loop_expr *mask)
 {
         if (e->type.lanes != mask->type.lanes || (e->op == LOOP_LOAD && e->args[1] && implies(e->args[1], mask)))
                 return e;
         struct loop_expr *copy = NULL;
         for (int i = 0; i < e->arity; i++) {
-                struct loop_expr *arg = e->args[i] ? masked(arena, e->args[i], mask) : NULL;
+                struct loop_expr *arg = e->args[i] ? masked(l, e->args[i], mask) : NULL;
                 if (arg == e->args[i])
                         continue;
                 if (!copy) {
-                        copy = ARENA_NEW(arena, struct loop_expr);
+                        copy = ARENA_NEW(l->arena, struct loop_expr);
                         *copy = *e;
                 }
                 copy->args[i] = arg;
         }
         if (copy)
                 e = copy;
-        if (e->op != LOOP_LOAD)
+        if (e->op != LOOP_LOAD || is_inside(l, e))
                 return e;
-        struct loop_expr *both = loop_expr_copy(arena, mask);
+        struct loop_expr *both = loop_expr_copy(l->arena, mask);
         if (e->args[1])
-                both = loop_node(arena, LOOP_AND, mask->type, e->args[1], both, NULL);
-        return loop_load_vector(arena, e->buffer, e->args[0], e->type.lanes, both);
+                both = loop_node(l->arena, LOOP_AND, mask->type, e->args[1], both, NULL);
+        return loop_load_vector(l->arena, e->buffer, e->args[0], e->type.lanes, both);
 }
 
 static struct loop_expr *negated(struct arena *arena, struct loop_expr *mask)
@@ -280,20 +290,25 @@ static struct loop_expr *ordered_choice(struct arena *arena, struct loop_expr *e
         return loop_node(arena, first == less ? LOOP_MIN_ORDERED : LOOP_MAX_ORDERED, e->type, e->args[1], e->args[2], NULL);
 }
 
-static struct loop_expr *legalize_choice(struct arena *arena, struct loop_expr *e)
+static bool is_load_by(const struct loop_expr *e, const struct loop_expr *mask)
+{
+        return e->op == LOOP_LOAD && e->args[1] && loop_expr_same(e->args[1], mask);
+}
+
+static struct loop_expr *legalize_choice(const struct legalization *l, struct loop_expr *e)
 {
         struct loop_expr *mask = e->args[0], *ordered;
         if (mask->type.lanes == 1)
                 return e;
-        if ((ordered = ordered_choice(arena, e)))
+        if ((ordered = ordered_choice(l->arena, e)))
                 return ordered;
-        struct loop_expr *a = masked(arena, e->args[1], mask);
-        struct loop_expr *b = masked(arena, e->args[2], negated(arena, mask));
-        if (a->op == LOOP_LOAD && is_zero(b) && loop_expr_same(a->args[1], mask))
+        struct loop_expr *a = masked(l, e->args[1], mask);
+        struct loop_expr *b = masked(l, e->args[2], negated(l->arena, mask));
+        if (is_load_by(a, mask) && is_zero(b))
                 return a;
-        if (b->op == LOOP_LOAD && is_zero(a) && loop_expr_same(b->args[1], negated(arena, mask)))
+        if (is_load_by(b, negated(l->arena, mask)) && is_zero(a))
                 return b;
-        return a == e->args[1] && b == e->args[2] ? e : loop_node(arena, LOOP_SELECT, e->type, mask, a, b);
+        return a == e->args[1] && b == e->args[2] ? e : loop_node(l->arena, LOOP_SELECT, e->type, mask, a, b);
 }
 
 /* ---- all ---- */
@@ -305,15 +320,16 @@ static struct loop_expr *legalize_load(struct arena *arena, struct loop_expr *e)
 }
 
 /* Operands are done. */
-static struct loop_expr *rewritten(struct arena *arena, const struct target *t, struct loop_expr *e)
+static struct loop_expr *rewritten(const struct legalization *l, struct loop_expr *e)
 {
+        struct arena *arena = l->arena;
         switch (e->op) {                /* even where there is a row */
         case LOOP_MIN: case LOOP_MAX: return legalize_truth(arena, legalize_extreme(arena, e));
-        case LOOP_SELECT: return legalize_choice(arena, e);
+        case LOOP_SELECT: return legalize_choice(l, e);
         case LOOP_LOAD: return legalize_load(arena, e);
         default: break;
         }
-        if (spelling_of(t, e))
+        if (spelling_of(l->target, e))
                 return e;
         switch (e->op) {
         case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED: return legalize_truth(arena, legalize_ordered(arena, e));
@@ -326,15 +342,15 @@ static struct loop_expr *rewritten(struct arena *arena, const struct target *t, 
 }
 
 /* Rules give ever simpler forms, so that the ways through i32 end. */
-struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, struct loop_expr *e)
+struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *e)
 {
         struct loop_expr *copy = NULL;
         for (int i = 0; i < e->arity; i++) {
-                struct loop_expr *arg = e->args[i] ? legalize_expr(arena, t, e->args[i]) : NULL;
+                struct loop_expr *arg = e->args[i] ? legalize_expr(l, e->args[i]) : NULL;
                 if (arg == e->args[i])
                         continue;
                 if (!copy) {
-                        copy = ARENA_NEW(arena, struct loop_expr);
+                        copy = ARENA_NEW(l->arena, struct loop_expr);
                         *copy = *e;
                 }
                 copy->args[i] = arg;
@@ -342,9 +358,9 @@ struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, str
         if (copy)
                 e = copy;
         if (e->type.lanes == 1)
-                return e->op == LOOP_LOAD ? legalize_load(arena, e) : e;
-        struct loop_expr *better = rewritten(arena, t, e);
-        return better == e ? e : legalize_expr(arena, t, better);
+                return e->op == LOOP_LOAD ? legalize_load(l->arena, e) : e;
+        struct loop_expr *better = rewritten(l, e);
+        return better == e ? e : legalize_expr(l, better);
 }
 
 /* ---- library functions ---- */
@@ -396,7 +412,7 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                 if (s->kind != STMT_LET && s->kind != STMT_RETURN)
                         return NULL;
                 struct loop_expr *a = lifted(&lift, s->a);
-                a = a ? legalize_expr(arena, t, a) : NULL;
+                a = a ? legalize_expr(&(struct legalization){ arena, t, NULL }, a) : NULL;
                 if (!a || !legalize_is_native(arena, t, a) || !spelling_of_type(t, a->type))
                         return NULL;
                 struct loop_stmt *twin = loop_append(arena, to->body, s->kind);
@@ -420,11 +436,11 @@ static bool has_vectors(const struct loop_function *f)
         return found;
 }
 
-struct rewriting { struct arena *arena; const struct target *target; int count; };
+struct rewriting { struct legalization l; int count; };
 
 static void rewrite(struct rewriting *r, struct loop_expr **e)
 {
-        struct loop_expr *better = *e ? legalize_expr(r->arena, r->target, *e) : NULL;
+        struct loop_expr *better = *e ? legalize_expr(&r->l, *e) : NULL;
         r->count += better != *e;
         *e = better;
 }
@@ -436,17 +452,18 @@ static void rewrite_stmt(struct loop_stmt *s, void *context)
         rewrite(r, &s->b);
         rewrite(r, &s->c);
         if (s->kind == STMT_STORE)
-                s->a = legalize_subscript(r->arena, s->buffer, s->a);
+                s->a = legalize_subscript(r->l.arena, s->buffer, s->a);
         if (s->kind == STMT_STORE || s->kind == STMT_PREFETCH)
-                s->a = legalize_sum(r->arena, s->a);
+                s->a = legalize_sum(r->l.arena, s->a);
 }
 
 int pass_legalize(struct loop_program *p, struct pass_context *context)
 {
-        struct rewriting r = { p->arena, context->target, 0 };
+        struct rewriting r = { { p->arena, context->target, NULL }, 0 };
         for (struct loop_function *k = p->kernels; k; k = k->next) {
                 if (!has_vectors(k))
                         continue;
+                r.l.bounds = loop_bounds_new(p->arena, k);
                 loop_block_walk(k->body, rewrite_stmt, NULL, &r);
                 int count = legalize_lanes(p->arena, context->target, k, context->diag);
                 if (count < 0)

@@ -2,6 +2,7 @@
 #ifndef PASSES_LEGALIZE_H
 #define PASSES_LEGALIZE_H
 
+#include "ir/loop_bounds.h"
 #include "ir/spelling.h"
 
 /* f of the library with vectors of that many lanes for its variables, all of whose operations the target has.
@@ -11,8 +12,13 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
 
 /* ---- legalize.c: rules that keep vectors ---- */
 
+struct legalization {
+        struct arena *arena;
+        const struct target *target;
+        const struct loop_bounds *bounds;         /* of the function; NULL: less is known of subscripts */
+};
 /* e, or its equal that the target has rows for, or has more of; nothing is changed in place */
-struct loop_expr *legalize_expr(struct arena *arena, const struct target *t, struct loop_expr *e);
+struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *e);
 /* the subscripts of a scatter, the same way */
 struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b, struct loop_expr *index);
 

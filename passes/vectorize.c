@@ -24,7 +24,8 @@ static void look(struct survey *s, const struct loop_expr *e)
         struct loop_expr *legal;
         if (!s->good || !e)
                 return;
-        legal = legalize_expr(s->v->scratch, s->v->target, loop_expr_copy(s->v->scratch, e));
+        legal = legalize_expr(&(struct legalization){ s->v->scratch, s->v->target, NULL },
+                              loop_expr_copy(s->v->scratch, e));
         s->good = legalize_is_native(s->v->scratch, s->v->target, legal);
 }
 
