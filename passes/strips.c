@@ -5,15 +5,16 @@
  *   %3 = fusion(%2, @p) { ... convolve_packed ... }                         ... convolve_packed ... schedule="strip=8" ... }
  *
  * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two contractions that meet
- * is depthwise, and so bound by memory; where what lies between them is too large for the cache; and where the scheduled
- * lowering (schedule/strips.c) then can write both. No work is repeated, so results stay the same to the bit. */
+ * is depthwise, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
+ * are strips already); and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
+ * as before, so results stay the same to the bit. */
 #include "passes/pass.h"
 #include "schedule/chain.h"
 #include "schedule/schedule.h"
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* an operation or a fusion that is a chain; *result: what its region yields */
+/* Is an operation or a fusion a chain, scheduled? */
 static bool find_chain(struct op *kernel, struct chain *chain)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -32,17 +33,29 @@ static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v-
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
+        int64_t room = target_l2_bytes(target);
         return (before->code == OP_convolve_lanes || after->code == OP_convolve_lanes) &&
-               bytes_of(op_operand(after, 0)) > target_l2_bytes(target) / 2;
+               bytes_of(op_operand(after, 0)) > (first->count + second->count > 2 ? room / 4 : room);
 }
 
-/* Rows of a strip: what lies between the contractions fills half of the second cache, and threads get equal shares. 0: not
- * even one row fits. */
-static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine)
+/* rows of a tile: as many as the schedule says, where they divide the rows of the result */
+static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
+{
+        int64_t rows = op_result(chain->links[i].op)->type->dims[CHAIN_ROWS];
+        int most = i < chain->wide ? 1 : s->rows;
+        while (rows % most)
+                most--;
+        return most;
+}
+
+/* Rows of a strip: what lies between the contractions fills half of the second cache, threads get equal shares, and strips are
+ * whole tiles. 0: not even one row fits. */
+static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine, int tile)
 {
         int64_t room = target_l2_bytes(machine->target) / 2, each = 0;
         const struct op *wide = chain->links[chain->wide].op;
-        int64_t stride = chain->wide ? chain_stride(wide) : 1, rows = op_result(chain->links[chain->count - 1].op)->type->dims[2];
+        int64_t stride = chain->wide ? chain_stride(wide) : 1;
+        int64_t rows = op_result(chain->links[chain->count - 1].op)->type->dims[CHAIN_ROWS];
         for (int i = 1; i < chain->count; i++) {
                 const struct value *x = op_operand(chain->links[i].op, 0);
                 int64_t row = bytes_of(x) / x->type->dims[CHAIN_ROWS];
@@ -50,32 +63,37 @@ static int64_t strip_rows(const struct chain *chain, const struct schedule_machi
                 if (i <= chain->wide)
                         room -= row * (chain_reach(wide) - stride);
         }
-        int64_t most = room / each < rows ? room / each : rows;
+        int64_t most = room / each < rows ? room / each / tile * tile : rows;
         if (most < 1)
                 return 0;
         int64_t threads = machine->threads > 1 ? machine->threads : 1;
         int64_t strips = divide_up(divide_up(rows, most), threads) * threads;
-        return divide_up(rows, strips);
+        return divide_up(divide_up(rows, strips), tile) * tile;
 }
 
-/* schedules of contractions become such of a chain: a row of tiles is a row */
-static void set_schedules(struct chain *chain, int64_t rows, const struct schedule_machine *machine, struct pass_context *context,
+/* schedules of contractions become such of a chain; false: there is none */
+static bool set_schedules(struct chain *chain, const struct schedule_machine *machine, struct pass_context *context,
                           struct arena *arena)
 {
+        struct schedule schedules[CHAIN_MAX];
+        int tile = 1;
         for (int i = 0; i < chain->count; i++) {
-                struct schedule s;
-                struct op *op = chain->links[i].op;
-                if (!schedule_parse(op, &s, context->diag))
-                        return;
-                s.columns = s.rows * s.columns;
-                s.rows = s.row_tasks = s.panel_tasks = 1;
-                s.flat = s.strip = s.prefetch = 0;
-                if (i + 1 == chain->count) {
-                        s.strip = (int)rows;
-                        s.row_tasks = machine->threads > 1 ? machine->threads : 1;
-                }
-                op->schedule = schedule_text(arena, &s);
+                struct schedule *s = &schedules[i];
+                if (!schedule_parse(chain->links[i].op, s, context->diag))
+                        return false;
+                int rows = tile_rows(chain, i, s);
+                s->columns = s->rows * s->columns / rows;
+                s->rows = rows;
+                s->row_tasks = s->panel_tasks = 1;
+                s->flat = s->strip = s->prefetch = 0;
+                tile = rows > tile ? rows : tile;
         }
+        int64_t strip = strip_rows(chain, machine, tile);
+        schedules[chain->count - 1].strip = (int)strip;
+        schedules[chain->count - 1].row_tasks = machine->threads > 1 ? machine->threads : 1;
+        for (int i = 0; i < chain->count; i++)
+                chain->links[i].op->schedule = schedule_text(arena, &schedules[i]);
+        return strip > 0;
 }
 
 /* copies of a kernel's operations, and what stands for its result */
@@ -132,10 +150,8 @@ static bool join(struct op *second, struct pass_context *context)
             !pays(&first_chain, &chain, context->target))
                 return false;
         struct op *joined = build_joined(m, first, second, context->diag);
-        int64_t rows = joined && find_chain(joined, &chain) ? strip_rows(&chain, &machine) : 0;
-        if (rows)
-                set_schedules(&chain, rows, &machine, context, m->arena);
-        if (!rows || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+        bool good = joined && find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena);
+        if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);
                 return false;

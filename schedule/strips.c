@@ -11,7 +11,8 @@
  *                     +--------------+
  *
  * One contraction may be wide (a window, a stride or a halo along the rows); the others are pointwise. Each is written by
- * its own lowering, a row of tiles a row. The strips of the last contraction's schedule count: strip, row_tasks. */
+ * its own lowering, those before the wide one and those whose tiles do not divide a strip in tiles of one row. Of the last
+ * contraction's schedule count: strip (rows of the result), row_tasks. */
 #include "schedule/chain.h"
 #include "schedule/stage.h"
 
@@ -68,7 +69,8 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         struct stage common;
         if (!stage_begin(&common, s->e, request->region, link->op) || link->result->type->element != E_F32)
                 return false;
-        common.schedule.rows = 1;
+        bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 && s->rows % common.schedule.rows == 0;
+        common.schedule.rows = in_tiles ? common.schedule.rows : 1;
         common.schedule.flat = common.schedule.strip = 0;
         common.result = link->result;
         common.between = i + 1 < s->chain.count;
@@ -229,7 +231,9 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                         int64_t low = b->low[ROWS] * b->row + b->low[COLUMNS] * b->type->dims[LANES];
                         stage->y_start = plus(e, next->x_start, number(e, low));
                 }
-                if (!stage->write(stage, f, i < wide ? to : end, number(e, 0), number(e, stage->panels)))
+                struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, stage->schedule.rows);
+                struct loop_expr *end_tile = emit_op_int(e, LOOP_DIV, i < wide ? to : end, stage->schedule.rows);
+                if (!stage->write(stage, first_tile, end_tile, number(e, 0), number(e, stage->panels)))
                         return false;
         }
         return true;

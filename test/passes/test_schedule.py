@@ -210,13 +210,13 @@ class Chain(Contraction):
         tasks = f" strip={r.choice([0, 1, 2, 3, 5])} row_tasks={r.choice([1, 1, 2, 3])}" if last else ""
         if r.random() < 0.4:
             name, w, result = "convolve_lanes", [y[1], *window, 16], [y[0], y[1], *out, 16]
-            schedule = f"columns={r.choice([1, 2, 5, 14])} unroll={r.choice([1, 3, 9])}{tasks}"
+            schedule = f"rows={r.choice([1, 1, 2, 3])} columns={r.choice([1, 2, 5, 14])} unroll={r.choice([1, 3, 9])}{tasks}"
         else:
             outputs, vectors = r.randint(1, 40), r.choice([1, 2])
             blocks = -(-outputs // 16)
             name, w, result = "convolve_packed", [-(-blocks // vectors), y[1], *window, 16, vectors, 16], [y[0], blocks, *out, 16]
             attributes += f" channels={r.randint((y[1] - 1) * 16 + 1, y[1] * 16)} outputs={outputs}"
-            schedule = f"columns={r.choice([1, 2, 5, 14])} vectors={16 // lanes} unroll={r.choice([1, 2, 4])} split={r.choice([1, 2])}{tasks}"
+            schedule = f"rows={r.choice([1, 1, 2])} columns={r.choice([1, 2, 5, 14])} vectors={16 // lanes} unroll={r.choice([1, 2, 4])} split={r.choice([1, 2])}{tasks}"
         self.inputs.append(f'%w{i} "w{i}": {shape(*w)}')
         body.append(f'%c{i} = {name}({value}, %w{i}) {attributes} schedule="{schedule}" : {shape(*result)}')
         return self.epilogue(f"%c{i}", result, body), result
