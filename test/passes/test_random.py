@@ -204,6 +204,35 @@ def test_every_pass_on_vectors(tmp_path, target, exact):
         assert "check: vectorize: equal" in done.stderr, (seed, done.stderr)
 
 
+def compiled(folder, model, options, flags, inputs, seed):
+    """Outputs of the generated C; inputs, made when None: some of them neither finite nor ordinary."""
+    folder.mkdir()
+    dnncc.compile_model(model, folder, options)
+    program = dnncc.build_host(folder, flags)
+    if inputs is None:
+        rng = np.random.default_rng(seed)
+        inputs = [(rng.random(s, np.float32) * 4 - 1).astype(dnncc.numpy_type(t)) for given, _, t, s in dnncc.describe(program) if given]
+        for x in inputs:
+            if x.dtype.kind == "f" and x.size > 4:
+                x.flat[1:4] = np.inf, -0.0, np.nan
+    return inputs, dnncc.run_host(program, inputs)
+
+
+CPU = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
+
+
+@pytest.mark.parametrize("seed", range(3000, 3004))
+def test_compiled_vectors(tmp_path, seed):
+    (tmp_path / "p.dnn").write_text(Program(seed, EXTENTS).text())
+    flags = ["-O1", *dnncc.SANITIZE[1:]]
+    inputs, plain = compiled(tmp_path / "plain", tmp_path / "p.dnn", ["--exact"], flags, None, seed)
+    for target, feature in CPU.items():
+        if feature in pathlib.Path("/proc/cpuinfo").read_text().split():
+            _, vectors = compiled(tmp_path / target, tmp_path / "p.dnn", ["--exact", f"--target={target}"], flags, inputs, seed)
+            for a, b in zip(plain, vectors):
+                assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), (seed, target)
+
+
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_compiled(tmp_path, seed):
     path = tmp_path / "p.dnn"
