@@ -56,7 +56,7 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (channels < 1 || channels > w->dims[1] * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(w->dims[1] * inner));
-        bool fits = block >= 1 && (block % PANEL_LANES == 0 || block == outputs);
+        bool fits = block >= 1 && block <= STEP_MAX && (block % PANEL_LANES == 0 || block == outputs);
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
                 return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
@@ -118,7 +118,7 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (w->dims[2] < 1 || w->dims[2] > x->dims[1] * x->dims[4])
                 return rule_fail(op, diag, "w has %lld channels, want 1 to %lld", (long long)w->dims[2],
                                  (long long)(x->dims[1] * x->dims[4]));
-        if (outputs < 1 || outputs > STEP_MAX || block < 1 || (block % PANEL_LANES && block != outputs))
+        if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX || (block % PANEL_LANES && block != outputs))
                 return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
         int64_t blocks = (outputs + block - 1) / block, panel = w->dims[3] * PANEL_LANES;
