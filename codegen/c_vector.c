@@ -129,7 +129,7 @@ static struct c_shape put_row(struct c_writer *w, const struct spelling *row,
                         c_put(w, "," C_SOFT);
                         p++;
                 } else {
-                        c_put(w, "%c", *p);
+                        c_put(w, *p == '(' && p[1] == '$' ? "%c" C_BREAK : "%c", *p);
                 }
         }
         w->calls++;
@@ -350,6 +350,9 @@ void c_vectors_top(struct c_writer *w, struct text *out)
                  "#define %s __attribute__((target(\"%s\")))\n"
                  "#else\n"
                  "#define %s\n"
+                 "#endif\n"
+                 "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
+                 "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of intrinsics that are macros then */\n"
                  "#endif\n",
                  target(w)->name, name, target_attribute(target(w)), name);
 }

@@ -56,50 +56,68 @@ static void add_spaces(struct text *out, int count)
 }
 
 /* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can be;
- * else where it fits; else at the first C_SOFT there is, or nowhere. */
+ * else where it fits; else at the last C_BREAK that does; else at the first C_SOFT there is, or
+ * nowhere. */
 static char *soft_end(char *start, char *end, size_t room)
 {
-        char *best = NULL;
+        char *best = NULL, *last_break = NULL;
         int depth = 0, best_depth = 0;
-        for (char *p = start; p < end && (!best || (size_t)(p - start) <= room); p++) {
+        size_t column = 0, best_column = 0;
+        for (char *p = start; p < end && (!best || column <= room); column += *p++ != *C_BREAK) {
                 depth += *p == '(' || *p == '[';
                 depth -= *p == ')' || *p == ']';
+                if (*p == *C_BREAK && column <= room)
+                        last_break = p;
                 if (*p != *C_SOFT)
                         continue;
-                bool early = best && (size_t)(best - start) < room / 2;
+                bool early = best && best_column < room / 2;
                 if (!best || early || depth <= best_depth) {
                         best = p;
                         best_depth = depth;
+                        best_column = column;
                 }
         }
-        return best;
+        return last_break && (!best || best_column > room) ? last_break : best;
+}
+
+static size_t width_of(const char *start, const char *end)
+{
+        size_t width = 0;
+        for (; start < end; start++)
+                width += *start != *C_BREAK;
+        return width;
+}
+
+static void add_part(struct c_writer *w, const char *start, const char *end, int margin)
+{
+        if (end > start)
+                add_spaces(w->out, margin);
+        for (const char *p = start; p < end; p++) {
+                const char *stop = p;
+                while (stop < end && *stop != *C_SOFT && *stop != *C_BREAK)
+                        stop++;
+                text_add_bytes(w->out, p, (size_t)(stop - p));
+                if (stop < end && *stop == *C_SOFT)
+                        text_add_bytes(w->out, " ", 1);
+                p = stop;
+        }
+        text_add_bytes(w->out, "\n", 1);
 }
 
 void c_end(struct c_writer *w)
 {
         char *start = w->line.data, *end = start + w->line.length;
         int margin = w->indent * C_INDENT;
-        while (end - start + margin > C_WIDTH) {
+        while (width_of(start, end) + (size_t)margin > C_WIDTH) {
                 int room = margin < C_WIDTH ? C_WIDTH - margin : 0;
                 char *soft = soft_end(start, end, (size_t)room);
                 if (!soft)
                         break;
-                add_spaces(w->out, margin);
-                for (char *p = start; p < soft; p++)
-                        if (*p == *C_SOFT)
-                                *p = ' ';
-                text_add_bytes(w->out, start, (size_t)(soft - start));
-                text_add_bytes(w->out, "\n", 1);
+                add_part(w, start, soft, margin);
                 start = soft + 1;
                 margin = (w->indent + 1) * C_INDENT;
         }
-        for (char *p = start; p < end; p++)
-                if (*p == *C_SOFT)
-                        *p = ' ';
-        if (end > start)
-                add_spaces(w->out, margin);
-        text_add_bytes(w->out, start, (size_t)(end - start));
-        text_add_bytes(w->out, "\n", 1);
+        add_part(w, start, end, margin);
         w->line.length = 0;
 }
 

@@ -71,7 +71,8 @@ void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...)
 
 /* ---- lines and names (c_writer.c) ---- */
 
-#define C_SOFT "\001"
+#define C_SOFT "\001"                    /* a space, or the end of the line */
+#define C_BREAK "\002"                   /* nothing, or the end of a line that ends nowhere else */
 void c_put(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void c_insert(struct c_writer *w, size_t position, const char *text);     /* into the line */
 void c_end(struct c_writer *w);           /* of the line: indents, breaks, moves it to w->out */

@@ -103,3 +103,12 @@ def test_tile(target, cc, tmp_path):
     assert not [i for i in loop if register in i and "(%rsp" in i], "sums go to the stack"
     # one address for each of a and b: what else there is counts them up and jumps
     assert len(loop) <= rows * columns * unroll + rows * unroll + columns * unroll + 10, loop
+
+
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_any_level_of_optimization(cc, tmp_path):
+    (tmp_path / "code.loops").write_text((HERE.parent / "golden" / "vectors_c.loops").read_text())
+    dnncc.compile_model(tmp_path / "code.loops", tmp_path, ["--target=x86-64-v4"])
+    for level in ("-O0", "-O1", "-Os", "-O3"):
+        done = dnncc.run([cc, *dnncc.STRICT, level, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+        assert done.returncode == 0, f"{level}: {done.stderr[:2000]}"
