@@ -27,7 +27,7 @@
  *
  * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the same operations in the
  * same order on each element. reshape and concat stay outside: they are views (lower.h). (But for a reshape of what a transpose
- * moves anyway, where the target has vectors: blocks become rows, rows become blocks, and go on.) */
+ * or a broadcast moves anyway, where the target has vectors: blocks become rows, rows become blocks, and go on.) */
 #include "passes/fuse.h"
 
 #include <string.h>
@@ -68,7 +68,8 @@ static bool is_move(const struct fusing *f, const struct op *op)
         case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own kernel */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
         case OP_reshape:                /* of elements on the move anyway: no view of memory is lost */
-                return f->vectors && op_is(op_operand(op, 0), OP_transpose) && value_has_one_use(op_operand(op, 0));
+                return f->vectors && (op_is(op_operand(op, 0), OP_transpose) || op_is(op_operand(op, 0), OP_broadcast)) &&
+                       value_has_one_use(op_operand(op, 0));
         default:
                 return false;
         }

@@ -259,14 +259,22 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         return v ? layout_slice_to(b, v, dims) : NULL;
 }
 
+static struct phases phases_of(const struct convolution *c)
+{
+        const struct type *y = op_result(c->op)->type;
+        struct phases p = { .c = c, .steps = op_ints(c->op, "input_dilations", NULL), .pads = op_ints(c->op, "pads", NULL) };
+        for (int d = 0; d < c->spatial; d++)
+                p.count[d] = (y->dims[2 + d] + p.steps[d] - 1) / p.steps[d];
+        return p;
+}
+
 /* x: in blocks */
 static struct value *contract_phases(const struct convolution *c, struct value *x)
 {
         const struct type *y = op_result(c->op)->type;
-        struct phases p = { .c = c, .steps = op_ints(c->op, "input_dilations", NULL), .pads = op_ints(c->op, "pads", NULL) };
+        struct phases p = phases_of(c);
         int64_t halo[2 * SPATIAL_MAX] = { 0 }, total = 1;
         for (int d = 0; d < c->spatial; d++) {
-                p.count[d] = (y->dims[2 + d] + p.steps[d] - 1) / p.steps[d];
                 total *= p.steps[d];
                 for (int64_t r = 0; r < p.steps[d]; r++) {
                         struct phase phase = phase_in(&p, d, r);
@@ -288,6 +296,73 @@ static struct value *contract_phases(const struct convolution *c, struct value *
         }
         struct value *all = p.x ? build_concat(&c->l->b, parts, (int)total, 0) : NULL;
         return all ? interleave(&p, all, y) : NULL;
+}
+
+/* Few outputs: all phases in one convolution, as outputs of it, when they read the same elements of x. */
+static bool phases_alike(const struct convolution *c, struct phases *p)
+{
+        for (int d = 0; d < c->spatial; d++) {
+                struct phase first = phase_in(p, d, 0);
+                p->low[d] = first.low;
+                for (int64_t r = 0; r < p->steps[d]; r++) {
+                        struct phase phase = phase_in(p, d, r);
+                        if (!phase.taps || phase.taps != first.taps || phase.low != first.low)
+                                return false;
+                }
+        }
+        return c->groups == 1 && c->w->type->dims[0] < LAYOUT_LANES;
+}
+
+static struct value *weights_of_phases(const struct convolution *c, const struct phases *p, int64_t total)
+{
+        struct builder b = c->l->b;
+        struct value *parts[PHASES_MAX];
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, r[SPATIAL_MAX] = { 0 };
+        dim_t dims[RANK_MAX] = { c->w->type->dims[0], c->w->type->dims[1] };
+        b.fold = fold_op;
+        b.fold_context = c->l->context;
+        for (int64_t i = 0; i < total; i++) {
+                for (int d = 0; d < c->spatial; d++) {
+                        struct phase phase = phase_in(p, d, r[d]);
+                        starts[2 + d] = phase.first;
+                        steps[2 + d] = p->steps[d];
+                        dims[2 + d] = phase.taps;
+                }
+                parts[i] = layout_slice(&b, c->w, starts, steps, dims);
+                for (int d = c->spatial - 1; d >= 0 && ++r[d] == p->steps[d]; d--)
+                        r[d] = 0;
+        }
+        return build_concat(&b, parts, (int)total, 0);
+}
+
+/* the logical value */
+static struct value *contract_phases_at_once(const struct convolution *c, struct value *x, const struct phases *p)
+{
+        struct builder *b = &c->l->b;
+        const struct type *y = op_result(c->op)->type;
+        int64_t halo[2 * SPATIAL_MAX], total = 1, perm[RANK_MAX] = { 0, 1 + c->spatial };
+        dim_t dims[RANK_MAX] = { y->dims[0] }, split[RANK_MAX] = { y->dims[0] };
+        for (int d = 0; d < c->spatial; d++) {
+                struct phase phase = phase_in(p, d, 0);
+                halo[d] = phase.low;
+                halo[c->spatial + d] = phase.high;
+                total *= p->steps[d];
+                split[1 + d] = p->steps[d];
+                dims[2 + d] = split[2 + c->spatial + d] = p->count[d];
+                perm[2 + 2 * d] = 2 + c->spatial + d;
+                perm[3 + 2 * d] = 1 + d;
+        }
+        dims[1] = total * y->dims[1];
+        split[1 + c->spatial] = y->dims[1];
+        struct value *w = weights_of_phases(c, p, total);
+        struct value *v = contract(c, layout_halo(b, x, 2, halo, c->spatial), w);
+        v = v ? layout_unblock(b, v, type_tensor(b->m, E_F32, y->rank, dims)) : NULL;
+        v = build_transpose(b, build_reshape(b, v, 2 * c->spatial + 2, split), perm);
+        dims[1] = y->dims[1];
+        for (int d = 0; d < c->spatial; d++)
+                dims[2 + d] = p->count[d] * p->steps[d];
+        v = build_reshape(b, v, y->rank, dims);
+        return v ? layout_slice_to(b, v, y->dims) : NULL;
 }
 
 /* ---- all of it ---- */
@@ -321,6 +396,14 @@ bool layout_convolve(struct layout *l, struct op *op)
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
         struct value *x = few ? few_channels(l, c.x) : layout_blocked(l, c.x);
         struct value *y;
+        struct phases p = phases_of(&c);
+        if (!whole && phases_alike(&c, &p)) {
+                y = contract_phases_at_once(&c, x, &p);
+                l->failed |= !y;
+                if (y)                  /* in its own shape */
+                        value_replace(op_result(op), y);
+                return false;
+        }
         if (whole)
                 y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial), c.w);
         else

@@ -224,6 +224,38 @@ struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pas
         return count < op->operand_count ? build_concat(b, parts, count, (int)op_int(op, "axis")) : NULL;
 }
 
+/* each index of the axis `times` times in a row: as nearest neighbours are */
+static int64_t repeats(const struct value *indices, int64_t extent)
+{
+        if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE || indices->type->rank != 1 || !extent)
+                return 1;
+        int64_t count = indices->type->dims[0], times = count / extent;
+        for (int64_t i = 0; i < count; i++)
+                if (count % extent || constant_element(indices->constant, i).i != i / times)
+                        return 1;
+        return times;
+}
+
+struct value *rewrite_gather_repeated(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *y = op->results[0].type;
+        int axis = (int)op_int(op, "axis"), rank = x->type->rank;
+        if (target_lanes(context->target, E_F32) == 1 || !type_is_static(x->type) || rank == RANK_MAX)
+                return NULL;
+        int64_t times = repeats(op_operand(op, 1), x->type->dims[axis]), onto[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        if (times < 2)
+                return NULL;
+        for (int d = 0; d < rank; d++) {
+                onto[d] = d + (d > axis);
+                dims[onto[d]] = x->type->dims[d];
+        }
+        dims[axis + 1] = times;
+        const struct type *wide = type_tensor(b->m, x->type->element, rank + 1, dims);
+        return build_reshape(b, build_broadcast(b, x, wide, onto), rank, y->dims);
+}
+
 struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;

@@ -95,6 +95,8 @@ class Network:
         m = groups if groups > 1 else self.channels()
         steps, window = [self.r.choice([1, 2, 2, 3]) for _ in range(k)], [self.r.choice([1, 2, 3, 4]) for _ in range(k)]
         pads = [self.r.choice([0, 1, 2, 3, -1]) for _ in range(2 * k)]
+        if self.r.random() < 0.4:       # no element is in two windows
+            window, pads = steps, [w - 1 for w in steps + steps]
         out = [(space[d] - 1) * steps[d] + 1 + pads[d] + pads[k + d] - window[d] + 1 for d in range(k)]
         if min(out) < 1 or any((space[d] - 1) * steps[d] + 1 + min(pads[d], 0) + min(pads[k + d], 0) < 1 for d in range(k)):
             return
@@ -186,6 +188,8 @@ class Network:
         x, shape = self.pick()
         axis = self.r.randrange(len(shape))
         index = [self.r.randrange(shape[axis]) for _ in range(self.r.randint(1, 4))]
+        if shape[axis] <= 8 and self.r.random() < 0.5:  # to the nearest neighbour
+            index = [i // 2 for i in range(2 * shape[axis])]
         self.emit(f"gather({x}, {self.ints(index)}) axis={axis}", (*shape[:axis], len(index), *shape[axis + 1:]))
 
     def compare(self):
