@@ -25,14 +25,41 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         return build_broadcast(&l->b, x, to, dims);
 }
 
-static struct value *blocked_operand(struct layout *l, struct value *v)
+/* a splat, a broadcast, or element-wise of those: made anew in blocks rather than brought there */
+static bool is_spread(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 4 };
+        if (value_is_splat(v, NULL) || op_is(v, OP_broadcast))
+                return true;
+        bool all = depth < DEPTH_MAX && v->kind == VALUE_RESULT && op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+        for (int i = 0; all && i < v->op->operand_count; i++)
+                all = is_spread(op_operand(v->op, i), depth + 1);
+        return all;
+}
+
+static struct value *blocked_operand(struct layout *l, struct value *v);
+
+static struct value *blocked_spread(struct layout *l, struct value *v)
 {
         const struct type *to = layout_type(l->m, v->type);
-        if (blocks_of(v))
-                return blocks_of(v);
+        struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
-        return op_is(v, OP_broadcast) ? broadcast_blocked(l, v->op, to) : layout_blocked(l, v);
+        if (op_is(v, OP_broadcast))
+                return broadcast_blocked(l, v->op, to);
+        for (int i = 0; i < v->op->operand_count; i++) {
+                operands[i] = blocked_operand(l, op_operand(v->op, i));
+                if (!operands[i])
+                        return NULL;
+        }
+        return value_build(&l->b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+}
+
+static struct value *blocked_operand(struct layout *l, struct value *v)
+{
+        if (blocks_of(v))
+                return blocks_of(v);
+        return is_spread(v, 0) ? blocked_spread(l, v) : layout_blocked(l, v);
 }
 
 static struct value *elementwise(struct layout *l, struct op *op)
@@ -112,6 +139,24 @@ static struct value *reshape(struct layout *l, struct op *op)
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
 
+/* copies along new dimensions behind C, for reshapes to merge: an upsampling (others are built where they are read) */
+static struct value *repeat(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t dims[RANK_MAX];
+        int rank = x->type->rank;
+        memcpy(dims, op_ints(op, "dims", NULL), (size_t)rank * sizeof *dims);
+        for (int d = 0; d < 2; d++)
+                if (dims[d] != d || x->type->dims[d] != op_result(op)->type->dims[d])
+                        return NULL;
+        for (const struct use *u = op_result(op)->uses; u; u = u->next)
+                if (u->user->code != OP_reshape)
+                        return NULL;
+        const struct type *to = layout_type(l->m, op_result(op)->type);
+        dims[rank] = to->rank - 1;
+        return build_broadcast(&l->b, blocks_of(x), to, dims);
+}
+
 static struct value *concat(struct layout *l, struct op *op)
 {
         int64_t axis = op_int(op, "axis");
@@ -183,6 +228,7 @@ static struct value *on_blocks(struct layout *l, struct op *op)
         case OP_reduce_window: return window(l, op);
         case OP_reduce:        return reduce(l, op);
         case OP_reshape:       return reshape(l, op);
+        case OP_broadcast:     return repeat(l, op);
         case OP_slice:         return slice(l, op);
         case OP_pad:           return pad(l, op);
         case OP_gather:        return gather(l, op);
