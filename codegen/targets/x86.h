@@ -101,9 +101,4 @@
 /* unsigned order as signed order */
 #define X86_BIASED(M, S, x) M "xor_" S "(" x ", " M "set1_epi32(INT32_MIN))"
 
-/* Both maxima of floats: b where it is NaN, else maxps(b, a), which is a where that is NaN. */
-#define X86_EXTREME(operation, name, V, N, unordered)                                                 \
-        OP(operation, F32, name "_f32" N "($0, $1)",                                                  \
-           V " " name "_f32" N "(" V " a, " V " b)\n{\n" unordered "}")
-
 #endif

@@ -13,7 +13,7 @@ extern const struct target target_x86_64, target_x86_64_v3;
            "{\n" \
            "        return _mm256_blendv_ps(" instruction "(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));\n" \
            "}")
-#define EXTREME_LANE(operation, name, wide, narrow, single) \
+#define EXTREME_LANE(operation, name, narrow, single) \
         OP(operation, F32, name "_lanes_f32x8($0)", \
            "float " name "_lanes_f32x8(__m256 a)\n" \
            "{\n" \
@@ -129,8 +129,8 @@ static const struct spelling spellings[] = {
            "        const __m128 c = _mm_add_ps(b, _mm_movehl_ps(b, b));\n"
            "        return _mm_cvtss_f32(_mm_add_ss(c, _mm_shuffle_ps(c, c, 1)));\n"
            "}"),
-        EXTREME_LANE(MIN_LANES, "min", "_mm256_min_ps", "_mm_min_ps", "_mm_min_ss"),
-        EXTREME_LANE(MAX_LANES, "max", "_mm256_max_ps", "_mm_max_ps", "_mm_max_ss"),
+        EXTREME_LANE(MIN_LANES, "min", "_mm_min_ps", "_mm_min_ss"),
+        EXTREME_LANE(MAX_LANES, "max", "_mm_max_ps", "_mm_max_ss"),
         OP(LOAD, BOOL, "load_bool_x8($0)",
            "__m256i load_bool_x8(const void *x)\n"
            "{\n"
