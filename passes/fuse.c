@@ -85,8 +85,8 @@ static bool can_join_any(const struct fusing *f, const struct op *op)
 /* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
 static bool keeps_index(const struct op *op) { return fuse_is_elementwise(op) || op->code == OP_pad; }
 
-/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that is read element by element is
- * better copied once. */
+/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that is read element by
+ * element is better copied once. */
 static bool packed_accepts(const struct op *op, int operand)
 {
         int rank = op_result(op)->type->rank;

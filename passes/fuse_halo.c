@@ -188,7 +188,10 @@ int fuse_share_halos(struct region *region, struct diag *diag)
         for (struct op *op = region->last, *previous; op; op = previous) {
                 previous = op->previous;
                 struct value *v = op->result_count == 1 ? op_result(op) : NULL;
-                if (!v || !is_stack(op) || !unite_halos(v, lows, dims) || dims[op_int(op, "axis")] != v->type->dims[op_int(op, "axis")])
+                if (!v || !is_stack(op) || !unite_halos(v, lows, dims))
+                        continue;
+                int axis = (int)op_int(op, "axis");
+                if (dims[axis] != v->type->dims[axis])
                         continue;
                 if ((!value_has_one_use(v) && !share_halo(v, lows, dims, &b)) || !push_halo(op, &b))
                         return -1;

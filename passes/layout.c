@@ -13,7 +13,8 @@
  * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
  * (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are convolutions of rows. A logical value is
  * blocked once, where it is made, when the first operation asks; at the end, a value that others still read in its logical
- * form is brought back from its other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to do for a target without vectors. */
+ * form is brought back from its other one. What remains of the old operations is dead. Sums in another order: class R. Nothing
+ * to do for a target without vectors. */
 #include "passes/layout.h"
 
 /* in front of whatever may read v */

@@ -26,6 +26,11 @@ struct layout {
 };
 
 static inline int64_t layout_blocks(int64_t extent) { return (extent + LAYOUT_LANES - 1) / LAYOUT_LANES; }
+/* of a panel: few outputs need one; one position alone reads long panels fastest */
+static inline int64_t layout_vectors(int64_t outputs, int64_t positions)
+{
+        return outputs <= LAYOUT_LANES ? 1 : positions == 1 && outputs > 2 * LAYOUT_LANES ? 4 : 2;
+}
 static inline struct value *blocks_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->blocks : NULL;

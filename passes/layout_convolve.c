@@ -167,7 +167,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 attr_set(attrs, code, "channels", w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
                 w = pack_panels(l, w, c->groups, x->type->dims[1] / c->groups, x->type->dims[x->type->rank - 1],
-                                outputs <= LAYOUT_LANES ? 1 : 2);
+                                layout_vectors(outputs, type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1]));
         }
         return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
 }

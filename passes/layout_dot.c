@@ -97,15 +97,13 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
         return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner, vectors, LAYOUT_LANES });
 }
 
-/* vectors of a panel: few outputs need one; one row alone reads long panels fastest; packing at run time should not pad */
+/* packing at run time should not pad */
 static int64_t panel_vectors(const struct matrix *a, const struct matrix *b)
 {
         int64_t outputs = b->extent[FREE];
-        if (outputs <= LAYOUT_LANES)
-                return 1;
         if (!value_is_constant(b->value))
-                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES ? 1 : 2;
-        return a->extent[FREE] == 1 && outputs > 2 * LAYOUT_LANES ? 4 : 2;
+                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES || outputs <= LAYOUT_LANES ? 1 : 2;
+        return layout_vectors(outputs, a->extent[FREE]);
 }
 
 bool layout_dot(struct layout *l, struct op *op)

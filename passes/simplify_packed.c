@@ -76,7 +76,7 @@ static bool trace(struct value *v, struct chain *c, bool alone)
                 add_piece(c, v->type->dims[d], strides[d]);
         for (int hops = 0; hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose)); hops++) {
                 const struct op *op = c->source->op;
-                struct chain through = { .source = op_operand(op, 0), .transposes = c->transposes + (op->code == OP_transpose) };
+                struct chain through = { .source = op_operand(op, 0), .transposes = c->transposes + 1 };
                 if (op->code == OP_reshape) {
                         c->source = through.source;
                         continue;

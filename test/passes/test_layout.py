@@ -21,10 +21,12 @@ class Network:
         self.spatial = self.r.choice([1, 2, 2, 2, 3])
         self.lines, self.values, self.inputs, self.constants = [], [], [], []
         for _ in range(self.r.randint(1, 2)):
-            shape = (self.r.choice([1, 1, 2]), self.channels(), *(self.r.randint(3, 7 if self.spatial < 3 else 5) for _ in range(self.spatial)))
+            most = 7 if self.spatial < 3 else 5
+            shape = (self.r.choice([1, 1, 2]), self.channels(), *(self.r.randint(3, most) for _ in range(self.spatial)))
             self.values.append((self.input(shape), shape))
-        steps = [self.convolve] * 4 + [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
-                                       self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum]
+        steps = [self.convolve] * 4
+        steps += [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
+                  self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum]
         self.convolve()
         for _ in range(self.r.randint(3, 14)):
             self.r.choice(steps)()
@@ -71,7 +73,9 @@ class Network:
         n, c, space = shape[0], shape[1], shape[2:]
         divisors = [g for g in (1, 2, 3, 4, 8, 16) if c % g == 0]
         groups = self.r.choice([1, 1, 1, c, self.r.choice(divisors), self.r.choice(divisors)])
-        per_group = 1 if groups == c > 1 and self.r.random() < 0.8 else self.r.choice([1, 2, 4, 8, 16]) if groups > 1 else self.channels()
+        per_group = self.r.choice([1, 2, 4, 8, 16]) if groups > 1 else self.channels()
+        if groups == c > 1 and self.r.random() < 0.8:
+            per_group = 1
         k = len(space)
         window = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
         strides = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
@@ -132,13 +136,15 @@ class Network:
         out = [(shape[2 + d] + pads[d] + pads[k + d] - window[d]) // strides[d] + 1 for d in range(k)]
         if min(out) < 1 or any(p >= w for p, w in zip(pads, window + window)):
             return
-        self.emit(f"reduce_window({x}) kind={self.r.choice(['max', 'sum'])} window={[1, 1] + window} strides={[1, 1] + strides} "
+        kind = self.r.choice(["max", "sum"])
+        self.emit(f"reduce_window({x}) kind={kind} window={[1, 1] + window} strides={[1, 1] + strides} "
                   f"pads={[0, 0] + pads[:k] + [0, 0] + pads[k:]}", (*shape[:2], *out))
 
     def concat(self):
         x, shape = self.pick(2)
         axis = self.r.choice([1, 1, 1, self.r.randrange(len(shape))])
-        parts = [(v, s) for v, s in self.values if len(s) == len(shape) and s[:axis] + s[axis + 1:] == shape[:axis] + shape[axis + 1:]]
+        others = shape[:axis] + shape[axis + 1:]
+        parts = [(v, s) for v, s in self.values if len(s) == len(shape) and s[:axis] + s[axis + 1:] == others]
         parts = [(x, shape)] + [self.r.choice(parts) for _ in range(self.r.choice([1, 2]))]
         extent = sum(s[axis] for _, s in parts)
         if extent <= 80:
@@ -267,7 +273,8 @@ class Attention(Network):
         if self.r.random() < 0.5:
             y, parts, width = self.project(x, 3), [], self.head * self.heads
             for k in range(3):
-                parts.append(self.emit(f"slice({y}, {self.ints([0, 0, k * width])}, {self.ints([1, 1, 1])})", (n, s, width), keep=False))
+                starts = self.ints([0, 0, k * width])
+                parts.append(self.emit(f"slice({y}, {starts}, {self.ints([1, 1, 1])})", (n, s, width), keep=False))
         else:
             parts = [self.project(x) for _ in range(3)]
         q, v = self.split(parts[0], [0, 2, 1, 3]), self.split(parts[2], [0, 2, 1, 3])
@@ -284,7 +291,8 @@ class Attention(Network):
         total = self.emit(f"reduce({y}, <1 x i64> 3)", scores[:3], keep=False)
         total = self.emit(f"broadcast({total}) dims=[0, 1, 2]", scores, keep=False)
         y = self.emit(f"div({y}, {total})", scores, keep=False)
-        y = self.emit(f"dot({y}, {v}) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", (n, self.heads, s, self.head), keep=False)
+        heads = (n, self.heads, s, self.head)
+        y = self.emit(f"dot({y}, {v}) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", heads, keep=False)
         y = self.emit(f"transpose({y}) perm=[0, 2, 1, 3]", (n, s, self.heads, self.head), keep=False)
         y = self.project(self.emit(f"reshape({y})", (n, s, features), keep=False))
         self.emit(f"add({y}, {x})", (n, s, features))
