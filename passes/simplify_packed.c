@@ -341,8 +341,21 @@ static struct value *build_part_slice(struct builder *b, struct value *v, struct
         return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
 }
 
-/* whether v is a packed contraction by constants, several rows of outputs (part of one is a run of memory), behind moves and
- * element-wise operations that only it feeds */
+/* outputs that fill no vector, without the lanes behind them */
+static bool is_tail(const struct op *op, struct part p)
+{
+        return !p.start && p.size == op_int(op, "outputs") && p.size < LANES;
+}
+
+/* columns of several rows (those of one are a run of memory), whole panels of constants */
+static bool is_panels(const struct op *op, struct part p)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        return type_elements(y) > y->dims[p.dim] && op_int(op, "block") == op_int(op, "outputs") &&
+               value_is_constant(op_operand(op, 1)) && p.start % (w->dims[w->rank - 2] * LANES) == 0;
+}
+
+/* whether v is a packed contraction behind moves and element-wise operations that only it feeds, and can be just this part */
 static bool can_part(const struct value *v, struct part p, int depth)
 {
         struct part x = p;
@@ -355,13 +368,8 @@ static bool can_part(const struct value *v, struct part p, int depth)
         case OP_transpose:
                 x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
                 return can_part(op_operand(op, 0), x, depth + 1);
-        case OP_convolve_packed: {
-                const struct value *w = op_operand(op, 1);
-                int64_t panel = w->type->dims[w->type->rank - 2] * LANES;
-                return p.dim == v->type->rank - 1 && type_elements(v->type) > v->type->dims[p.dim] &&
-                       op_int(op, "block") == op_int(op, "outputs") && op_int(op, "groups") == 1 && value_is_constant(w) &&
-                       p.start % panel == 0;
-        }
+        case OP_convolve_packed:
+                return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 && (is_tail(op, p) || is_panels(op, p));
         default:
                 if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                         return false;
@@ -377,6 +385,12 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
 static struct value *build_part_packed(struct builder *b, const struct op *op, struct part p)
 {
         struct value *w = op_operand(op, 1);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "outputs", p.size);
+        attr_set(attrs, op->code, "block", p.size);
+        if (is_tail(op, p))
+                return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2, attrs, NULL);
         int64_t panel = w->type->dims[w->type->rank - 2] * LANES, starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
@@ -384,10 +398,6 @@ static struct value *build_part_packed(struct builder *b, const struct op *op, s
         for (int d = 0; d < RANK_MAX; d++)
                 steps[d] = 1;
         w = constant_sliced(b->m, w->constant, starts, steps, dims);
-        struct attr attrs[ATTR_MAX];
-        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
-        attr_set(attrs, op->code, "outputs", p.size);
-        attr_set(attrs, op->code, "block", p.size);
         return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2, attrs, NULL);
 }
 
