@@ -1,4 +1,4 @@
-/* Scheduled kernels: which lowering writes which contraction. */
+/* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is meant, too). */
 #include "schedule/stage.h"
 
 struct lowering { enum opcode code; stage_prepare prepare; stage_choose choose; };
@@ -6,6 +6,7 @@ static const struct lowering lowerings[] = {
         { OP_convolve_packed, packed_prepare, schedule_choose },
         { OP_convolve_lanes, lanes_prepare, lanes_choose },
         { OP_convolve_winograd, winograd_prepare, winograd_choose },
+        { OP_reduce_window, windows_prepare, windows_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 

@@ -9,54 +9,21 @@
  * else it is read row by row, `unroll` offsets at once. Such a kernel is bound by the memory that x and the result
  * lie in, so the loops are those that read it in order: tasks, images, outer spatial dimensions, blocks, rows of
  * tiles, tiles, vectors of a block. */
-#include "ir/loop_vector.h"
+#include "schedule/meeting.h"
 #include "schedule/stage.h"
 
 struct lanes {
         struct stage s;                 /* first: its functions get this */
         int64_t depth;                  /* lanes of a block */
         int64_t outer, rows, columns;   /* offsets of the window: in all but its last two dimensions, in those */
-        struct loop_expr *block, *first_lane;
+        struct loop_expr *block;
+        struct lane_part part;
         struct loop_expr *w_at;         /* of the block */
         struct loop_expr **resident;    /* all of a block's window in registers, or NULL */
-        int live;                       /* of the vector's lanes */
         struct loop_variable *sums;     /* [rows * columns][1] of the tile */
 };
 
-static struct loop_expr *load(struct lanes *l, const char *name, struct loop_buffer *b, struct loop_expr *at, int64_t add)
-{
-        struct stage *s = &l->s;
-        struct loop_expr *mask = l->live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, l->live)) : NULL;
-        return emit_let(s->e, name, loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask));
-}
-
 /* ---- the sums ---- */
-
-/* Where one position of a tile meets one offset of the window, along a dimension: `at` elements of x behind the first. */
-struct meeting { int position, offset; int64_t at; };
-
-/* all of them, those that read the same together, in order of the offsets of each position */
-static int find_meetings(struct meeting *m, int positions, int window, int64_t x_step, int64_t x_window)
-{
-        int count = 0;
-        for (int p = 0; p < positions; p++)
-                for (int k = 0; k < window; k++) {
-                        struct meeting new = { p, k, p * x_step + k * x_window };
-                        int i = count++;
-                        for (; i > 0 && m[i - 1].at > new.at; i--)
-                                m[i] = m[i - 1];
-                        m[i] = new;
-                }
-        return count;
-}
-
-static int same_place(const struct meeting *m, int from, int count)
-{
-        int end = from;
-        while (end < count && m[end].at == m[from].at)
-                end++;
-        return end;
-}
 
 /* the products of window_rows * window_columns offsets, written out */
 static void add_window(struct lanes *l, int rows, int columns, int window_rows, int window_columns,
@@ -67,19 +34,19 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
         struct spatial none = { .window = 1 }, *row = s->spatial_count > 1 ? &s->spatial[s->spatial_count - 2] : &none;
         int64_t across = (int64_t)rows * window_rows, along = (int64_t)columns * window_columns;
         struct meeting *ms = arena_array(s->arena, (size_t)(across + along), sizeof *ms), *ns = ms + across;
-        int m_count = find_meetings(ms, rows, window_rows, row->x_step, row->x_window);
-        int n_count = find_meetings(ns, columns, window_columns, last->x_step, last->x_window);
+        int m_count = meetings_find(ms, rows, window_rows, row->x_step, row->x_window);
+        int n_count = meetings_find(ns, columns, window_columns, last->x_step, last->x_window);
         struct loop_expr **w = l->resident;
         if (!w) {
                 w = arena_array(s->arena, (size_t)window_rows * (size_t)window_columns, sizeof *w);
                 for (int i = 0; i < window_rows * window_columns; i++)
-                        w[i] = load(l, "w", s->ws, w_at, i * l->depth);
+                        w[i] = stage_load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
         }
         for (int m = 0, m_end; m < m_count; m = m_end) {
-                m_end = same_place(ms, m, m_count);
+                m_end = meetings_end(ms, m, m_count);
                 for (int n = 0, n_end; n < n_count; n = n_end) {
-                        n_end = same_place(ns, n, n_count);
-                        struct loop_expr *x = load(l, "a", s->xs, x_at, ms[m].at + ns[n].at);
+                        n_end = meetings_end(ns, n, n_count);
+                        struct loop_expr *x = stage_load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
                         for (int i = m; i < m_end; i++)
                                 for (int k = n; k < n_end; k++)
                                         stage_add(s, l->sums, ms[i].position * columns + ns[k].position, 0, x,
@@ -135,20 +102,19 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
 
 /* ---- tiles ---- */
 
-/* one vector of the tile, from first_lane on */
-static bool write_vectors(struct lanes *l, int rows, int columns)
+static bool write_vectors(struct stage *s, int rows, int columns)
 {
-        struct stage *s = &l->s;
+        struct lanes *l = (struct lanes *)s;
         struct emit *e = s->e;
         struct loop_expr *x_at = plus(e, stage_x(s), times(e, l->block, s->x.stride[1]));
-        x_at = emit_let(e, "x_at", plus(e, x_at, l->first_lane));
+        x_at = emit_let(e, "x_at", plus(e, x_at, l->part.first));
         l->sums = stage_sums(s, rows * columns, 1);
-        add_all(l, rows, columns, x_at, plus(e, l->w_at, l->first_lane));
+        add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
         for (int i = 0; i < rows * columns; i++) {
                 struct loop_expr *index[RANK_MAX];
                 stage_index(s, i / columns, i % columns, index);
                 index[1] = l->block;
-                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->first_lane, l->live))
+                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first, l->part.live))
                         return false;
         }
         return true;
@@ -157,19 +123,7 @@ static bool write_vectors(struct lanes *l, int rows, int columns)
 static bool write_tile(struct stage *s, int rows, int columns)
 {
         struct lanes *l = (struct lanes *)s;
-        struct emit *e = s->e;
-        int64_t whole = l->depth - l->depth % s->lanes;
-        bool good = true;
-        if (whole) {
-                l->first_lane = emit_for(e, "part", number(e, 0), number(e, whole / s->lanes));
-                l->first_lane = times(e, l->first_lane, s->lanes);
-                l->live = s->lanes;
-                good = write_vectors(l, rows, columns);
-                emit_end(e);
-        }
-        l->first_lane = number(e, whole);
-        l->live = (int)(l->depth - whole);
-        return good && (!l->live || write_vectors(l, rows, columns));
+        return stage_vectors(s, l->depth, &l->part, rows, columns, write_vectors);
 }
 
 /* ---- the stage ---- */
@@ -185,9 +139,8 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
         l->resident = NULL;
         if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes) {
                 struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
-                l->live = s->lanes;
                 for (int i = 0; i < window; i++)
-                        w[i] = load(l, "w", s->ws, l->w_at, i * l->depth);
+                        w[i] = stage_load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
                 l->resident = w;
         }
         bool good = stage_each_tile(s, from, to, write_tile);

@@ -144,6 +144,30 @@ void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                                                    : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b, struct loop_expr *at, int64_t add,
+                             int live)
+{
+        struct loop_expr *mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
+        return emit_let(s->e, name, loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask));
+}
+
+bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct stage *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        int64_t whole = depth - depth % s->lanes;
+        bool good = true;
+        if (whole) {
+                part->first = times(e, emit_for(e, "part", number(e, 0), number(e, whole / s->lanes)), s->lanes);
+                part->live = s->lanes;
+                good = write(s, rows, columns);
+                emit_end(e);
+        }
+        part->first = number(e, whole);
+        part->live = (int)(depth - whole);
+        return good && (!part->live || write(s, rows, columns));
+}
+
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
 {
         struct emit *e = s->e;
@@ -246,8 +270,9 @@ static bool is_float(const struct value *v) { return v->type->element == E_F32; 
 static bool find_access(struct stage *s, struct value *result)
 {
         struct access w;
+        struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
         return access_read(s->region, op_operand(s->op, 0), &s->x) &&
-               access_read(s->region, op_operand(s->op, 1), &w) && w.value == op_operand(s->op, 1) &&
+               (!weights || (access_read(s->region, weights, &w) && w.value == weights)) &&
                access_store(s->region, result, &s->result, &s->y, &s->pad) &&
                type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
 }
@@ -279,7 +304,7 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
         s->x_start = number(e, s->x.offset);
         s->y_start = number(e, s->y.offset);
         s->xs = emit_parameter(e, s->x.value);
-        s->ws = emit_parameter(e, op_operand(op, 1));
+        s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
         if (s->pad)
                 stage_halo(s);
         return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;

@@ -66,6 +66,9 @@ struct schedule lanes_choose(const struct op *contraction, const struct schedule
 struct stage *winograd_prepare(const struct stage *common);
 struct schedule winograd_choose(const struct op *contraction, const struct schedule_machine *machine);
 
+/* reduce_window: windows.c */
+struct stage *windows_prepare(const struct stage *common);
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine);
 /* of any contraction that can be scheduled: kernels.c */
 stage_prepare schedule_lowering(const struct op *contraction);
 /* a kernel of several contractions: strips.c */
@@ -98,6 +101,14 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *value);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *a, struct loop_expr *b);
+/* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b, struct loop_expr *at, int64_t add,
+                             int live);
+/* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions of part->live lanes from
+ * part->first on. */
+struct lane_part { struct loop_expr *first; int live; };
+bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct stage *s, int rows, int columns));
 /* share number k of n of `extent`: from, to */
 void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from, struct loop_expr **to);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at

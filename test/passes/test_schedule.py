@@ -50,9 +50,9 @@ class Contraction:
         spatial = r.choice([1, 2, 2, 2, 3])
         out = [r.randint(1, 40)] if spatial == 1 else [r.randint(1, 9 if spatial < 3 else 4) for _ in range(spatial)]
         x, w, y, attributes, schedule = self.operation(out, target)
-        self.inputs, body = [f'%x "x": {shape(*self.moved_x(x))}', f'%w "w": {shape(*w)}'], []
+        self.inputs, body = [f'%x "x": {shape(*self.moved_x(x))}'] + ([f'%w "w": {shape(*w)}'] if w else []), []
         source = self.read_x(x, body)
-        body.append(f'%c = {self.name}({source}, %w) {attributes} schedule="{schedule}" : {shape(*y)}')
+        body.append(f'%c = {self.name}({source}{", %w" if w else ""}) {attributes} schedule="{schedule}" : {shape(*y)}')
         result = self.epilogue("%c", y, body)
         result, final = self.move_y(result, y, body)
         self.text = program(self.inputs, body, result, final)
@@ -152,6 +152,31 @@ class Lanes(Contraction):
         return [*range(2, rank - 1), 0, 1, rank - 1]      # lanes stay next to each other
 
 
+class Windows(Contraction):
+    name = "reduce_window"
+
+    def operation(self, out, target):
+        r = self.r
+        n, blocks, lanes = r.choice([1, 1, 2]), r.randint(1, 4), r.choice([16, 16, 16, 1, 5, 24, 40])
+        window = [r.randint(1, 6) for _ in out]
+        strides, dilations = [r.choice([1, 1, 2, 3]) for _ in out], [r.choice([1, 1, 2]) for _ in out]
+        low, high, extent = [], [], []
+        for o, s, k, d in zip(out, strides, window, dilations):
+            reach = (o - 1) * s + (k - 1) * d + 1
+            pads = [r.choice([0, r.randint(0, (k - 1) * d + 1)]) for _ in range(2)]
+            pads = pads if sum(pads) < reach else [0, 0]
+            low.append(pads[0])
+            high.append(pads[1])
+            extent.append(reach - sum(pads))
+        wide = [[1, 1, *v, 1] for v in (window, strides, dilations)]
+        attributes = (f"kind={r.choice(['max', 'sum', 'min', 'prod'])} window={wide[0]} strides={wide[1]} dilations={wide[2]} "
+                      f"pads={[0, 0, *low, 0, 0, 0, *high, 0]}")
+        return ([n, blocks, *extent, lanes], None, [n, blocks, *out, lanes], attributes, f"columns={r.choice([2, 5, 7, 14, 40])}{self.tasks()}")
+
+    def stored(self, rank):
+        return [*range(2, rank - 1), 0, 1, rank - 1]
+
+
 class Winograd(Contraction):
     name = "convolve_winograd"
 
@@ -222,7 +247,7 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-@pytest.mark.parametrize("kind", [Packed, Lanes, Winograd, Chain])
+@pytest.mark.parametrize("kind", [Packed, Lanes, Windows, Winograd, Chain])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 def test_scheduled_is_canonical(kind, target, first):
