@@ -12,7 +12,9 @@
 
 #include "base/size.h"
 
-enum { SMALL_ELEMENTS = 64, ROW_BYTES = 4000, COMPARED_BYTES = 4096, BOTH_FORMS_BYTES = 1 << 20 };
+/* Rows: gcc keeps two of 2000 bytes in a page of its heap; with one row a page it searches all pages freed before for each new
+ * one, which takes minutes where weights come to hundreds of megabytes. */
+enum { SMALL_ELEMENTS = 64, ROW_BYTES = 2000, COMPARED_BYTES = 4096, BOTH_FORMS_BYTES = 1 << 20 };
 
 static const char *bits_type(int bytes)
 {
