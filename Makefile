@@ -81,7 +81,7 @@ $(B)/library.inc: $(LIBRARY)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
-$(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/weights.o
+$(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 $(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in Makefile compiler/options.h

@@ -265,8 +265,11 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
         if (bits)
                 text_add(&text, "        %s bits[%lld];\n", bits_type((int)size),
                          (long long)b->extent);
-        text_add(&text, "        %s values[%lld];\n} %s = ", element_info[b->element].c_type,
-                 (long long)b->extent, name);
+        text_add(&text, "        %s values[%lld];\n} ", element_info[b->element].c_type,
+                 (long long)b->extent);
+        if (w->has_vectors)             /* a vector that crosses cache lines is read twice */
+                text_add(&text, "__attribute__((aligned(%d))) ", C_WEIGHTS_ALIGN);
+        text_add(&text, "%s = ", name);
         stream_text(s, text.data);
         if (rows && bits)
                 stream_text(s, "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {");

@@ -104,9 +104,12 @@ static void load(const char *path)
         regions = memory((model->region_count + 1) * sizeof *regions, 8);
         inputs = memory((model->input_count + 1) * sizeof *inputs, 8);
         outputs = memory((model->output_count + 1) * sizeof *outputs, 8);
-        for (uint32_t i = 0; i < model->region_count; i++)
-                regions[i] = model->regions[i].kind == REGION_WEIGHTS ? load_weights(path, model->regions[i].size)
-                             : memory(model->regions[i].size, model->regions[i].align);
+        for (uint32_t i = 0; i < model->region_count; i++) {
+                uint64_t size = model->regions[i].size;
+                regions[i] = model->regions[i].kind == REGION_WEIGHTS ? load_weights(path, size) : dnncc_workspace_new((size_t)size);
+                if (!regions[i])
+                        fail("out of memory", NULL);
+        }
         for (uint32_t i = 0; i < model->input_count; i++)
                 inputs[i] = memory(model->inputs[i].bytes, 64);
         for (uint32_t i = 0; i < model->output_count; i++)

@@ -20,6 +20,8 @@ lasts; Conditions, below, say how often that failed. Settings of all peers are i
 
 The error is the largest difference from the model computed in double precision, relative to the largest output; quantized models are
 compared with the outputs that came with them.
+
+dnncc's weights and workspace lie on huge pages: `--weights=file`, `dnncc_weights_load` and `dnncc_workspace_new` of its runtime.
 """
 TABLE_1 = """
 ## Table 1: fp32

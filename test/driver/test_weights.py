@@ -3,6 +3,7 @@ import ctypes
 import hashlib
 import os
 import pathlib
+import platform
 import shutil
 import struct
 import sys
@@ -249,7 +250,7 @@ def test_runtime(network, model, tmp_path):
     folder = compiled(model, tmp_path / "out", "--weights=file")
     (folder / "main.c").write_text(CALLER)
     done = dnncc.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{dnncc.ROOT / 'runtime'}", folder / "main.c", folder / "model.c",
-                      dnncc.ROOT / "runtime" / "weights.c", "-o", folder / "main"])
+                      dnncc.ROOT / "runtime" / "memory.c", "-o", folder / "main"])
     assert done.returncode == 0, done.stderr
     done = dnncc.run([folder / "main", folder / "model.weights"])
     want = dnncc.run_host(dnncc.build_host(folder), [np.zeros_like(a) for a in network[2]])[0].ravel()[1]
@@ -257,6 +258,19 @@ def test_runtime(network, model, tmp_path):
 
 
 # ---- objects ----
+
+@pytest.mark.parametrize("weights", ["inline", "incbin"])
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="needs a target with vectors")
+def test_alignment(model, tmp_path, weights):
+    """vectors of large constants do not cross cache lines"""
+    folder = compiled(model, tmp_path / "out", f"--weights={weights}", "--target=x86-64-v3")
+    for cc in COMPILERS:
+        assert dnncc.run([cc, "-O2", f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"]).returncode == 0
+        symbols = [line.split() for line in dnncc.run(["nm", "-S", folder / "model.o"]).stdout.splitlines()]
+        large = [int(s[0], 16) for s in symbols if len(s) == 4 and s[2] in "rR" and int(s[1], 16) > 4096]
+        assert large and all(address % 64 == 0 for address in large)
+
+
 
 def test_two_models(network, model, tmp_path):
     """the same constants under two names in one program, one of them twice as large an object; nothing new is visible"""

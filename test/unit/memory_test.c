@@ -1,4 +1,4 @@
-/* Weights files in memory: whole, aligned, read only, or refused. */
+/* Workspaces; weights files in memory: whole, aligned, read only, or refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 typedef const void *getter(const char *path, size_t *bytes);
 static getter *const getters[] = { dnncc_weights_map, dnncc_weights_load };
 
-static char path[] = "/tmp/weights_test.XXXXXX";
+static char path[] = "/tmp/memory_test.XXXXXX";
 
 static int set_up(void **state)
 {
@@ -143,9 +143,31 @@ static void many_times(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void workspaces(void **state)
+{
+        static const size_t sizes[] = { 0, 1, 4096, 4097, (2u << 20) + 1, 9u << 20 };
+        (void)state;
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                unsigned char *workspace = dnncc_workspace_new(sizes[s]);
+                assert_non_null(workspace);
+                assert_int_equal((uintptr_t)workspace % (2u << 20), 0);
+                memset(workspace, 1, sizes[s]);
+                dnncc_workspace_free(workspace, sizes[s]);
+                assert_int_equal(msync(workspace, 1, MS_ASYNC), -1);
+        }
+        dnncc_workspace_free(NULL, 0);
+        const size_t huge[] = { SIZE_MAX, SIZE_MAX - 4096, SIZE_MAX - (2u << 20), SIZE_MAX / 2 };
+        for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+                errno = 0;
+                assert_null(dnncc_workspace_new(huge[i]));
+                assert_int_equal(errno, ENOMEM);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(workspaces),
                 cmocka_unit_test(whole_files),
                 cmocka_unit_test(refused_files),
                 cmocka_unit_test(many_times),

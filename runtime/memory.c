@@ -1,7 +1,7 @@
-/* Weights files in memory, at an address that huge pages can begin at.
+/* Memory on huge pages: it begins where one can begin.
  *
  * A file's pages are huge where its file system has large folios and nobody read it before in small pieces; the advice asks
- * for that. A copy gets huge pages from any system that has them at all. */
+ * for that. Memory without a file gets them from any system that has them at all. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE                     /* madvise, MAP_ANONYMOUS */
 #endif
@@ -15,28 +15,14 @@
 
 enum { HUGE_PAGE = 2 << 20 };                /* of x86-64 and of arm64 with pages of 4 KB; elsewhere just an alignment */
 
-/* The file, when its head says what it is and its size is right; else -1. */
-static int open_weights(const char *path, size_t *bytes)
-{
-        struct dnncc_weights_head head;
-        struct stat st;
-        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* of a pipe, too, it returns */
-        if (fd < 0)
-                return -1;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
-            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)st.st_size && head.bytes <= SIZE_MAX - HUGE_PAGE) {
-                *bytes = (size_t)head.bytes;
-                return fd;
-        }
-        close(fd);
-        errno = EINVAL;
-        return -1;
-}
-
 /* That much memory of our own, all zeros, at a multiple of HUGE_PAGE; MAP_FAILED when there is none. */
 static void *reserve(size_t bytes)
 {
         size_t page = (size_t)sysconf(_SC_PAGESIZE), length = (bytes + page - 1) / page * page;
+        if (length < bytes || length > SIZE_MAX - HUGE_PAGE) {
+                errno = ENOMEM;
+                return MAP_FAILED;
+        }
         unsigned char *all = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (all == MAP_FAILED)
                 return all;
@@ -48,6 +34,38 @@ static void *reserve(size_t bytes)
         madvise(all + before, length, MADV_HUGEPAGE);
 #endif
         return all + before;
+}
+
+void *dnncc_workspace_new(size_t bytes)
+{
+        void *workspace = reserve(bytes ? bytes : 1);
+        return workspace == MAP_FAILED ? NULL : workspace;
+}
+
+void dnncc_workspace_free(void *workspace, size_t bytes)
+{
+        if (workspace)
+                munmap(workspace, bytes ? bytes : 1);
+}
+
+/* ---- weights ---- */
+
+/* The file, when its head says what it is and its size is right; else -1. */
+static int open_weights(const char *path, size_t *bytes)
+{
+        struct dnncc_weights_head head;
+        struct stat st;
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* of a pipe, too, it returns */
+        if (fd < 0)
+                return -1;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)st.st_size && head.bytes <= SIZE_MAX) {
+                *bytes = (size_t)head.bytes;
+                return fd;
+        }
+        close(fd);
+        errno = EINVAL;
+        return -1;
 }
 
 static bool read_all(int fd, unsigned char *to, size_t bytes)
