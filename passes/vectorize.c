@@ -186,6 +186,38 @@ static struct loop_stmt *append_copy(const struct vectorizing *v, const struct l
         return copy;
 }
 
+/* the block with chains for its reductions; *changed: it has some */
+static struct loop_block *with_chains(const struct vectorizing *v, const struct loop_block *block, bool *changed)
+{
+        struct loop_block *out = loop_block_new(v->arena);
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                struct loop_block *chains = s->kind == STMT_FOR ? vectorize_chains(v, s) : NULL;
+                *changed |= chains != NULL;
+                if (chains) {
+                        append_block(out, chains);
+                        continue;
+                }
+                struct loop_stmt *copy = append_copy(v, s, out);
+                if (s->body)
+                        copy->body = with_chains(v, s->body, changed);
+                if (s->other)
+                        copy->other = with_chains(v, s->other, changed);
+        }
+        return out;
+}
+
+/* as vectors over the loop, or NULL */
+static struct loop_block *best_map(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        struct loop_stmt chained = *loop;
+        bool chains = false;
+        struct loop_block *best = cheaper(v, map_loop(v, loop), map_ranges(v, loop));
+        if (!best)
+                return NULL;
+        chained.body = with_chains(v, loop->body, &chains);
+        return chains ? cheaper(v, best, map_loop(v, &chained)) : best;
+}
+
 /* Statements are new, expressions that stay are the same. */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed)
 {
@@ -200,8 +232,7 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                         copy->other = vectorize_best(v, s->other, &inside);
                 best = kept;
                 if (s->kind == STMT_FOR) {
-                        best = cheaper(v, best, map_loop(v, s));
-                        best = cheaper(v, best, map_ranges(v, s));
+                        best = cheaper(v, best, best_map(v, s));
                         best = cheaper(v, best, vectorize_reduction(v, s));
                         best = cheaper(v, best, vectorize_transpose(v, s));
                 }

@@ -42,6 +42,9 @@ int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to, int
 /* the loop as vector accumulators, or NULL (vectorize_reduce.c) */
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
 
+/* the loop as several chains of scalar partial results, or NULL: it is short, or no reduction */
+struct loop_block *vectorize_chains(const struct vectorizing *v, const struct loop_stmt *loop);
+
 /* the nest from this loop inward in squares that are transposed in registers, or NULL (vectorize_transpose.c) */
 struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct loop_stmt *loop);
 

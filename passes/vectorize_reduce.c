@@ -8,10 +8,11 @@
  *                                            set %sum = %sum + sum_lanes(%sums)
  *
  * Several of them take turns where the loop is long, for an addition takes four cycles. Loops around that hold nothing else
- * stay around; the partial results live outside of them all. */
+ * stay around; the partial results live outside of them all. With one lane they are scalars that take turns: chains, for loops
+ * inside one that becomes vectors. */
 #include "passes/vectorize.h"
 
-enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, STRAIGHT_MAX = 8 };
+enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
 
 struct reduction {
         const struct loop_stmt *set;    /* in the innermost body */
@@ -23,7 +24,7 @@ struct reducing {
         const struct loop_stmt *loop;   /* the outermost, the innermost */
         const struct loop_stmt *inner;
         struct reduction reductions[REDUCTIONS_MAX];
-        int count, turns;
+        int count, lanes, turns;
 };
 
 static enum loop_opcode lanes_op(enum loop_opcode op)
@@ -113,10 +114,10 @@ static void declare_parts(struct reducing *r, struct loop_block *out)
         for (int k = 0; k < r->count; k++)
                 for (int t = 0; t < r->turns; t++) {
                         struct loop_variable *whole = r->reductions[k].set->variable;
-                        struct loop_type type = { whole->type.element, (uint8_t)r->v->lanes };
+                        struct loop_type type = { whole->type.element, (uint8_t)r->lanes };
                         struct loop_stmt *s = loop_append(arena, out, STMT_VAR);
-                        s->variable = loop_variable_new(arena, arena_printf(arena, "%.20s_lanes", whole->name), type,
-                                                        VARIABLE_VAR);
+                        const char *name = r->lanes > 1 ? arena_printf(arena, "%.20s_lanes", whole->name) : whole->name;
+                        s->variable = loop_variable_new(arena, name, type, VARIABLE_VAR);
                         s->a = r->reductions[k].op == LOOP_ADD
                                        ? loop_literal(arena, type, (union scalar){ .u = 0 })
                                        : loop_splat(arena, type.lanes, loop_use(arena, whole));
@@ -147,9 +148,10 @@ static void join_parts(const struct reducing *r, struct loop_block *out)
                                            loop_op(arena, reduction->op, loop_use(arena, to), loop_use(arena, from), NULL),
                                            out);
                         }
-                struct loop_expr *lanes = loop_op(arena, lanes_op(reduction->op), loop_use(arena, reduction->parts[0]),
-                                                  NULL, NULL);
-                append_set(r, whole, loop_op(arena, reduction->op, loop_use(arena, whole), lanes, NULL), out);
+                struct loop_expr *all = loop_use(arena, reduction->parts[0]);
+                if (r->lanes > 1)
+                        all = loop_op(arena, lanes_op(reduction->op), all, NULL, NULL);
+                append_set(r, whole, loop_op(arena, reduction->op, loop_use(arena, whole), all, NULL), out);
         }
 }
 
@@ -161,7 +163,7 @@ static bool write_turn(const struct reducing *r, int turn, struct loop_expr *bas
                 substitutions[k].variable = r->reductions[k].set->variable;
                 substitutions[k].value = loop_use(r->v->arena, r->reductions[k].parts[turn % r->turns]);
         }
-        return vectorize_body(r->v, r->inner, r->v->lanes, base, NULL, substitutions, r->count, out);
+        return vectorize_body(r->v, r->inner, r->lanes, base, NULL, substitutions, r->count, out);
 }
 
 static struct loop_expr *place(const struct vectorizing *v, const struct loop_variable *variable, int64_t offset)
@@ -174,7 +176,7 @@ static struct loop_expr *place(const struct vectorizing *v, const struct loop_va
 static bool write_inner(const struct reducing *r, struct loop_block *out)
 {
         const struct vectorizing *v = r->v;
-        int64_t from, trip = vectorize_trip(r->inner, &from), lanes = v->lanes, done = 0;
+        int64_t from, trip = vectorize_trip(r->inner, &from), lanes = r->lanes, done = 0;
         int64_t rounds = trip / (lanes * r->turns), whole = trip / lanes * lanes;
         bool good = true;
         if (rounds > 1) {
@@ -226,19 +228,31 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop, 
         return true;
 }
 
-struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop)
+static struct loop_block *reduce(const struct vectorizing *v, const struct loop_stmt *loop, int lanes)
 {
-        struct reducing r = { .v = v, .loop = loop, .inner = innermost(loop) };
+        struct reducing r = { .v = v, .loop = loop, .inner = innermost(loop), .lanes = lanes };
         struct loop_block *out = loop_block_new(v->arena);
         int64_t from, trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
         if (trip < 2 || !find_reductions(&r))
                 return NULL;
         bool light = vectorize_cost(v, r.inner->body) <= LIGHT;
-        int64_t vectors = (trip + v->lanes - 1) / v->lanes;
-        r.turns = vectors >= 8 && light ? 4 : vectors >= 4 ? 2 : 1;
+        int64_t rounds = (trip + lanes - 1) / lanes;
+        r.turns = rounds >= 8 && light ? 4 : rounds >= 4 ? 2 : 1;
+        if (lanes == 1 && rounds < LONG)
+                return NULL;
         declare_parts(&r, out);
         if (!write_loops(&r, loop, out))
                 return NULL;
         join_parts(&r, out);
         return out;
+}
+
+struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        return reduce(v, loop, v->lanes);
+}
+
+struct loop_block *vectorize_chains(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        return reduce(v, loop, 1);
 }
