@@ -4,7 +4,13 @@
 
 enum { NAME_MAX_LENGTH = 31 };
 
-struct contracting { struct arena *arena; const struct loop_library *library; struct map *twins; bool scalars; int count; };
+struct contracting {
+        struct arena *arena;
+        const struct loop_library *library;
+        struct map *twins;              /* of variables; NULL: they stay */
+        bool scalars;
+        int count;
+};
 
 static struct loop_function *find_twin(const struct loop_library *library, const struct loop_function *f)
 {
@@ -26,7 +32,8 @@ static struct loop_expr *negative(struct arena *arena, struct loop_expr *e)
         return loop_op(arena, LOOP_NEG, e, NULL, NULL);
 }
 
-static struct loop_expr *fused(struct contracting *c, const struct loop_expr *product, struct loop_expr *rest, bool minus)
+static struct loop_expr *fused(struct contracting *c, const struct loop_expr *product, struct loop_expr *rest,
+                               bool minus)
 {
         struct loop_expr *a = product->args[0], *b = product->args[1];
         if (minus && b->op == LOOP_LITERAL)
@@ -86,7 +93,7 @@ struct loop_function *loop_contract_twin(struct arena *arena, const struct loop_
         const char *name = arena_printf(arena, "%s_fused", f->name);
         struct loop_function *twin = loop_function_new(arena, FUNCTION_LIBRARY, name);
         struct contracting c = { .arena = arena, .library = library, .twins = map_new(arena), .scalars = true };
-        bool vectors = f->scalar_count && f->scalars[0]->type.element == E_F32;         /* that there are of nothing else */
+        bool vectors = f->scalar_count && f->scalars[0]->type.element == E_F32;      /* there are of nothing else */
         if (!vectors || f->spelling || !f->error || !strcmp(f->error, "exact") || strlen(name) > NAME_MAX_LENGTH)
                 return NULL;
         twin->result = f->result;

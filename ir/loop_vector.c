@@ -153,7 +153,8 @@ static void know(struct vectorizer *v, const struct loop_variable *variable, str
 static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value value = lane_expr(v, s->a);
-        bool leaf = value.e->op == LOOP_LITERAL || (value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR);
+        bool variable = value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR;
+        bool leaf = variable || value.e->op == LOOP_LITERAL;
         bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST && value.e->type.element == E_INDEX;
         if (subscripts)                 /* they stay in the type they were computed in */
                 value.e = value.e->args[0];
@@ -227,7 +228,8 @@ static bool write_store(struct vectorizer *v, const struct loop_stmt *s)
 /* computed again it is the same: nothing that may be set in between */
 static bool is_lasting(const struct loop_expr *e)
 {
-        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+        bool variable = e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR;
+        if (variable || e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY)
                 return false;
         for (int i = 0; i < e->arity; i++)
                 if (!is_lasting(e->args[i]))
@@ -397,8 +399,9 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
 
 /* ---- squares ----
  *
- * Interleaving the first half of the rows with the second moves the highest bit of the column's number to the end of the
- * row's, and that of the row's to the end of the column's: after as many rounds as there are bits they have changed places. */
+ * Interleaving the first half of the rows with the second moves the highest bit of the column's number to the end of
+ * the row's, and that of the row's to the end of the column's: after as many rounds as there are bits they have changed
+ * places. */
 
 static struct loop_expr *let(struct arena *arena, struct loop_block *out, const char *name, struct loop_expr *e)
 {

@@ -6,9 +6,9 @@
  *
  *     store %y[%i * 30 + %v] = max(%x<16>[%i * 30 + %v, %m] + splat<16>(%b[%i]), 0.0) mask %m
  *
- * What does not depend on the lane stays scalar. Subscripts that are affine in it become contiguous loads and stores, or gathers;
- * loops inside stay loops, conditions that depend on the lane become selects and masks. Every lane computes what the scalar code
- * does, in its order: bit for bit. */
+ * What does not depend on the lane stays scalar. Subscripts that are affine in it become contiguous loads and stores, or
+ * gathers; loops inside stay loops, conditions that depend on the lane become selects and masks. Every lane computes what
+ * the scalar code does, in its order: bit for bit. */
 #ifndef IR_LOOP_VECTOR_H
 #define IR_LOOP_VECTOR_H
 
@@ -22,25 +22,25 @@ struct vector_substitution { const struct loop_variable *variable; struct loop_e
 struct vector_request {
         struct arena *arena;
         const struct loop_variable *lane;
-        struct loop_expr *base;         /* of type index, the lane variable's value in lane 0: small, it is written in many places */
+        struct loop_expr *base;         /* index, the lane variable's value in lane 0: small, it is written in many places */
         int lanes;                      /* 1: a copy for lane variable = base */
         struct loop_expr *mask;         /* lanes that there are (small, too); NULL: all */
         const struct vector_substitution *substitutions;
         int substitution_count;
-        struct loop_bounds *bounds;     /* of the kernel; NULL: less is known of subscripts. Variables made here are added. */
+        struct loop_bounds *bounds;     /* of the kernel, NULL: less is known of subscripts; new variables are added */
         bool scatters;                  /* stores that are not contiguous may scatter */
 };
 
-/* Appends to `out`; the scalar code stays as it is, and shares no expression with what is made. Variables declared in it get
- * twins of the same name: call loop_function_rename when the function is complete. False when it cannot be done: `out` may
- * then hold a part. */
+/* Appends to `out`; the scalar code stays as it is, and shares no expression with what is made. Variables declared in it
+ * get twins of the same name: call loop_function_rename when the function is complete. False when it cannot be done: `out`
+ * may then hold a part. */
 bool vector_block(const struct vector_request *request, const struct loop_block *body, struct loop_block *out);
 
 /* A mask of lanes: those below count, an index expression. As ramp<16>(0, 1) < splat<16>(i32(count)). */
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count);
 
-/* rows[0 .. lanes - 1] are vectors of that many lanes, a power of two; what becomes of them are the columns of that square,
- * by lets appended to out. */
+/* rows[0 .. lanes - 1] are vectors of that many lanes, a power of two; what becomes of them are the columns of that
+ * square, by lets appended to out. */
 void vector_transpose(struct arena *arena, struct loop_expr **rows, int lanes, struct loop_block *out);
 
 /* a deep copy */

@@ -3,7 +3,7 @@
  *     %v = %x * splat<16>(%scale) + splat<16>(%shift)   ->   %v = fma(%x, splat<16>(%scale), splat<16>(%shift))
  *     exp(%v)                                           ->   exp_fused(%v)
  *
- * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own (let) keeps its rounding. */
+ * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own keeps its rounding. */
 #include "ir/loop_contract.h"
 #include "passes/pass.h"
 
@@ -11,8 +11,9 @@ struct contracting { struct loop_program *program; int count; };
 
 static void contract(struct contracting *c, struct loop_expr **e)
 {
+        const struct loop_program *p = c->program;
         int before = c->count;
-        struct loop_expr *better = *e ? loop_contract(c->program->arena, c->program->library, *e, false, &c->count) : NULL;
+        struct loop_expr *better = *e ? loop_contract(p->arena, p->library, *e, false, &c->count) : NULL;
         if (c->count > before)
                 *e = better;
 }

@@ -6,11 +6,12 @@
  *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) < splat<16>(2)
  *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0) mask %rest
  *
- * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or scalar
- * where masks are missing or dear. Reductions along the loop get vectors of partial results (vectorize_reduce.c), transposes
- * are done in squares (vectorize_transpose.c). In every nest the form of least predicted cost wins, the scalar one included.
+ * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or
+ * scalar where masks are missing or dear. Loops whose body asks where it is are cut (vectorize_split.c), reductions along
+ * the loop get vectors of partial results (vectorize_reduce.c), transposes are done in squares (vectorize_transpose.c). In
+ * every nest the form of least predicted cost wins, the scalar one included.
  *
- * Exact to the bit but for sums and products of floats and, among equal zeros, their extremes: with --exact these stay. */
+ * Exact to the bit but for sums of floats and, among equal zeros, their extremes: with --exact these stay. */
 #include "passes/vectorize.h"
 
 #include "passes/legalize.h"
@@ -113,9 +114,9 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
         return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
 }
 
-struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t count,
-                                  const struct vector_substitution *vectors, const struct vector_substitution *scalars,
-                                  int substitutions)
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from,
+                                  int64_t count, const struct vector_substitution *vectors,
+                                  const struct vector_substitution *scalars, int substitutions)
 {
         struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
         struct loop_expr *mask = vectorize_mask(v, count, masked);
@@ -131,7 +132,8 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
 /* ---- maps ---- */
 
 /* iterations that do not depend on each other; NULL where they do */
-static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t trip)
+static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from,
+                                    int64_t trip)
 {
         int64_t whole = trip / v->lanes * v->lanes;
         struct loop_block *out = loop_block_new(v->arena);

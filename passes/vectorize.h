@@ -17,8 +17,8 @@ struct vectorizing {
 
 /* a loop from literal to literal by 1, iterations that may run together: how many, or 0 */
 int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from);
-/* the body of a loop for `lanes` iterations from base on, or one where lanes is 1; false where there is no way, or the target
- * has no instructions for it */
+/* the body of a loop for `lanes` iterations from base on, or one where lanes is 1; false where there is no way, or the
+ * target has no instructions for it */
 bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes, struct loop_expr *base,
                     struct loop_expr *mask, const struct vector_substitution *substitutions, int count,
                     struct loop_block *out);
@@ -28,14 +28,14 @@ struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_
 /* a use of a new mask of the first `count` lanes */
 struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out);
 
-/* what is left of a loop, fewer iterations than lanes: under a mask, or one by one, whichever is cheaper; NULL: neither can be.
- * What stands for variables in vectors, and in single iterations. */
-struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from, int64_t count,
-                                  const struct vector_substitution *vectors, const struct vector_substitution *scalars,
-                                  int substitutions);
+/* what is left of a loop, fewer iterations than lanes: under a mask, or one by one, whichever is cheaper; NULL: neither
+ * can be. What stands for variables in vectors, and in single iterations. */
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from,
+                                  int64_t count, const struct vector_substitution *vectors,
+                                  const struct vector_substitution *scalars, int substitutions);
 
-/* Where, in from + 1 .. to - 1, comparisons and extremes in the body change their answers, ascending; how many, 0 when there
- * are more (vectorize_split.c). */
+/* Where, in from + 1 .. to - 1, comparisons and extremes in the body change their answers, ascending; how many, 0 when
+ * there are more (vectorize_split.c). */
 enum { VECTORIZE_BREAKS_MAX = 4 };
 int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to, int64_t places[VECTORIZE_BREAKS_MAX]);
 

@@ -1,5 +1,5 @@
-/* vectorize: what code costs. Only for choosing between forms of the same loops, so that a rough scale will do: cycles of a
- * processor that does about two simple operations at a time. Arithmetic of subscripts hides in addresses. */
+/* vectorize: what code costs. Only for choosing between forms of the same loops, so that a rough scale will do: cycles of
+ * a processor that does about two simple operations at a time. Arithmetic of subscripts hides in addresses. */
 #include "passes/vectorize.h"
 
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
@@ -45,7 +45,8 @@ static double cost_of_block(const struct vectorizing *v, const struct loop_block
 
 static double trip(const struct vectorizing *v, const struct loop_stmt *s)
 {
-        struct loop_range a = loop_bounds_of(v ? v->bounds : NULL, s->a), b = loop_bounds_of(v ? v->bounds : NULL, s->b);
+        const struct loop_bounds *bounds = v ? v->bounds : NULL;
+        struct loop_range a = loop_bounds_of(bounds, s->a), b = loop_bounds_of(bounds, s->b);
         if (a.low == INT64_MIN || b.high == INT64_MAX)
                 return UNKNOWN_TRIP;
         double n = ((double)b.high - (double)a.low) / (double)s->step;

@@ -7,9 +7,9 @@
  *                                            set %sums = select(%rest, %sums + %x<16>[96, %rest], %sums)
  *                                            set %sum = %sum + sum_lanes(%sums)
  *
- * Several of them take turns where the loop is long, for an addition takes four cycles. Loops around that hold nothing else
- * stay around; the partial results live outside of them all. With one lane they are scalars that take turns: chains, for loops
- * inside one that becomes vectors. */
+ * Several of them take turns where the loop is long, for an addition takes four cycles. Loops around that hold nothing
+ * else stay around; the partial results live outside of them all. With one lane they are scalars that take turns: chains,
+ * for loops inside one that becomes vectors. */
 #include "passes/vectorize.h"
 
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
@@ -142,11 +142,10 @@ static void join_parts(const struct reducing *r, struct loop_block *out)
                 struct loop_variable *whole = reduction->set->variable;
                 for (int apart = r->turns; apart > 1; apart = (apart + 1) / 2)
                         for (int t = 0; t < apart / 2; t++) {
-                                struct loop_variable *to = reduction->parts[t],
-                                                     *from = reduction->parts[t + (apart + 1) / 2];
-                                append_set(r, to,
-                                           loop_op(arena, reduction->op, loop_use(arena, to), loop_use(arena, from), NULL),
-                                           out);
+                                struct loop_variable *to = reduction->parts[t];
+                                struct loop_expr *a = loop_use(arena, to);
+                                struct loop_expr *b = loop_use(arena, reduction->parts[t + (apart + 1) / 2]);
+                                append_set(r, to, loop_op(arena, reduction->op, a, b, NULL), out);
                         }
                 struct loop_expr *all = loop_use(arena, reduction->parts[0]);
                 if (r->lanes > 1)

@@ -8,8 +8,8 @@
  *     }                                          }
  *                                              }
  *
- * Here %j is the lane of what is stored, %i that of the rows; either may be the outer loop, and others between them. What is
- * beyond the whole squares is done as anything else is. */
+ * Here %j is the lane of what is stored, %i that of the rows; either may be the outer loop, and others between them. What
+ * is beyond the whole squares is done as anything else is. */
 #include "passes/vectorize.h"
 
 enum { LOADS_MAX = 2, LOOPS_MAX = 8 };
@@ -85,7 +85,7 @@ static bool find_loads(struct square *s, const struct loop_expr *e)
                 return false;
         if (step == 0 || step == 1)
                 return true;
-        struct loop_range r = loop_bounds_of(s->v->bounds, e->args[0]);         /* read whether it is asked for or not */
+        struct loop_range r = loop_bounds_of(s->v->bounds, e->args[0]);      /* read whether it is asked for or not */
         if (across != 1 || s->count == LOADS_MAX || may_be_stored(s, e->buffer) || r.low < 0 ||
             r.high >= e->buffer->extent)
                 return false;
@@ -227,7 +227,8 @@ static bool write_loops(struct square *s, int d, const struct part *outer, const
                              : vectorize_body(v, &once, 1, loop_index(v->arena, 0), NULL, substitutions,
                                               substitute_loops(s, substitutions), out);
         }
-        int64_t from, trip = vectorize_trip(s->loops[d], &from), step = whole && (d == 0 || d == s->depth - 1) ? v->lanes : 1;
+        bool by_lanes = whole && (d == 0 || d == s->depth - 1);
+        int64_t from, trip = vectorize_trip(s->loops[d], &from), step = by_lanes ? v->lanes : 1;
         struct part part = d == 0 ? *outer : d == s->depth - 1 ? *inner : (struct part){ from, from + trip };
         if (outer->from == outer->to || inner->from == inner->to)
                 return true;

@@ -1,4 +1,4 @@
-/* Vectors from scalars: the loop over %j becomes strips of vectors and a masked rest, which must compute the same bits. */
+/* Vectors from scalars: the loop over %j becomes strips of vectors and a masked rest, which must compute the same. */
 #include "test/unit/interp_harness.h"
 
 #include "ir/loop_vector.h"
