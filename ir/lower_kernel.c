@@ -233,6 +233,14 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
         }
 }
 
+/* The same elements in the same order, in the shape they are computed in: its loops need no division. */
+static struct value *before_reshapes(struct emit *e, struct value *v)
+{
+        while (emit_local(e, v)->inside && v->op->code == OP_reshape && emit_local(e, op_operand(v->op, 0))->inside)
+                v = op_operand(v->op, 0);
+        return v;
+}
+
 static void write_results(struct emit *e, const struct kernel_request *request,
                           struct output *outputs)
 {
@@ -256,6 +264,12 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 }
                 if (!type_elements(v->type))
                         continue;
+                if (nest.count == 1) {
+                        v = before_reshapes(e, v);
+                        nest.values = &v;
+                        nest.shape = v->type;
+                        nest.splits = emit_local(e, v)->splits;
+                }
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
                     v->op->operand_count > 1)
                         write_parts(e, v->op, &outputs[i], window);
