@@ -4,8 +4,8 @@
  *   %2 = fusion(%1, @d) { ... convolve_lanes ... }            ->            ... convolve_lanes ...
  *   %3 = fusion(%2, @p) { ... convolve_packed ... }                         ... convolve_packed ... schedule="strip=8" ... }
  *
- * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two contractions that meet
- * is depthwise, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
+ * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two that meet is a
+ * depthwise convolution or a pool, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
  * are strips already); and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
  * as before, so results stay the same to the bit. */
 #include "passes/pass.h"
@@ -30,11 +30,14 @@ static bool find_chain(struct op *kernel, struct chain *chain)
 /* of an image */
 static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v->type->dims[0]; }
 
+/* bound by memory, when alone */
+static bool is_light(const struct op *op) { return op->code == OP_convolve_lanes || op->code == OP_reduce_window; }
+
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         int64_t room = target_l2_bytes(target);
-        return (before->code == OP_convolve_lanes || after->code == OP_convolve_lanes) &&
+        return (is_light(before) || is_light(after)) &&
                bytes_of(op_operand(after, 0)) > (first->count + second->count > 2 ? room / 4 : room);
 }
 

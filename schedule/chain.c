@@ -5,20 +5,29 @@ enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 /* The link whose result an operation is computed from: marks[k] of the k-th operation of the region. */
 struct marking { const struct region *region; const struct op **ops; int *marks, count; };
 
-static bool can_link(const struct op *op) { return op->code == OP_convolve_packed || op->code == OP_convolve_lanes; }
+static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; }
 
-int64_t chain_window(const struct op *contraction)
+static bool can_link(const struct op *op)
 {
-        int window = contraction->code == OP_convolve_packed ? 2 : 1;
-        return op_operand(contraction, 1)->type->dims[window];
+        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || is_pool(op);
 }
 
-int64_t chain_stride(const struct op *contraction) { return op_ints(contraction, "strides", NULL)[0]; }
-
-int64_t chain_reach(const struct op *contraction)
+/* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial ones */
+static int64_t along_rows(const struct op *op, const char *name)
 {
-        return (chain_window(contraction) - 1) * op_ints(contraction, "dilations", NULL)[0] + 1;
+        return op_ints(op, name, NULL)[is_pool(op) ? CHAIN_ROWS : 0];
 }
+
+int64_t chain_window(const struct op *op)
+{
+        if (is_pool(op))
+                return along_rows(op, "window");
+        return op_operand(op, 1)->type->dims[op->code == OP_convolve_packed ? 2 : 1];
+}
+
+int64_t chain_stride(const struct op *op) { return along_rows(op, "strides"); }
+int64_t chain_reach(const struct op *op) { return (chain_window(op) - 1) * along_rows(op, "dilations") + 1; }
+int64_t chain_low(const struct op *op) { return is_pool(op) ? along_rows(op, "pads") : 0; }
 
 static int mark_of(const struct marking *m, const struct value *v)
 {
@@ -49,8 +58,8 @@ static bool mark_region(struct marking *m, struct op *first, struct chain *chain
                 if (mark == STAGE_SEVERAL || op->result_count != 1 || !type_is_static(op_result(op)->type))
                         return false;
                 if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
-                        bool x_only = op->operand_count == 2 && mark_of(m, op_operand(op, 1)) == STAGE_NONE;
-                        if (!can_link(op) || !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
+                        bool x_only = op->operand_count == 1 || mark_of(m, op_operand(op, 1)) == STAGE_NONE;
+                        if (!can_link(op) || op_result(op)->type->rank != CHAIN_ROWS + 3 || !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
                                 return false;
                         mark = chain->count;
                         chain->links[chain->count++].op = op;
@@ -82,7 +91,15 @@ static bool pads_rows(const struct op *pad)
 
 static bool is_wide(const struct chain_link *link, const struct op *pad)
 {
-        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || pads_rows(pad);
+        const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
+        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) || pads_rows(pad) ||
+               x->dims[CHAIN_ROWS] != y->dims[CHAIN_ROWS];
+}
+
+/* the next link can read a result in this halo; a pool has none but what its own attributes say */
+static bool can_read(const struct chain_link *next, const struct op *pad)
+{
+        return !pad || (!is_pool(next->op) && surrounds_rows(pad));
 }
 
 /* what the link before makes for link number i: its result, in a halo or as it is */
@@ -94,7 +111,7 @@ static bool find_between(const struct marking *m, struct chain *chain, int i)
         if (!access_store(m->region, x, &before->result, &access, &before->pad))
                 return false;
         bool as_it_is = x == before->result || (before->pad && op_operand(before->pad, 0) == before->result);
-        return as_it_is && (!before->pad || surrounds_rows(before->pad)) && mark_of(m, before->result) == i - 1 &&
+        return as_it_is && can_read(&chain->links[i], before->pad) && mark_of(m, before->result) == i - 1 &&
                type_same_dims(before->result->type, op_result(before->op)->type);
 }
 
@@ -132,8 +149,7 @@ bool chain_find(const struct region *region, struct op *op, struct value *result
         struct chain_link *last = &chain->links[chain->count - 1];
         good = good && access_store(region, result, &last->result, &chain->y, &last->pad) &&
                (!region || mark_of(&m, last->result) == chain->count - 1) &&
-               type_same_dims(last->result->type, op_result(last->op)->type) &&
-               op_result(last->op)->type->rank == CHAIN_ROWS + 3;
+               type_same_dims(last->result->type, op_result(last->op)->type);
         arena_free(arena);
         return good;
 }
@@ -144,6 +160,6 @@ bool chain_joins(const struct chain *first, const struct chain *second)
         const struct value *made = first->y.value;
         bool as_it_is = made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
         bool wide = is_wide(next, last->pad);
-        return first->count + second->count <= CHAIN_MAX && as_it_is && (!last->pad || surrounds_rows(last->pad)) &&
+        return first->count + second->count <= CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
                !(wide && (first->wide || second->wide));
 }

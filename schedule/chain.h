@@ -1,4 +1,4 @@
-/* Chains: contractions of one kernel, each of what the one before makes, that can be computed strip by strip. */
+/* Chains: contractions (and pools) of one kernel, each of what the one before makes, that can be computed strip by strip. */
 #ifndef SCHEDULE_CHAIN_H
 #define SCHEDULE_CHAIN_H
 
@@ -7,7 +7,7 @@
 enum { CHAIN_MAX = 4, CHAIN_ROWS = 2 };   /* the dimension that strips cut */
 
 struct chain_link {
-        struct op *op;                  /* the contraction */
+        struct op *op;                  /* the contraction or pool */
         struct value *result;           /* what its epilogue makes of it, as it lies between this link and the next */
         struct op *pad;                 /* the halo that the next one reads around it, or NULL */
 };
@@ -28,8 +28,9 @@ bool chain_joins(const struct chain *first, const struct chain *second);
 
 /* ---- along the rows ---- */
 
-int64_t chain_window(const struct op *contraction);       /* extent of the window */
-int64_t chain_stride(const struct op *contraction);
-int64_t chain_reach(const struct op *contraction);        /* rows of x that one row needs, with those between */
+int64_t chain_window(const struct op *op);        /* extent of the window */
+int64_t chain_stride(const struct op *op);
+int64_t chain_reach(const struct op *op);         /* rows of x that one row needs, with those between */
+int64_t chain_low(const struct op *op);           /* rows before the first one of x that windows reach and leave out */
 
 #endif

@@ -1,4 +1,4 @@
-/* The scheduled lowering of a chain of contractions, a strip of rows at a time:
+/* The scheduled lowering of a chain of contractions and pools, a strip of rows at a time:
  *
  *      x  --expand-->  strip  --depthwise-->  strip  --project-->  y
  *
@@ -24,7 +24,7 @@ struct strip {
         const struct chain_link *before;
         struct loop_buffer *buffer;
         int64_t rows, row, block, size; /* how many; elements of a row, of a block in it; of all rows */
-        int64_t low[RANK_MAX];          /* the halo before the first contraction's result */
+        int64_t low[RANK_MAX];          /* the halo before the first contraction's result; rows of it may be left out */
         struct loop_expr *start;        /* of the task */
 };
 
@@ -49,6 +49,7 @@ static void find_strip(struct strips *s, int i)
         b->before = &s->chain.links[i - 1];
         if (b->before->pad)
                 value_ints(op_operand(b->before->pad, 2), b->low, RANK_MAX, &count);
+        b->low[ROWS] += chain_low(s->chain.links[i].op);
         b->rows = i > s->chain.wide ? s->strip : (s->strip - 1) * s->stride + s->reach;
         b->block = (b->type->dims[COLUMNS] | 1) * b->type->dims[LANES];   /* odd: blocks do not meet in the same sets of a cache */
         b->row = b->type->dims[1] * b->block;
@@ -118,7 +119,7 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
         for (int i = 0; i < s->chain.count; i++) {
                 struct stage *stage = s->stages[i];
                 struct strip *b = &s->between[i];
-                stage->ws = emit_parameter(e, op_operand(stage->op, 1));
+                stage->ws = stage->op->operand_count > 1 ? emit_parameter(e, op_operand(stage->op, 1)) : NULL;
                 if (i)
                         b->buffer = emit_scratch(e, "strip", E_F32, s->tasks * b->size);
                 stage->xs = i ? b->buffer : emit_parameter(e, stage->x.value);
@@ -203,7 +204,7 @@ static void open_wide(struct strips *s, struct loop_expr *again, struct loop_exp
         struct loop_expr *last = plus(e, times(e, end, s->stride), number(e, s->reach - s->stride));
         last = emit_let(e, "last", last);
         int64_t low = b->low[ROWS], made = low + s->rows_made;
-        if (low)
+        if (low && b->before->pad)
                 fill_rows(s, b, fresh, minimum(e, last, number(e, low)), *first);
         if (made < b->type->dims[ROWS])
                 fill_rows(s, b, maximum(e, fresh, number(e, made)), last, *first);
@@ -227,9 +228,10 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                 if (next) {     /* of the row that is at the front of the strip between: where it is stored, where it is read */
                         struct loop_expr *front = i + 1 == wide ? first : f;
                         struct loop_expr *start = emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));
-                        next->x_start = emit_let(e, "at", start);
+                        start = emit_let(e, "at", start);
                         int64_t low = b->low[ROWS] * b->row + b->low[COLUMNS] * b->type->dims[LANES];
-                        stage->y_start = plus(e, next->x_start, number(e, low));
+                        stage->y_start = plus(e, start, number(e, low));
+                        next->x_start = plus(e, start, number(e, chain_low(next->op) * b->row));
                 }
                 struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, stage->schedule.rows);
                 struct loop_expr *end_tile = emit_op_int(e, LOOP_DIV, i < wide ? to : end, stage->schedule.rows);

@@ -224,7 +224,8 @@ class Chain(Contraction):
             low[0], high[0] = r.randint(0, 2), r.randint(0, 2)
         if y[3] + low[1] + high[1] < window[1]:
             low[1] += 1
-        if any(low + high) and i:
+        pool = i and y[3] >= window[1] and r.random() < 0.25
+        if any(low + high) and i and not pool:
             x = [y[0], y[1], y[2] + low[0] + high[0], y[3] + low[1] + high[1], 16]
             body.append(f"%p{i} = pad({value}, <f32> {r.choice(['0.0', '0.5'])}, <5 x i64> [0, 0, {low[0]}, {low[1]}, 0]) : {shape(*x)}")
             value, y = f"%p{i}", x
@@ -233,7 +234,13 @@ class Chain(Contraction):
         out = [(y[2 + d] - (window[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(2)]
         attributes = f"strides={strides} dilations={dilations}"
         tasks = f" strip={r.choice([0, 1, 2, 3, 5])} row_tasks={r.choice([1, 1, 2, 3])}" if last else ""
-        if r.random() < 0.4:
+        if pool:
+            out = [(y[2 + d] + low[d] + high[d] - (window[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(2)]
+            name, w, result = "reduce_window", None, [y[0], y[1], *out, 16]
+            attributes = (f"kind={r.choice(['max', 'sum'])} window={[1, 1, *window, 1]} strides={[1, 1, *strides, 1]} "
+                          f"dilations={[1, 1, *dilations, 1]} pads={[0, 0, *low, 0, 0, 0, *high, 0]}")
+            schedule = f"columns={r.choice([1, 2, 5, 14])}{tasks}"
+        elif r.random() < 0.4:
             name, w, result = "convolve_lanes", [y[1], *window, 16], [y[0], y[1], *out, 16]
             schedule = f"rows={r.choice([1, 1, 2, 3])} columns={r.choice([1, 2, 5, 14])} unroll={r.choice([1, 3, 9])}{tasks}"
         else:
@@ -242,8 +249,9 @@ class Chain(Contraction):
             name, w, result = "convolve_packed", [-(-blocks // vectors), y[1], *window, 16, vectors, 16], [y[0], blocks, *out, 16]
             attributes += f" channels={r.randint((y[1] - 1) * 16 + 1, y[1] * 16)} outputs={outputs}"
             schedule = f"rows={r.choice([1, 1, 2])} columns={r.choice([1, 2, 5, 14])} vectors={16 // lanes} unroll={r.choice([1, 2, 4])} split={r.choice([1, 2])}{tasks}"
-        self.inputs.append(f'%w{i} "w{i}": {shape(*w)}')
-        body.append(f'%c{i} = {name}({value}, %w{i}) {attributes} schedule="{schedule}" : {shape(*result)}')
+        if w:
+            self.inputs.append(f'%w{i} "w{i}": {shape(*w)}')
+        body.append(f'%c{i} = {name}({value}{f", %w{i}" if w else ""}) {attributes} schedule="{schedule}" : {shape(*result)}')
         return self.epilogue(f"%c{i}", result, body), result
 
 

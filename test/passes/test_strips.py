@@ -52,12 +52,31 @@ def bottleneck(seed):
     return text, 1 if expands else 2, [values.standard_normal(dims, dtype=np.float32) for dims in inputs.values()]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_joined_is_apart(seed):
+def pooled(seed):
+    """a convolution by a window and a pool with pads"""
+    r = random.Random(seed)
+    rows, columns, stride = r.randint(90, 100), r.randint(90, 100), r.choice([1, 2])
+    out = [(d - 1) // stride + 1 for d in (rows, columns)]
+    x, c, y = [1, 1, rows + 2, columns + 2, 8], [1, 3, rows, columns, 16], [1, 3, *out, 16]
+    text = f"""dnn 1
+module "m"
+func @main(%x "x": {shape(*x)}, %w "w": {shape(2, 1, 3, 3, 8, 2, 16)}) -> ("y") {{
+  %0 = convolve_packed(%x, %w) channels=8 outputs=48 : {shape(*c)}
+  %1 = max(%0, 0.0) : {shape(*c)}
+  %2 = reduce_window(%1) window=[1, 1, 3, 3, 1] strides=[1, 1, {stride}, {stride}, 1] pads=[0, 0, 1, 1, 0, 0, 0, 1, 1, 0] : {shape(*y)}
+  yield(%2)
+}}
+"""
+    values = np.random.default_rng(seed)
+    return text, 1, [values.standard_normal(dims, dtype=np.float32) for dims in (x, (2, 1, 3, 3, 8, 2, 16))]
+
+
+@pytest.mark.parametrize("make, seed", [(bottleneck, seed) for seed in range(6)] + [(pooled, seed) for seed in range(3)])
+def test_joined_is_apart(make, seed):
     target = TARGETS[seed % 3]
     if not here(target):
         pytest.skip("not this machine's")
-    text, fewest, inputs = bottleneck(seed)
+    text, fewest, inputs = make(seed)
     results = []
     for strips, threads in [("", 1), ("strips,", 1), ("strips,", 3)]:
         with dnncc.Workspace(f"strips-{target}-{seed}-{threads}{strips[:1]}") as folder:
