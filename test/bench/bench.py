@@ -41,6 +41,7 @@ def options():
     p.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn")
     p.add_argument("--patience", type=float, default=60, help="seconds to wait for an idle machine, for each model and thread count")
     p.add_argument("--quick", action="store_true", help="a smoke run: 2 rounds of short turns, no patience, few models")
+    p.add_argument("--prepare", action="store_true", help="build and start everything once, measure nothing: for a quiet hour later")
     p.add_argument("--layers", action="store_true", help="time of each kernel in situ instead; no peers")
     p.add_argument("--dnncc", default=os.environ.get("DNNCC", ROOT / "build" / "dnncc"))
     p.add_argument("--cc", default="gcc")
@@ -124,6 +125,8 @@ def measure(subject, threads, o, compiler):
     gate = Gate(o.patience)
     everyone = list(engines)
     try:
+        if o.prepare:
+            return None
         take_turns(engines, o.rounds, o.seconds, gate)
     finally:
         for engine in everyone:
@@ -195,6 +198,8 @@ def main():
                         print(layers.text(name, result), flush=True)
                     else:
                         result = measure(subject, threads, o, compiler)
+                        if not result:
+                            continue
                         print(tables.line(name, result), flush=True)
                 except (Failed, EngineError) as reason:
                     print(f"{name}: {reason}", file=sys.stderr)

@@ -221,16 +221,15 @@ def reference(subject, compiler):
     try:
         if not path.exists() or path.stat().st_mtime < subject.path.stat().st_mtime:
             onnx.save(to_double(onnx.load(subject.path)), path)
-        folder = compiler.compile(path, "generic", options=["--exact", "-O2"])[0]
-        if not (folder / "done").exists():
+        results, done = path.with_suffix(".results"), path.with_suffix(".done")     # kept for every dnncc: what is exact stays so
+        if not done.exists() or done.stat().st_mtime < path.stat().st_mtime:
+            folder = compiler.compile(path, "generic", options=["--exact", "-O2"])[0]
             given = subject.write_inputs(folder / "in", lambda a: a.astype(np.float64) if a.dtype == np.float32 else a)
-            results = folder / "results"
-            done = subprocess.run([str(c) for c in compiler.command(folder, given, results, [0])], input="", capture_output=True,
-                                  text=True)
-            if done.returncode:
-                raise Failed(done.stderr.strip())
-            (folder / "done").write_text(done.stdout)
-        return read_outputs(folder / "results", json.loads((folder / "done").read_text())["outputs"]), "float64"
+            run = subprocess.run([str(c) for c in compiler.command(folder, given, results, [0])], input="", capture_output=True, text=True)
+            if run.returncode:
+                raise Failed(run.stderr.strip())
+            done.write_text(run.stdout)
+        return read_outputs(results, json.loads(done.read_text())["outputs"]), "float64"
     except Failed as reason:
         print(f"{subject.name}: no reference in double ({reason})", file=sys.stderr)
         return (subject.stored, "stored outputs") if subject.stored else (None, str(reason))
