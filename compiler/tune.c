@@ -4,7 +4,7 @@
  * chooses. A round makes one move (schedule_move) on the best of all kinds at once, compiles the model with --profile,
  * and runs it and the model of the first schedules in turn, twice. A kind keeps the move when its kernels are more than
  * 3 % faster for it both times, measured against the first schedules of the same turn. Nothing starts after the time is
- * up (limit tune_seconds). */
+ * up (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours, predicted only. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ enum { TURNS = 2 };
 
 struct kind {
         const char *key;
-        const struct op *op;
+        const struct op *op;            /* the first of them, of */
+        int count;
         struct schedule first, best, tried;
         bool moved;                     /* in this round */
         double ratio;                   /* of the best schedule's time to the first one's */
@@ -30,7 +31,7 @@ struct tuning {
         struct run *run;
         struct arena *arena;
         struct schedule_machine machine;
-        const char *folder;
+        const char *folder;             /* of the programs; NULL: nothing is measured */
         struct kind *kinds;
         int kind_count;
         int *kind_of_unit;              /* scheduled kernels in order; -1: of several contractions */
@@ -45,11 +46,13 @@ static int find_kind(struct tuning *t, struct op *op)
 {
         const char *key = schedule_book_key(t->arena, t->run->state.module, op);
         for (int i = 0; i < t->kind_count; i++)
-                if (!strcmp(t->kinds[i].key, key))
+                if (!strcmp(t->kinds[i].key, key)) {
+                        t->kinds[i].count++;
                         return i;
+                }
         ARENA_GROW(t->arena, t->kinds, t->kind_count);
         struct kind *kind = &t->kinds[t->kind_count];
-        *kind = (struct kind){ .key = key, .op = op, .ratio = 1 };
+        *kind = (struct kind){ .key = key, .op = op, .count = 1, .ratio = 1 };
         if (!schedule_parse(op, &kind->first, &t->run->diag))
                 return -1;
         kind->best = kind->first;
@@ -81,6 +84,24 @@ static const char *path_in(const struct tuning *t, const char *name)
         return arena_printf(t->arena, "%s/%s", t->folder, name);
 }
 
+/* for the reader: what these operations make, and what the first schedule is predicted to cost */
+static void write_about(const struct tuning *t, FILE *out, const struct kind *kind)
+{
+        const char *type = type_text(t->arena, t->run->state.module, op_result(kind->op)->type);
+        const char *where = kind->op->location ? kind->op->location : "";
+        fprintf(out, "; makes %d times %s, first in '%s'\n", kind->count, type, text_safe(t->arena, where, strlen(where)));
+}
+
+/* all that a round could try */
+static void write_neighbours(const struct tuning *t, FILE *out, const struct kind *kind)
+{
+        for (int move = 0; move < schedule_move_count; move++) {
+                struct schedule s = kind->first;
+                if (schedule_move(kind->op, &t->machine, move, &s))
+                        fprintf(out, ";   or %s\n", schedule_text(t->arena, &s));
+        }
+}
+
 static void write_book(const struct tuning *t, FILE *out, bool tried)
 {
         fputs(SCHEDULE_BOOK_HEAD, out);
@@ -88,10 +109,13 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
         for (int i = 0; i < t->kind_count; i++) {
                 const struct kind *kind = &t->kinds[i];
                 const struct schedule *s = tried && kind->moved ? &kind->tried : &kind->best;
+                write_about(t, out, kind);
                 fprintf(out, "%s: %s", kind->key, schedule_text(t->arena, s));
                 if (!tried && kind->ratio < 1)
                         fprintf(out, "    ; %.3f of the time of %s", kind->ratio, schedule_text(t->arena, &kind->first));
                 fputs("\n", out);
+                if (!t->folder)
+                        write_neighbours(t, out, kind);
         }
 }
 
@@ -298,25 +322,33 @@ static bool tune_in(struct tuning *t)
         return true;
 }
 
+static bool tune_in_folder(struct tuning *t)
+{
+        static const char *const endings[] = { "", ".c", ".h", ".json", ".schedule", "_main.c", ".weights" };
+        enum { ENDING_COUNT = sizeof endings / sizeof *endings };
+        char folder[] = "/tmp/dnncc-tune-XXXXXX";
+        if (!mkdtemp(folder)) {
+                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot make a folder: %s", strerror(errno));
+                return false;
+        }
+        t->folder = arena_string(t->arena, folder);
+        bool fine = tune_in(t);
+        for (int i = 0; i < 2 * ENDING_COUNT; i++)
+                unlink(path_in(t, arena_printf(t->arena, "%s%s", i % 2 ? "first" : "tried", endings[i / 2])));
+        rmdir(folder);
+        return fine;
+}
+
 bool tune(struct run *run)
 {
-        char folder[] = "/tmp/dnncc-tune-XXXXXX";
-        struct tuning t = { .run = run, .arena = run->arena, .folder = folder,
+        struct tuning t = { .run = run, .arena = run->arena,
                             .machine = { run->context.target, run->context.threads } };
         if (target_lanes(run->context.target, E_F32) == 1 || run->options.exact) {
                 diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors, and no --exact: nothing is scheduled");
                 return false;
         }
         find_units(&t, run->state.module->functions);
-        if (!mkdtemp(folder)) {
-                diag_error(&run->diag, EXIT_IO, "--tune: cannot make a folder: %s", strerror(errno));
-                return false;
-        }
-        bool fine = tune_in(&t);
-        static const char *const endings[] = { "", ".c", ".h", ".json", ".schedule", "_main.c", ".weights" };
-        for (int i = 0; i < 14; i++)
-                unlink(path_in(&t, arena_printf(t.arena, "%s%s", i < 7 ? "first" : "tried", endings[i % 7])));
-        rmdir(folder);
+        bool fine = !run->context.limits.tune_seconds || tune_in_folder(&t);
         FILE *out = fine ? outputs_open(run->outputs, run->options.schedule, &run->diag) : NULL;
         if (!out)
                 return false;

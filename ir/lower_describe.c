@@ -67,7 +67,7 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         text_add(out, " -> ");
         add_dims(out, request->results[0]->type);
         if (main && main->schedule)
-                text_add(out, "; %s", main->schedule);
+                text_add(out, "; %.*s", (int)strcspn(main->schedule, ";"), main->schedule);
 }
 
 /* ---- work ---- */

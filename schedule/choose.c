@@ -1,5 +1,5 @@
 /* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine. */
-#include "schedule/schedule.h"
+#include "schedule/stage.h"
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -50,7 +50,7 @@ static int choose_strip(const struct op *op, const struct target *target, int64_
         return 3 * again < (double)bytes * (double)(panels - 1) ? (int)strip : 0;
 }
 
-struct schedule schedule_choose(const struct op *op, const struct schedule_machine *machine)
+struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine)
 {
         const struct target *target = machine->target;
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;

@@ -42,7 +42,7 @@ const char *schedule_text(struct arena *arena, const struct schedule *schedule)
 /* "name=value" at p; its length, or 0 */
 static size_t parse_word(struct schedule *schedule, const char *p)
 {
-        size_t name = strcspn(p, "= "), length = strcspn(p, " ");
+        size_t name = strcspn(p, "= "), length = strcspn(p, " ;");
         for (int i = 0; i < FIELD_COUNT && p[name] == '='; i++) {
                 if (strlen(fields[i].name) != name || strncmp(fields[i].name, p, name) ||
                     length - name < 2 || length - name > 11 ||
@@ -60,7 +60,7 @@ static size_t parse_word(struct schedule *schedule, const char *p)
 bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag *diag)
 {
         *schedule = schedule_preset();
-        for (const char *p = op->schedule; *p; p += strspn(p, " ")) {
+        for (const char *p = op->schedule; *p && *p != ';'; p += strspn(p, " ")) {
                 size_t length = parse_word(schedule, p);
                 if (!length) {
                         diag_error(diag, EXIT_INVALID, "node '%s' (%s): a schedule cannot say '%.*s'",

@@ -7,10 +7,10 @@
  *
  *      rows=2 columns=7 vectors=2 unroll=4 prefetch=1 row_tasks=2
  *
- * schedule.def lists the words. A scheduled lowering writes Loop IR directly: register tiles, vectors of the
- * target's own width, fma, `parallel` outermost. It takes in the fusion around the contraction: on operand x
- * moves that are strides (slice, transpose, reshape), behind it any element-wise epilogue, and at the end
- * moves again (a pad is a store into the middle and a fill of the halo). */
+ * schedule.def lists the words; what stands behind a semicolon says why, for the reader. A scheduled lowering
+ * writes Loop IR directly: register tiles, vectors of the target's own width, fma, `parallel` outermost. It takes
+ * in the fusion around the contraction: on operand x moves that are strides (slice, transpose, reshape), behind it
+ * any element-wise epilogue, and at the end moves again (a pad is a store into the middle and a fill of the halo). */
 #ifndef SCHEDULE_SCHEDULE_H
 #define SCHEDULE_SCHEDULE_H
 
@@ -33,9 +33,8 @@ const char *schedule_text(struct arena *arena, const struct schedule *schedule);
 /* ---- choice (choose.c, kernels.c) ---- */
 
 struct schedule_machine { const struct target *target; int threads; };
-/* a good schedule for a contraction: the one of least predicted time; schedule_choose: of a convolve_packed */
+/* a good schedule for a contraction: the one of least predicted time */
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine);
-struct schedule schedule_choose(const struct op *contraction, const struct schedule_machine *machine);
 
 /* Cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is predicted to save of a convolution by 3 x 3
  * windows; 0: too few for what it costs. (choose_winograd.c) */

@@ -59,6 +59,7 @@ typedef struct schedule (*stage_choose)(const struct op *contraction, const stru
 
 /* convolve_packed: packed.c, choose.c */
 struct stage *packed_prepare(const struct stage *common);
+struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine);
 /* convolve_lanes: lanes.c */
 struct stage *lanes_prepare(const struct stage *common);
 struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine);
