@@ -81,6 +81,9 @@ void c_mark_variables(struct c_writer *w, struct loop_function *f)
                         mark_expression(w, s->c, 0);
                         for (int k = 0; s->kind == STMT_CALL && k < s->function->scalar_count; k++)
                                 mark_expression(w, s->scalars[k], 0);
+                        for (int k = 0; s->kind == STMT_CALL && s->offsets && k < s->function->buffer_count; k++)
+                                if (s->offsets[k])
+                                        mark_expression(w, s->offsets[k], 0);
                         list.items[i] = NULL;
                         again = true;
                 }
@@ -315,8 +318,13 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
         struct loop_function *f = s->function;
         bool can_fail = c_can_fail(f);
         c_put(w, "%s%s(", can_fail ? "status = " : "", c_use(w, f));
-        for (int i = 0; i < f->buffer_count; i++)
+        for (int i = 0; i < f->buffer_count; i++) {
                 c_put(w, "%s%s", i ? "," C_SOFT : "", c_use(w, s->buffers[i]));
+                if (s->offsets && s->offsets[i]) {
+                        c_put(w, " +" C_SOFT);
+                        c_operand(w, s->offsets[i], C_SUM);
+                }
+        }
         for (int i = 0; i < f->scalar_count; i++) {
                 c_put(w, "%s", i || f->buffer_count ? "," C_SOFT : "");
                 c_expression(w, s->scalars[i]);

@@ -77,7 +77,7 @@ static void print_operations(void)
                 for (int i = 0; i < info->operand_count; i++) {
                         const struct operand_info *p = &info->operands[i];
                         printf("%s%s%s%s", i ? ", " : "", p->kind == OPERAND_SHAPE ? "[" : "", p->name,
-                               p->kind == OPERAND_SHAPE ? "]" : p->kind == OPERAND_VARIADIC ? "..." : "");
+                               p->kind == OPERAND_SHAPE ? "]" : p->kind == OPERAND_VARIADIC || p->kind == OPERAND_ANY_NUMBER ? "..." : "");
                 }
                 fputs(" | ", stdout);
                 print_attributes(info);

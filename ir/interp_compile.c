@@ -265,11 +265,22 @@ static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
         return k;
 }
 
+static void bind_argument(struct compiler *c, const struct loop_stmt *s, int argument, int descriptor)
+{
+        struct instruction i = { .code = I_BIND, .a = descriptor, .b = s->buffers[argument]->number };
+        if (s->offsets && s->offsets[argument]) {
+                i.code = I_BIND_PART;
+                i.c = compile_expr(c, s->offsets[argument], -1).slot;
+                i.d = constant_int(c, s->function->buffers[argument]->extent).slot;
+        }
+        emit(c, i);
+}
+
 static void compile_call(struct compiler *c, const struct loop_stmt *s)
 {
         const struct kernel k = *kernel_of(c, s->function);
         for (int i = 0; i < s->function->buffer_count; i++)
-                emit(c, (struct instruction){ .code = I_BIND, .a = k.descriptor + i, .b = s->buffers[i]->number });
+                bind_argument(c, s, i, k.descriptor + i);
         for (int i = 0; i < s->function->scalar_count; i++)
                 compile_expr(c, s->scalars[i], k.scalars + i);
         emit(c, (struct instruction){ .code = I_CALL, .a = k.back, .e = k.label });

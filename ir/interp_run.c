@@ -531,6 +531,18 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 to->extent = from->extent;
                 NEXT;
         }
+        CASE(I_BIND_PART)
+        {
+                struct descriptor *to = &descriptors[i->a];
+                const struct descriptor *from = &descriptors[i->b];
+                const int64_t at = r[i->c].i;
+                if (at < 0 || at > from->extent || from->extent - at < r[i->d].i)
+                        goto out_of_range;
+                to->data = from->mask ? from->data + at * from->bytes : from->data;
+                to->mask = from->mask;
+                to->extent = from->extent - at;
+                NEXT;
+        }
         CASE(I_ALLOC)
         {
                 const struct descriptor *d = &descriptors[i->a];

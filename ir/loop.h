@@ -38,7 +38,7 @@
  *
  * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere), %x[ramp<8>(i, 2)] gathers;
  * store %y[i] = v mask m streaming. Register tiles: var %acc : f32x8[6][2], set %acc{1, 0} = ... Calls with scalars:
- * call @k(@a, @b; 3, 4). A kernel's flops stand behind its parameters, its location and summary behind the brace: they
+ * call @k(@a, @b; 3, 4). An argument may begin behind its buffer's first element: call @k(@a + %t * 256, @b). A kernel's flops stand behind its parameters, its location and summary behind the brace: they
  * are read back. ; opens any other comment. main reads a buffer as @flag[0].
  */
 #ifndef IR_LOOP_H
@@ -180,6 +180,7 @@ struct loop_stmt {
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL */
         struct loop_buffer **buffers;   /* CALL: one per buffer parameter */
+        struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each argument; NULL, or NULL entries: 0 */
         struct loop_expr **scalars;     /* CALL: one per index parameter */
 };
 struct loop_block { struct loop_stmt *first, **end; };

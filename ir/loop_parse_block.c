@@ -192,13 +192,24 @@ static struct loop_buffer *parse_call_buffer(struct loop_parser *p)
         return b;
 }
 
+/* "+ index", or nothing */
+static bool parse_call_offset(struct loop_parser *p, struct loop_stmt *s, int argument)
+{
+        if (!loop_lex_accept(p, "+"))
+                return true;
+        if (!s->offsets)
+                s->offsets = arena_array(p->arena, (size_t)s->function->buffer_count, sizeof *s->offsets);
+        return (s->offsets[argument] = loop_parse_expr(p, LOOP_TYPE(E_INDEX)));
+}
+
 static bool parse_call_arguments(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
         s->buffers = arena_array(p->arena, (size_t)f->buffer_count, sizeof *s->buffers);
         s->scalars = arena_array(p->arena, (size_t)f->scalar_count, sizeof *s->scalars);
         for (int i = 0; i < f->buffer_count; i++)
-                if ((i && !loop_lex_expect(p, ",")) || !(s->buffers[i] = parse_call_buffer(p)))
+                if ((i && !loop_lex_expect(p, ",")) || !(s->buffers[i] = parse_call_buffer(p)) ||
+                    !parse_call_offset(p, s, i))
                         return false;
         if (f->scalar_count && !loop_lex_expect(p, ";"))
                 return false;

@@ -73,8 +73,13 @@ static void print_store(struct loop_printer *p, const struct loop_stmt *s)
 static void print_call(struct loop_printer *p, const struct loop_stmt *s)
 {
         text_add(p->out, "call @%s(", s->function->name);
-        for (int i = 0; i < s->function->buffer_count; i++)
+        for (int i = 0; i < s->function->buffer_count; i++) {
                 text_add(p->out, "%s@%s", i ? ", " : "", s->buffers[i]->name);
+                if (s->offsets && s->offsets[i]) {
+                        text_add(p->out, " + ");
+                        print_expression(p, s->offsets[i], true);
+                }
+        }
         for (int i = 0; i < s->function->scalar_count; i++) {
                 text_add(p->out, i ? ", " : "; ");
                 print_expression(p, s->scalars[i], true);

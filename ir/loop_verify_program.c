@@ -99,8 +99,19 @@ struct extent {
         const char *name;
 };
 
+/* The first offset of the call that is the same, into the same buffer; NULL when argument i has none. */
+static const struct loop_expr *moving_offset(const struct loop_stmt *call, int i)
+{
+        const struct loop_expr *offset = call->offsets ? call->offsets[i] : NULL;
+        for (int k = 0; offset && k < i; k++)
+                if (call->offsets[k] && loop_expr_same(call->offsets[k], offset) &&
+                    loop_buffer_root(call->buffers[k], NULL) == loop_buffer_root(call->buffers[i], NULL))
+                        return call->offsets[k];
+        return offset;
+}
+
 static struct extent argument_extent(const struct verifier *v, struct loop_buffer *argument,
-                                     const struct loop_buffer *parameter)
+                                     const struct loop_buffer *parameter, const struct loop_expr *moving)
 {
         int64_t offset, bytes = element_info[parameter->element].bytes;
         const struct loop_buffer *root = loop_buffer_root(argument, &offset);
@@ -108,7 +119,9 @@ static struct extent argument_extent(const struct verifier *v, struct loop_buffe
                             .alias_class = parameter->alias_class,
                             .written = parameter->access != ACCESS_IN };
         e.end = e.start + parameter->extent * bytes;
-        if (root->space == SPACE_WORKSPACE && v->program->planned && !root->region) {
+        if (moving) {                   /* nothing is known of where else that may be */
+                e.origin = moving;
+        } else if (root->space == SPACE_WORKSPACE && v->program->planned && !root->region) {
                 e.origin = NULL;
                 e.start += root->offset;
                 e.end += root->offset;
@@ -154,7 +167,7 @@ static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
         struct extent *extents = arena_array(v->arena, (size_t)f->buffer_count, sizeof *extents);
         int count = 0;
         for (int i = 0; i < f->buffer_count; i++) {
-                extents[count] = argument_extent(v, call->buffers[i], f->buffers[i]);
+                extents[count] = argument_extent(v, call->buffers[i], f->buffers[i], moving_offset(call, i));
                 count += extents[count].end > extents[count].start;
         }
         qsort(extents, (size_t)count, sizeof *extents, by_start);
@@ -197,7 +210,9 @@ bool verify_call(struct verifier *v, const struct loop_stmt *call)
                 return verify_error(v, "call of %s, which is no kernel of the program",
                                     f && f->name ? f->name : "nothing");
         for (int i = 0; i < f->buffer_count; i++)
-                if (!check_argument(v, call->buffers[i], f->buffers[i]))
+                if (!check_argument(v, call->buffers[i], f->buffers[i]) ||
+                    (call->offsets && call->offsets[i] &&
+                     !verify_expr(v, call->offsets[i], LOOP_TYPE(E_INDEX), "an offset")))
                         return false;
         for (int i = 0; i < f->scalar_count; i++)
                 if (!verify_expr(v, call->scalars[i], f->scalars[i]->type, "an argument"))

@@ -1,97 +1,8 @@
-/* Lowering of a whole function: where its values lie, which kernels run, in which order.
- *
- * A value lies in a buffer of its own or in part of another one (a view). Places are given from the
- * last operation to the first, so that a result's place can become its operand's:
- *
- *      %1 = add(%a, %b)            writes where %3 lies, from 0 on
- *      %2 = mul(%a, %b)            writes where %3 lies, behind %1
- *      %3 = concat(%1, %2)         does nothing; lies in the output
- *      yield(%3)
- *
- * Why this is right: every value is computed once in its region, and every element of a buffer
- * belongs to one value and what is merely another name for it. An operand takes its result's place
- * only when both are of the same region (so that the other branch of an if cannot overwrite it),
- * and only when it has no place yet: not as an input, constant, output, or part of another concat.
- * Who reads the operand elsewhere reads the same bytes. A place that spans several values is alive
- * from the first write to the last read of any view of it; the plan pass sees that through the
- * root. */
+/* Lowering of a whole function: which kernels run, in which order. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/lower_emit.h"
-
-struct lowering {
-        struct module *m;
-        struct loop_program *p;
-        const struct lower_options *options;
-        struct diag *diag;
-        struct map *kernels;            /* digest -> struct loop_function */
-        struct text scratch;
-        struct arena *marks;
-        struct value **placed;          /* values whose scratch is set, to be reset */
-        int placed_count;
-};
-
-/* ---- places ---- */
-
-static struct loop_buffer *place_of(const struct value *v) { return v->scratch; }
-
-static void set_place(struct lowering *l, struct value *v, struct loop_buffer *buffer)
-{
-        if (!v->scratch) {
-                ARENA_GROW(l->marks, l->placed, l->placed_count);
-                l->placed[l->placed_count++] = v;
-        }
-        v->scratch = buffer;
-}
-
-static struct loop_buffer *new_buffer(struct lowering *l, const struct value *v)
-{
-        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type),
-                                                SPACE_WORKSPACE);
-        b->type = v->type;
-        return b;
-}
-
-/* `v` as part of buffer; views refer to buffers, never to views */
-static struct loop_buffer *new_view(struct lowering *l, const struct value *v,
-                                    struct loop_buffer *buffer, int64_t offset)
-{
-        int64_t before;
-        struct loop_buffer *root = loop_buffer_root(buffer, &before);
-        if (before + offset == 0 && root->extent == type_elements(v->type))
-                return root;
-        struct loop_buffer *b =
-                loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type), SPACE_VIEW);
-        b->type = v->type;
-        b->view_of = root;
-        b->view_offset = before + offset;
-        return b;
-}
-
-static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
-{
-        const struct constant *c = v->constant;
-        struct loop_buffer *b =
-                loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
-                                type_elements(v->type), SPACE_CONSTANT);
-        b->type = v->type;
-        b->data = c->data;
-        b->splat = c->kind == CONSTANT_SPLAT;
-        set_place(l, v, b);
-        return b;
-}
-
-/* where v lies, made on first need */
-static struct loop_buffer *buffer_of(struct lowering *l, struct value *v)
-{
-        if (place_of(v))
-                return place_of(v);
-        if (v->kind == VALUE_CONSTANT)
-                return constant_buffer(l, v);
-        set_place(l, v, new_buffer(l, v));
-        return place_of(v);
-}
+#include "ir/lower_module.h"
 
 /* ---- types ---- */
 
@@ -126,150 +37,54 @@ static bool check_region(struct lowering *l, const struct region *region)
         return true;
 }
 
-/* ---- views ---- */
-
-/* the operand's elements, all and in order */
-static bool is_same_elements(const struct op *op)
-{
-        if (op->code == OP_reshape)
-                return true;
-        const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        if (op->code == OP_broadcast)
-                return type_elements(x) == type_elements(op_result(op)->type);
-        if (op->code != OP_transpose)
-                return false;
-        const int64_t *perm = op_ints(op, "perm", NULL);
-        for (int d = 0, before = -1; d < x->rank; d++) {
-                if (x->dims[perm[d]] == 1)
-                        continue;
-                if (perm[d] < before)
-                        return false;
-                before = (int)perm[d];
-        }
-        return true;
-}
-
-/* a slice of consecutive elements: one dimension is cut, the result's extents before it are 1 */
-static bool is_consecutive(const struct op *op, int64_t *offset)
-{
-        int64_t starts[RANK_MAX], steps[RANK_MAX], stride = 1;
-        int count;
-        if (op->code != OP_slice || !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
-            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
-                return false;
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        bool cut = false;
-        *offset = 0;
-        for (int d = x->rank - 1; d >= 0; d--) {
-                if (y->dims[d] != 1 && (cut || steps[d] != 1))
-                        return false;
-                cut |= y->dims[d] != x->dims[d];
-                *offset += starts[d] * stride;
-                stride *= x->dims[d];
-        }
-        return true;
-}
-
-/* operands of a concat lie one after the other when nothing is left of the axis */
-static bool is_stack(const struct op *op)
-{
-        if (op->code != OP_concat)
-                return false;
-        for (int d = 0; d < op_int(op, "axis"); d++)
-                if (op_result(op)->type->dims[d] != 1)
-                        return false;
-        return true;
-}
-
-static bool can_take_place(const struct value *v, const struct op *user)
-{
-        return v->kind == VALUE_RESULT && !place_of(v) && v->op->region == user->region;
-}
-
-static bool has_dense_source(const struct value *v)
-{
-        return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
-}
-
-/* The operands of a stack lie one after the other already, as part of a larger one: so does the stack. */
-static bool take_row(struct lowering *l, const struct op *op)
-{
-        struct value *y = op_result(op);
-        struct loop_buffer *row = NULL;
-        int64_t first = 0, offset = 0;
-        if (place_of(y))
-                return false;
-        for (int k = 0; k < op->operand_count; k++) {
-                const struct value *x = op_operand(op, k);
-                int64_t at = 0;
-                struct loop_buffer *root = place_of(x) ? loop_buffer_root(place_of(x), &at) : NULL;
-                if (!root || !type_elements(x->type) || (row && (root != row || at != first + offset)))
-                        return false;
-                first = row ? first : at;
-                row = root;
-                offset += type_elements(x->type);
-        }
-        set_place(l, y, new_view(l, y, row, first));
-        return true;
-}
-
-/* Places of op's operands that follow from its results' places; for a result without a place of its
- * own that is a view of its operand, nothing yet: see lower_op. */
-static void place_operands(struct lowering *l, struct op *op)
-{
-        struct value *y = op->result_count ? op_result(op) : NULL;
-        if (!l->options->views || !y || !type_elements(y->type))
-                return;
-        if (is_same_elements(op) && place_of(y) && can_take_place(op_operand(op, 0), op))
-                set_place(l, op_operand(op, 0), new_view(l, op_operand(op, 0), place_of(y), 0));
-        if (!is_stack(op) || take_row(l, op))
-                return;
-        int64_t offset = 0;
-        struct loop_buffer *whole = buffer_of(l, y);
-        for (int k = 0; k < op->operand_count; k++) {
-                struct value *x = op_operand(op, k);
-                if (type_elements(x->type) && can_take_place(x, op))
-                        set_place(l, x, new_view(l, x, whole, offset));
-                offset += type_elements(x->type);
-        }
-}
-
-static void place_region(struct lowering *l, const struct region *region);
-
-/* What a region yields is computed where its owner's results lie: outputs, the results of an if. */
-static void place_yields(struct lowering *l, const struct region *region,
-                         struct loop_buffer *const *targets)
-{
-        const struct op *yield = region->last;
-        for (int i = 0; i < yield->operand_count; i++) {
-                struct value *v = op_operand(yield, i);
-                if (can_take_place(v, yield))
-                        set_place(l, v, targets[i]);
-        }
-        place_region(l, region);
-}
-
-static void place_region(struct lowering *l, const struct region *region)
-{
-        for (struct op *op = region->last; op; op = op->previous) {
-                if (op->code != OP_if) {
-                        place_operands(l, op);
-                        continue;
-                }
-                struct loop_buffer **targets =
-                        arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
-                for (int i = 0; i < op->result_count; i++)
-                        targets[i] = buffer_of(l, &op->results[i]);
-                for (int i = 0; i < op->region_count; i++)
-                        place_yields(l, op->regions[i], targets);
-        }
-}
-
 /* ---- kernels and calls ---- */
 
+/* A result that was to lie where a loop carries a value lies there only if the kernel lets it: elements that are still read
+ * are not overwritten. */
+static const struct place *output_place(struct lowering *l, const struct loop_function *kernel,
+                                        struct value *const *inputs, int input_count, struct value *result)
+{
+        const struct loop_buffer *y = kernel->buffers[input_count + result->index];
+        struct place *wanted = place_for(l, result);
+        for (int i = 0; wanted->carried && i < input_count; i++) {
+                const struct place *x = place_for(l, inputs[i]);
+                bool shared = y->alias_class > 0 && kernel->buffers[i]->alias_class == y->alias_class;
+                if ((shared && place_is(x, wanted, 0)) ||
+                    !place_overlaps(x, type_elements(inputs[i]->type), wanted, type_elements(result->type)))
+                        continue;
+                wanted = place_new(l, result);
+                set_place(l, result, wanted);
+        }
+        return wanted;
+}
+
+static void set_argument(struct lowering *l, struct loop_stmt *call, int i, const struct place *place)
+{
+        struct loop_expr *offset = place_offset(l, place);
+        call->buffers[i] = place->buffer;
+        if (offset && !call->offsets)
+                call->offsets = arena_array(l->p->arena, (size_t)call->function->buffer_count, sizeof *call->offsets);
+        if (offset)
+                call->offsets[i] = offset;
+}
+
 /* the kernel of a request: one that is there already, or a new one */
-static bool call_kernel(struct lowering *l, struct loop_block *block,
-                        const struct kernel_request *request, struct loop_buffer *const *outputs)
+static struct loop_function *shared_kernel(struct lowering *l, const struct loop_function *written)
+{
+        char digest[65];
+        kernel_digest(written, &l->scratch, digest);
+        struct loop_function *kernel = map_get(l->kernels, digest, 64);
+        if (!kernel) {
+                kernel = kernel_copy(l->p->arena, written);
+                loop_kernel_add(l->p, kernel);
+                map_set(l->kernels, digest, 64, kernel);
+        }
+        return kernel;
+}
+
+/* results: of the operation, whose places are written; NULL: the request's only value is copied to `to` */
+static bool call_kernel(struct lowering *l, struct loop_block *block, const struct kernel_request *request,
+                        struct value *results, const struct place *to)
 {
         struct arena *arena = arena_new();
         struct value **inputs;
@@ -277,52 +92,45 @@ static bool call_kernel(struct lowering *l, struct loop_block *block,
         struct loop_function *written = kernel_write(arena, l->p->library, request, l->options,
                                                      &inputs, &input_count, l->diag);
         if (written) {
-                char digest[65];
-                kernel_digest(written, &l->scratch, digest);
-                struct loop_function *kernel = map_get(l->kernels, digest, 64);
-                if (!kernel) {
-                        kernel = kernel_copy(l->p->arena, written);
-                        loop_kernel_add(l->p, kernel);
-                        map_set(l->kernels, digest, 64, kernel);
-                }
                 struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
-                call->function = kernel;
-                call->buffers = arena_array(l->p->arena, (size_t)kernel->buffer_count,
-                                            sizeof *call->buffers);
+                call->function = shared_kernel(l, written);
+                call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count, sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++)
-                        call->buffers[i] = buffer_of(l, inputs[i]);
+                        set_argument(l, call, i, place_for(l, inputs[i]));
                 for (int i = 0; i < request->result_count; i++)
-                        call->buffers[input_count + i] = outputs[i];
+                        set_argument(l, call, input_count + i,
+                                     results ? output_place(l, written, inputs, input_count, &results[i]) : to);
                 lower_bind_scratch(l->p, call, input_count + request->result_count);
         }
         arena_free(arena);
         return written != NULL;
 }
 
-static bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
-                       struct loop_buffer *to)
+bool copy_value(struct lowering *l, struct loop_block *block, struct value *from, const struct place *to)
 {
         struct kernel_request request = { .results = &from, .result_count = 1 };
-        return !type_elements(from->type) || call_kernel(l, block, &request, &to);
+        return !type_elements(from->type) || call_kernel(l, block, &request, NULL, to);
 }
 
 /* the operands of a stacked concat that did not take their place in it */
 static bool lower_stack(struct lowering *l, struct loop_block *block, const struct op *op)
 {
+        const struct place *whole = place_of(op_result(op));
         int64_t offset = 0;
         for (int k = 0; k < op->operand_count; k++) {
                 struct value *x = op_operand(op, k);
-                int64_t at = 0, elements = type_elements(x->type);
-                struct loop_buffer *whole = loop_buffer_root(place_of(op_result(op)), &at);
-                int64_t wanted = at + offset;
-                offset += elements;
-                struct loop_buffer *root = place_of(x) ? loop_buffer_root(place_of(x), &at) : NULL;
-                if (!elements || (root == whole && at == wanted))
-                        continue;
-                if (!copy_value(l, block, x, new_view(l, x, whole, wanted)))
+                int64_t elements = type_elements(x->type);
+                bool there = place_of(x) && place_is(place_of(x), whole, offset);
+                if (elements && !there && !copy_value(l, block, x, place_part(l, x, whole, offset)))
                         return false;
+                offset += elements;
         }
         return true;
+}
+
+static bool has_dense_source(const struct value *v)
+{
+        return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
 }
 
 static bool any_elements(const struct op *op)
@@ -333,80 +141,78 @@ static bool any_elements(const struct op *op)
         return false;
 }
 
-static bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
-                         struct loop_buffer *const *targets);
-
-static bool lower_if(struct lowering *l, struct loop_block *block, struct op *op)
+/* y is another name for (part of) its operand's elements */
+static bool lower_view(struct lowering *l, const struct op *op, int64_t offset)
 {
-        struct value *c = op_operand(op, 0);
-        struct loop_expr *condition;
-        if (value_is_constant(c))
-                condition = loop_literal(l->p->arena, LOOP_TYPE(E_BOOL),
-                                         constant_element(c->constant, 0));
-        else
-                condition = loop_load(l->p->arena, buffer_of(l, c), loop_index(l->p->arena, 0));
-        struct loop_stmt *s = loop_append(l->p->arena, block, STMT_IF);
-        s->a = condition;
-        s->other = loop_block_new(l->p->arena);
-        struct loop_buffer **targets =
-                arena_array(l->marks, (size_t)op->result_count, sizeof *targets);
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        const struct place *from = place_for(l, x);
+        if (place_of(y))                /* x took y's place, or y's has to be written */
+                return place_is(place_of(y), from, offset);
+        set_place(l, y, place_part(l, y, from, offset));
+        return true;
+}
+
+/* The operations of a fusion that is too large for one kernel, one by one. */
+static bool lower_apart(struct lowering *l, struct loop_block *block, struct op *fusion)
+{
+        struct place **places = arena_array(l->marks, (size_t)fusion->result_count, sizeof *places);
+        for (int i = 0; i < fusion->result_count; i++) {
+                struct value *y = &fusion->results[i];
+                if (place_for(l, y)->carried)   /* what comes later may still read what lies there */
+                        set_place(l, y, place_new(l, y));
+                places[i] = place_of(y);
+        }
+        return lower_region(l, block, fusion->regions[0], places);
+}
+
+static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct op *op)
+{
+        bool too_large = false;
+        struct kernel_request request = { .op = op, .result_count = op->result_count };
+        struct value **results = arena_array(l->marks, (size_t)op->result_count, sizeof *results);
         for (int i = 0; i < op->result_count; i++)
-                targets[i] = buffer_of(l, &op->results[i]);
-        return lower_region(l, s->body, op->regions[0], targets) &&
-               lower_region(l, s->other, op->regions[1], targets);
+                place_for(l, results[i] = &op->results[i]);
+        request.results = results;
+        if (op->code == OP_fusion) {
+                kernel_request_fusion(l->marks, &request, op);
+                request.too_large = &too_large;
+        }
+        return call_kernel(l, block, &request, op->results, NULL) || (too_large && lower_apart(l, block, op));
 }
 
 static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op)
 {
-        struct value *y = op_result(op), *x = op->operand_count ? op_operand(op, 0) : NULL;
         int64_t offset = 0;
         if (op->code == OP_if)
                 return lower_if(l, block, op);
+        if (op->code == OP_loop)
+                return lower_loop(l, block, op);
         if (!any_elements(op))
                 return true;
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
-            has_dense_source(x)) {
-                struct loop_buffer *from = buffer_of(l, x);
-                if (!place_of(y)) {
-                        set_place(l, y, new_view(l, y, from, offset));
-                        return true;
-                }
-                int64_t a, b;
-                if (loop_buffer_root(place_of(y), &a) == loop_buffer_root(from, &b) &&
-                    a == b + offset)
-                        return true;    /* x took y's place */
-        }
+            has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
+                return true;
         if (l->options->views && is_stack(op))
                 return lower_stack(l, block, op);
-        struct kernel_request request = { .op = op, .result_count = op->result_count };
-        struct value **results = arena_array(l->marks, (size_t)op->result_count, sizeof *results);
-        struct loop_buffer **outputs =
-                arena_array(l->marks, (size_t)op->result_count, sizeof *outputs);
-        for (int i = 0; i < op->result_count; i++) {
-                results[i] = &op->results[i];
-                outputs[i] = buffer_of(l, &op->results[i]);
-        }
-        request.results = results;
-        if (op->code != OP_fusion)
-                return call_kernel(l, block, &request, outputs);
-        bool too_large = false;         /* then its operations run one by one */
-        kernel_request_fusion(l->marks, &request, op);
-        request.too_large = &too_large;
-        return call_kernel(l, block, &request, outputs) ||
-               (too_large && lower_region(l, block, op->regions[0], outputs));
+        return lower_kernel_op(l, block, op);
 }
 
-/* The operations of a region; what it yields ends in targets. */
-static bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
-                         struct loop_buffer *const *targets)
+bool lower_operations(struct lowering *l, struct loop_block *block, const struct region *region)
 {
         for (struct op *op = region->first; op != region->last; op = op->next)
                 if (!lower_op(l, block, op))
                         return false;
+        return true;
+}
+
+bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region, struct place *const *targets)
+{
         const struct op *yield = region->last;
+        if (!lower_operations(l, block, region))
+                return false;
         for (int i = 0; i < yield->operand_count; i++) {
                 struct value *v = op_operand(yield, i);
-                if (place_of(v) != targets[i] && !copy_value(l, block, v, targets[i]))
+                if ((!place_of(v) || !place_is(place_of(v), targets[i], 0)) && !copy_value(l, block, v, targets[i]))
                         return false;
         }
         return true;
@@ -414,16 +220,15 @@ static bool lower_region(struct lowering *l, struct loop_block *block, const str
 
 /* ---- the function ---- */
 
-static struct loop_buffer *port_buffer(struct lowering *l, const struct port *port,
-                                       const char *fallback, const struct type *type,
-                                       enum loop_space space)
+static struct place *port_place(struct lowering *l, const struct port *port, const char *fallback,
+                                const struct type *type, enum loop_space space)
 {
         const char *name = port && port->name ? port->name : "";
         struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
                                                 type_elements(type), space);
         b->port = name;
         b->type = type;
-        return b;
+        return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
 }
 
 static bool lower_function(struct lowering *l, struct function *f)
@@ -440,15 +245,14 @@ static bool lower_function(struct lowering *l, struct function *f)
                 const char *safe = text_safe(l->p->arena, name, strlen(name));
                 if (!check_type(l, v->type, "input", safe))
                         return false;
-                set_place(l, v, port_buffer(l, port, "input", v->type, SPACE_INPUT));
+                set_place(l, v, port_place(l, port, "input", v->type, SPACE_INPUT));
         }
-        struct loop_buffer **outputs =
-                arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
+        struct place **outputs = arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
         if (!check_region(l, &f->body))
                 return false;
         for (int i = 0; i < yield->operand_count; i++)
-                outputs[i] = port_buffer(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
-                                         op_operand(yield, i)->type, SPACE_OUTPUT);
+                outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
+                                        op_operand(yield, i)->type, SPACE_OUTPUT);
         place_yields(l, &f->body, outputs);
         return lower_region(l, l->p->main->body, &f->body, outputs);
 }
@@ -462,6 +266,7 @@ struct loop_program *lower_module(struct module *m, struct function *f,
         memcpy(l.p->source, m->source, sizeof l.p->source);
         l.p->command = m->command;
         l.kernels = map_new(l.marks);
+        l.loops = map_new(l.marks);
         bool good = lower_function(&l, f);
         for (int i = 0; i < l.placed_count; i++)
                 l.placed[i]->scratch = NULL;

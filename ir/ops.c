@@ -29,6 +29,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define SHAPE(name) { #name, OPERAND_SHAPE },
 #define VARIADIC(name) { #name, OPERAND_VARIADIC },
 #define OPTIONAL(name) { #name, OPERAND_OPTIONAL },
+#define ANY_NUMBER(name) { #name, OPERAND_ANY_NUMBER },
 #define OUT(name)
 #define INT(name, preset)
 #define INTS(name, preset)
@@ -42,6 +43,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define SHAPE(name)
 #define VARIADIC(name)
 #define OPTIONAL(name)
+#define ANY_NUMBER(name)
 #define OUT(name) #name,
 #define INT(name, preset)
 #define INTS(name, preset)
@@ -55,6 +57,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define SHAPE(name)
 #define VARIADIC(name)
 #define OPTIONAL(name)
+#define ANY_NUMBER(name)
 #define OUT(name)
 #define INT(name, preset) { #name, ATTR_INT, preset, NULL },
 #define INTS(name, preset) { #name, ATTR_INTS, preset, NULL },
@@ -68,6 +71,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define SHAPE(name)
 #define VARIADIC(name)
 #define OPTIONAL(name)
+#define ANY_NUMBER(name)
 #define OUT(name)
 #define INT(name, preset)
 #define INTS(name, preset)

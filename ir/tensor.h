@@ -119,9 +119,9 @@ struct attr {
         int64_t *ints;
 };
 
-enum operand_kind { OPERAND_TENSOR, OPERAND_SHAPE, OPERAND_VARIADIC, OPERAND_OPTIONAL };
+enum operand_kind { OPERAND_TENSOR, OPERAND_SHAPE, OPERAND_VARIADIC, OPERAND_ANY_NUMBER, OPERAND_OPTIONAL };
 enum { OPERAND_ROW_MAX = 6 };
-struct operand_info { const char *name; enum operand_kind kind; };       /* VARIADIC: last, one or more */
+struct operand_info { const char *name; enum operand_kind kind; };       /* VARIADIC: last, one or more; ANY_NUMBER: last */
 
 enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_ANY };   /* LOGIC: bool, integers */
 
@@ -143,7 +143,7 @@ struct op_info {
          * failure, EXIT_INVALID. */
         bool (*type_rule)(struct module *m, struct op *op, struct diag *diag);
         /* The canonical lowering: the element of result number `result` at `index` (one index expression per
-         * dimension) as a Loop IR expression (lower.h). NULL for if and yield. */
+         * dimension) as a Loop IR expression (lower.h). NULL for those with regions, and yield. */
         struct loop_expr *(*element)(struct emit *e, const struct op *op, int result, struct loop_expr *const *index);
 };
 extern const struct op_info op_info[OPCODE_COUNT];
@@ -283,7 +283,7 @@ struct builder {
  * NULL where the type rule infers them. Returns NULL after one error. */
 struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
                     const struct attr *attrs, const struct type *const *types, int region_count);
-/* the same for operations with regions that have another number of results than their row: fusion, if */
+/* the same for operations with regions that have another number of results than their row: fusion, if, loop */
 struct op *op_build_results(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
                             const struct attr *attrs, const struct type *const *types, int result_count,
                             int region_count);
@@ -331,6 +331,29 @@ struct attr *attrs_new(struct module *m, enum opcode code);               /* all
 
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
+
+/* ---- loops (tensor_loop.c) ---- */
+
+/* The parts of a loop. What it carries is an operand (the value at first), an argument, an operand of the yield (the next
+ * value) and a result (the last one), all of one type; a scanned operand gives each iteration a row of its outermost
+ * dimension; a stack is made of one row of each. Stacks and scanned operands have as many rows as the loop has steps. */
+struct op_loop {
+        struct value *trip, *go;        /* NULL: none */
+        int64_t steps;
+        int carried, scanned, stacked;
+        struct use *first, *scans;      /* operands: what carried values are at first; scanned ones */
+        struct value *number, *held, *rows;               /* arguments: the iteration's number, carried values, rows */
+        struct value *last, *stacks;    /* results */
+        struct op *yield;
+        struct use *next_go, *next, *stacked_rows;        /* its operands; next_go: NULL without go */
+};
+struct op_loop op_loop(const struct op *op);    /* of a loop whose region is complete */
+/* Which of its parts a loop keeps. */
+struct op_loop_kept { bool go, *carried, *scanned, *stacked; };
+/* A loop in op's place that computes what is kept of op, in the region that op had. Results that go have no uses, arguments
+ * that go none but in the yield. NULL after an error. */
+struct op *op_loop_keep(struct op *op, const struct op_loop_kept *kept, struct diag *diag);
+struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop);       /* everything */
 
 /* ---- changing ---- */
 

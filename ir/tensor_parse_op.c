@@ -48,6 +48,46 @@ static struct value *look_up_constant(struct reader *r)
         return v;
 }
 
+/* ---- arguments of regions ---- */
+
+struct argument { char *name, *port; const struct type *type; };
+
+static bool read_arguments(struct reader *r, struct argument **arguments, int *count)
+{
+        if (!reader_expect(r, "("))
+                return false;
+        if (reader_accept(r, ")"))
+                return true;
+        do {
+                struct argument a = { .name = reader_name(r, '%', "an argument") };
+                if (!a.name)
+                        return false;
+                a.port = reader_at(r, "\"") ? reader_string(r, "an input's name") : a.name;
+                if (!a.port || !reader_expect(r, ":") || !(a.type = reader_type(r)))
+                        return false;
+                ARENA_GROW(r->arena, *arguments, *count);
+                (*arguments)[(*count)++] = a;
+        } while (reader_accept(r, ","));
+        return reader_expect(r, ")");
+}
+
+/* A function's inputs have names of their own, their ports; arguments of other regions do not. */
+static bool add_arguments(struct reader *r, struct region *region, struct scope *scope, const struct argument *arguments,
+                          int count)
+{
+        region_reserve(region, count);
+        for (int i = 0; i < count; i++) {
+                const struct argument *a = &arguments[i];
+                struct value *v = region->owner ? region_add_argument(region, a->type, a->name)
+                                                : function_add_input(region->function, a->port, a->type);
+                names_reserve(region->function->names, a->name);
+                v->name = NULL;                 /* the text's, unless that is a number */
+                if (!define(r, scope, a->name, v))
+                        return false;
+        }
+        return true;
+}
+
 /* ---- an operation as it is written ---- */
 
 struct written {
@@ -60,6 +100,8 @@ struct written {
         bool attr_given[ATTR_MAX];
         const struct type **types;
         const char *location, *schedule;
+        struct argument *arguments;     /* of the first region */
+        int argument_count;
 };
 
 static bool read_results(struct reader *r, struct written *w)
@@ -300,15 +342,23 @@ static bool check_captures(struct reader *r, const struct op *op, const struct w
                reader_fail(r, "%s lists a value that it does not use, or not in this place", op_info[op->code].name);
 }
 
-static bool read_region(struct reader *r, struct region *region);
+/* the brace, and arguments if there are any */
+static bool read_region_head(struct reader *r, struct written *w)
+{
+        w->argument_count = 0;
+        return reader_expect(r, "{") &&
+               (!reader_at(r, "(") || read_arguments(r, &w->arguments, &w->argument_count));
+}
 
-static bool read_regions(struct reader *r, struct op *op, const struct written *w)
+static bool read_region(struct reader *r, struct region *region, const struct written *w);
+
+static bool read_regions(struct reader *r, struct op *op, struct written *w)
 {
         for (int i = 0; i < op->region_count; i++) {
-                if (i && (!reader_accept_word(r, "else") || !reader_expect(r, "{")))
+                if (i && (!reader_accept_word(r, "else") || !read_region_head(r, w)))
                         return reader_fail(r, "%s has %d regions, joined by else", op_info[op->code].name,
                                            op->region_count);
-                if (!read_region(r, op_add_region(op, i)))
+                if (!read_region(r, op_add_region(op, i), w))
                         return false;
         }
         if (!infer_again(r, op))
@@ -320,7 +370,7 @@ static bool read_op(struct reader *r, struct scope *scope)
 {
         struct written w = { 0 };
         if (!read_results(r, &w) || !read_opcode(r, &w) || !read_operands(r, &w) || !read_attrs(r, &w) ||
-            !read_types(r, &w) || (op_info[w.code].region_count && !reader_expect(r, "{")))
+            !read_types(r, &w) || (op_info[w.code].region_count && !read_region_head(r, &w)))
                 return false;
         w.location = reader_location(r);
         struct op *op = build(r, scope, &w);
@@ -346,10 +396,11 @@ static bool read_ops(struct reader *r, struct scope *scope)
 }
 
 /* recursion as deep as regions are nested: op_build stops at NESTING_MAX */
-static bool read_region(struct reader *r, struct region *region)
+static bool read_region(struct reader *r, struct region *region, const struct written *w)
 {
         struct scope scope = { .region = region };
-        if (!read_ops(r, &scope))
+        if ((w->argument_count && !add_arguments(r, region, &scope, w->arguments, w->argument_count)) ||
+            !read_ops(r, &scope))
                 return false;
         for (struct name_entry *e = scope.names; e; e = e->before)
                 e->visible = false;
@@ -357,27 +408,6 @@ static bool read_region(struct reader *r, struct region *region)
 }
 
 /* ---- functions ---- */
-
-struct argument { char *name, *port; const struct type *type; };
-
-static bool read_arguments(struct reader *r, struct argument **arguments, int *count)
-{
-        if (!reader_expect(r, "("))
-                return false;
-        if (reader_accept(r, ")"))
-                return true;
-        do {
-                struct argument a = { .name = reader_name(r, '%', "an argument") };
-                if (!a.name)
-                        return false;
-                a.port = reader_at(r, "\"") ? reader_string(r, "an input's name") : a.name;
-                if (!a.port || !reader_expect(r, ":") || !(a.type = reader_type(r)))
-                        return false;
-                ARENA_GROW(r->arena, *arguments, *count);
-                (*arguments)[(*count)++] = a;
-        } while (reader_accept(r, ","));
-        return reader_expect(r, ")");
-}
 
 static bool read_outputs(struct reader *r, struct function *f)
 {
@@ -391,20 +421,6 @@ static bool read_outputs(struct reader *r, struct function *f)
                 f->output_ports[f->output_count++].name = port;
         } while (reader_accept(r, ","));
         return reader_expect(r, ")");
-}
-
-static bool add_arguments(struct reader *r, struct function *f, struct scope *scope, const struct argument *arguments,
-                          int count)
-{
-        region_reserve(&f->body, count);
-        for (int i = 0; i < count; i++) {
-                struct value *v = function_add_input(f, arguments[i].port, arguments[i].type);
-                names_reserve(f->names, arguments[i].name);
-                v->name = NULL;                 /* the text's, unless that is a number */
-                if (!define(r, scope, arguments[i].name, v))
-                        return false;
-        }
-        return true;
 }
 
 bool reader_function(struct reader *r)
@@ -422,7 +438,7 @@ bool reader_function(struct reader *r)
         struct scope scope = { .region = &f->body };
         struct argument *arguments = NULL;
         int count = 0;
-        if (!read_arguments(r, &arguments, &count) || !add_arguments(r, f, &scope, arguments, count) ||
+        if (!read_arguments(r, &arguments, &count) || !add_arguments(r, &f->body, &scope, arguments, count) ||
             !read_outputs(r, f) || !reader_expect(r, "{") || !read_ops(r, &scope))
                 return false;
         return f->body.last->operand_count == f->output_count ||

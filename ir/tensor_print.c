@@ -193,6 +193,34 @@ static void print_location(struct printer *p, const struct op *op)
         text_add(p->out, "\"");
 }
 
+/* %a: TYPE, %b: TYPE, ...; ports: what the model calls them, or NULL */
+static void print_arguments(struct printer *p, const struct region *region, const struct port *ports)
+{
+        for (int i = 0; i < region->argument_count; i++) {
+                struct value *v = &region->arguments[i];
+                if (!v->name || !text_is_name(v->name))
+                        v->number = p->next++;
+                text_add(p->out, i ? ", " : "");
+                print_name(p, v);
+                if (ports) {
+                        text_add(p->out, " ");
+                        quoted_print(p->out, ports[i].name);
+                }
+                text_add(p->out, ": ");
+                type_print(p->out, p->m, v->type);
+        }
+}
+
+static void print_region_head(struct printer *p, const struct region *region)
+{
+        text_add(p->out, " {");
+        if (!region || !region->argument_count)
+                return;
+        text_add(p->out, "(");
+        print_arguments(p, region, NULL);
+        text_add(p->out, ")");
+}
+
 static void print_ops(struct printer *p, const struct region *region, int indent);
 
 static void print_op(struct printer *p, struct op *op, int indent)
@@ -218,13 +246,18 @@ static void print_op(struct printer *p, struct op *op, int indent)
                 type_print(p->out, p->m, op->results[i].type);
         }
         if (op->region_count)
-                text_add(p->out, " {");
+                print_region_head(p, op->regions[0]);
         print_location(p, op);
         text_add(p->out, "\n");
         for (int i = 0; i < op->region_count; i++) {
                 if (op->regions[i])
                         print_ops(p, op->regions[i], indent + 2);
-                text_add(p->out, "%*s}%s\n", indent, "", i + 1 < op->region_count ? " else {" : "");
+                text_add(p->out, "%*s}", indent, "");
+                if (i + 1 < op->region_count) {
+                        text_add(p->out, " else");
+                        print_region_head(p, op->regions[i + 1]);
+                }
+                text_add(p->out, "\n");
         }
 }
 
@@ -239,17 +272,7 @@ static void print_function(struct printer *p, const struct function *f)
 {
         text_add(p->out, "func @%s(", f->name);
         p->next = 0;
-        for (int i = 0; i < f->body.argument_count; i++) {
-                struct value *v = &f->body.arguments[i];
-                if (!v->name || !text_is_name(v->name))
-                        v->number = p->next++;
-                text_add(p->out, i ? ", " : "");
-                print_name(p, v);
-                text_add(p->out, " ");
-                quoted_print(p->out, f->input_ports[i].name);
-                text_add(p->out, ": ");
-                type_print(p->out, p->m, v->type);
-        }
+        print_arguments(p, &f->body, f->input_ports);
         text_add(p->out, ") -> (");
         for (int i = 0; i < f->output_count; i++) {
                 text_add(p->out, i ? ", " : "");

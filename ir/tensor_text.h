@@ -9,7 +9,8 @@
  *   TYPE      <DIM x ... x ELEMENT>, sequence(TYPE), optional(TYPE)
  *   DIM       extent, symbol, or one operation of + - * / max(,) min(,) on such, nested ones in parentheses
  *   func      func @NAME(%ARG "PORT": TYPE, ...) -> ("PORT", ...) { OPS }
- *   op        %NAME, ... = OP(OPERAND, ...) ATTR=VALUE ... : TYPE, ... { OPS } else { OPS }    ; "LOCATION"
+ *   op        %NAME, ... = OP(OPERAND, ...) ATTR=VALUE ... : TYPE, ... REGION else REGION    ; "LOCATION"
+ *   REGION    { OPS }, or {(%ARG: TYPE, ...) OPS }; the location stands at the end of the operation's first line
  *   OPERAND   %NAME, @NAME, none (a missing optional), TYPE VALUE, or a bare LITERAL: a splat of the last %NAME's type
  *
  * An operation with regions and no operands of its own lists the values its regions take from outside, for the reader. */

@@ -47,9 +47,13 @@ static void number_values(struct verifier *v)
         for (struct function *f = v->m->functions; f; f = f->next) {
                 for (int i = 0; i < f->body.argument_count; i++)
                         number_value(v, &f->body.arguments[i]);
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                         for (int i = 0; i < op->result_count; i++)
                                 number_value(v, &op->results[i]);
+                        for (int i = 0; i < op->region_count; i++)
+                                for (int k = 0; op->regions[i] && k < op->regions[i]->argument_count; k++)
+                                        number_value(v, &op->regions[i]->arguments[k]);
+                }
         }
         v->visible = arena_array(v->arena, (size_t)v->count, sizeof *v->visible);
         for (int i = 0; i < constants; i++)
@@ -103,6 +107,28 @@ static bool check_constants(struct verifier *v)
         return true;
 }
 
+/* visible from here on */
+static bool check_arguments(struct verifier *v, const struct function *f, const struct op *owner,
+                            const struct region *region)
+{
+        for (int i = 0; i < region->argument_count; i++) {
+                const struct value *a = &region->arguments[i];
+                if (a->kind != VALUE_ARGUMENT || a->region != region || a->index != i || !a->type ||
+                    !type_is_sound(v->m, a->type))
+                        return fail(v, f, owner, "argument %d is broken or too large", i);
+                v->visible[a->number] = true;
+                if (!check_name(v, f, a))
+                        return false;
+        }
+        return true;
+}
+
+static void hide_arguments(struct verifier *v, const struct region *region)
+{
+        for (int i = 0; i < region->argument_count; i++)
+                v->visible[region->arguments[i].number] = false;
+}
+
 /* ---- operations ---- */
 
 static bool check_operands(struct verifier *v, const struct function *f, const struct op *op)
@@ -149,6 +175,8 @@ static bool check_regions(struct verifier *v, const struct function *f, const st
                 const struct region *region = op->regions[i];
                 if (!region || region->owner != op || region->function != f || !region->first)
                         return fail(v, f, op, "region %d is missing, empty, or another's", i);
+                if (!check_arguments(v, f, op, region))
+                        return false;
         }
         return true;
 }
@@ -166,6 +194,8 @@ static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
         while (op && !(next && next->region->owner == op)) {
                 if (!op_infer(v->m, op, v->diag))
                         return false;
+                for (int i = 0; i < op->region_count; i++)
+                        hide_arguments(v, op->regions[i]);
                 set_visible(v, op, true);
                 if (op->next)
                         return true;
@@ -193,15 +223,8 @@ static bool check_function(struct verifier *v, struct function *f)
         if (f->output_count != f->body.last->operand_count || (f->output_count && !f->output_ports) ||
             (f->body.argument_count && !f->input_ports))
                 return fail(v, f, NULL, "%d outputs, %d values yielded", f->output_count, f->body.last->operand_count);
-        for (int i = 0; i < f->body.argument_count; i++) {
-                const struct value *a = &f->body.arguments[i];
-                if (a->kind != VALUE_ARGUMENT || a->region != &f->body || a->index != i || !a->type ||
-                    !type_is_sound(v->m, a->type))
-                        return fail(v, f, NULL, "argument %d is broken or too large", i);
-                v->visible[a->number] = true;
-                if (!check_name(v, f, a))
-                        return false;
-        }
+        if (!check_arguments(v, f, NULL, &f->body))
+                return false;
         for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
                 if (!check_op(v, f, op) || !check_regions(v, f, op))
                         return false;
@@ -211,8 +234,7 @@ static bool check_function(struct verifier *v, struct function *f)
                 if (!finish_ops(v, op, next))
                         return false;
         }
-        for (int i = 0; i < f->body.argument_count; i++)
-                v->visible[f->body.arguments[i].number] = false;
+        hide_arguments(v, &f->body);
         return true;
 }
 

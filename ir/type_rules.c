@@ -188,7 +188,9 @@ static bool check_operands(struct module *m, const struct op *op, struct diag *d
 {
         const struct op_info *info = &op_info[op->code];
         int want = info->operand_count;
-        bool variadic = want && operand_kind(info, want - 1) == OPERAND_VARIADIC;
+        enum operand_kind last = want ? operand_kind(info, want - 1) : OPERAND_TENSOR;
+        bool variadic = last == OPERAND_VARIADIC || last == OPERAND_ANY_NUMBER;
+        want -= last == OPERAND_ANY_NUMBER;
         if (variadic ? op->operand_count < want : op->operand_count != want)
                 return rule_fail(op, diag, "has %d operands, want %s%d", op->operand_count, variadic ? "at least " : "",
                                  want);
@@ -223,9 +225,6 @@ static bool check_regions(const struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "has %d regions, want %d", op->region_count, info->region_count);
         if (!info->region_count && op->result_count != info->result_count)
                 return rule_fail(op, diag, "has %d results, want %d", op->result_count, info->result_count);
-        for (int i = 0; i < op->region_count; i++)
-                if (op->regions[i] && op->regions[i]->argument_count)
-                        return rule_fail(op, diag, "its regions may have no arguments");
         return true;
 }
 
@@ -341,6 +340,8 @@ static bool results_from_regions(struct module *m, struct op *op, struct diag *d
 {
         bool full = true;
         for (int i = 0; i < op->region_count; i++) {
+                if (op->regions[i] && op->regions[i]->argument_count)
+                        return rule_fail(op, diag, "its regions may have no arguments");
                 const struct op *yield = region_yield(op->regions[i]);
                 if (yield && !results_from_yield(m, op, yield, diag))
                         return false;

@@ -1,8 +1,8 @@
 /* plan: every workspace buffer gets an offset.
  *
- * main is walked in order; a buffer lives from the first statement that mentions it (or a view of it) to the last; a
- * mention inside a loop counts for the whole loop. Where a kernel may overwrite an operand (equal positive alias classes)
- * that dies there, result and operand become one storage.
+ * main is walked in order; a buffer lives from the first statement that mentions it (or a view of it) to the last. One that
+ * a loop mentions lives through the whole loop, unless every iteration writes all of it before it reads any. Where a kernel
+ * may overwrite an operand (equal positive alias classes) that dies there, result and operand become one storage.
  *
  *      offset                              storages are placed one by one where they fit below everything that is alive at
  *        |   +---------+                   the same time (a strip packing of rectangles, time by bytes):
@@ -25,6 +25,7 @@ struct storage {
         struct loop_buffer *buffer;     /* root */
         int64_t bytes;                  /* rounded up to BUFFER_ALIGN */
         int first, last;                /* statement numbers */
+        int block;                      /* the one in which its first mention writes all of it, and all others lie; or -1 */
         struct storage *merged;         /* lives in another one's memory */
         int64_t offset, best_offset;
 };
@@ -34,6 +35,7 @@ struct planner {
         struct storage *storages;
         int count;
         int time;
+        int open[BLOCK_DEPTH_MAX + 2], depth, blocks;     /* numbers of the open blocks, innermost last */
 };
 
 static struct storage *representative(struct storage *s)
@@ -49,59 +51,85 @@ static struct storage *storage_of(struct planner *plan, struct loop_buffer *buff
         return root->space == SPACE_WORKSPACE ? &plan->storages[root->number] : NULL;
 }
 
-static void mention(struct planner *plan, struct loop_buffer *buffer, int from, int to)
+static bool is_open(const struct planner *plan, int block)
+{
+        for (int d = 0; d < plan->depth; d++)
+                if (plan->open[d] == block)
+                        return true;
+        return false;
+}
+
+/* whole: written from the first element to the last */
+static void mention(struct planner *plan, struct loop_buffer *buffer, int now, bool whole)
 {
         struct storage *s = buffer ? storage_of(plan, buffer) : NULL;
         if (!s)
                 return;
-        if (s->first < 0 || from < s->first)
-                s->first = from;
-        if (to > s->last)
-                s->last = to;
+        if (s->first < 0) {
+                s->first = now;
+                s->block = whole ? plan->open[plan->depth - 1] : -1;
+        } else if (s->block >= 0 && !is_open(plan, s->block)) {
+                s->block = -1;
+        }
+        s->last = now;
 }
 
 /* ---- lifetimes ---- */
 
-struct walk { struct planner *plan; int from, to; };
+struct walk { struct planner *plan; int now; };
 
 static void visit_load(struct loop_expr *e, void *context)
 {
         struct walk *w = context;
         if (e->op == LOOP_LOAD)
-                mention(w->plan, e->buffer, w->from, w->to);
+                mention(w->plan, e->buffer, w->now, false);
 }
 
-static int count_statements(const struct loop_block *block)
+static void mention_arguments(struct planner *plan, const struct loop_stmt *call, int now)
 {
-        int n = 0;
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
-                n += 1 + count_statements(s->body) + count_statements(s->other);
-        return n;
+        for (int written = 0; written < 2; written++)     /* operands are read before results are written */
+                for (int i = 0; i < call->function->buffer_count; i++) {
+                        const struct loop_buffer *parameter = call->function->buffers[i];
+                        struct loop_buffer *argument = call->buffers[i];
+                        bool moves = call->offsets && call->offsets[i];
+                        if ((parameter->access == ACCESS_OUT) == written)
+                                mention(plan, argument, now, written && !moves && argument->space == SPACE_WORKSPACE &&
+                                                                     argument->extent == parameter->extent);
+                }
 }
 
-/* loop_from < 0: not inside a loop */
-static void walk_block(struct planner *plan, struct loop_block *block, int loop_from, int loop_to)
+/* Statements [from, time) are a loop. What it found written, or leaves for its next iteration, lives through all of it. */
+static void close_loop(struct planner *plan, int from)
 {
+        for (int i = 0; i < plan->count; i++) {
+                struct storage *s = &plan->storages[i];
+                if (s->last < from || (s->first >= from && s->block >= 0))
+                        continue;
+                if (s->first > from)
+                        s->first = from;
+                s->last = plan->time - 1;
+        }
+}
+
+static void walk_block(struct planner *plan, struct loop_block *block)
+{
+        plan->open[plan->depth++] = plan->blocks++;
         for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
                 int now = plan->time++;
-                bool loops = s->kind == STMT_FOR || s->kind == STMT_WHILE;
-                int from = loop_from, to = loop_to;
-                if (loops && loop_from < 0) {
-                        from = now;
-                        to = now + count_statements(s->body);
-                }
-                struct walk w = { plan, from < 0 ? now : from, from < 0 ? now : to };
+                struct walk w = { plan, now };
                 struct loop_expr *exprs[] = { s->a, s->b, s->c };
                 for (int i = 0; i < 3; i++)
                         if (exprs[i])
                                 loop_expr_walk(exprs[i], visit_load, &w);
-                mention(plan, s->buffer, w.from, w.to);
+                mention(plan, s->buffer, now, false);
                 if (s->kind == STMT_CALL)
-                        for (int i = 0; i < s->function->buffer_count; i++)
-                                mention(plan, s->buffers[i], w.from, w.to);
-                walk_block(plan, s->body, from, to);
-                walk_block(plan, s->other, from, to);
+                        mention_arguments(plan, s, now);
+                walk_block(plan, s->body);
+                walk_block(plan, s->other);
+                if (s->kind == STMT_FOR || s->kind == STMT_WHILE)
+                        close_loop(plan, now);
         }
+        plan->depth--;
 }
 
 /* ---- in place ---- */
@@ -283,9 +311,9 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                         return -1;
                 }
                 plan.storages[b->number] = (struct storage){ .buffer = b, .bytes = bytes / BUFFER_ALIGN * BUFFER_ALIGN,
-                                                             .first = -1, .last = -1 };
+                                                             .first = -1, .last = -1, .block = -1 };
         }
-        walk_block(&plan, p->main->body, -1, -1);
+        walk_block(&plan, p->main->body);
         int statements = plan.time, time = 0;
         if (context->lower.views)       /* off at -O0 */
                 merge_in_place(&plan, p->main->body, &time);

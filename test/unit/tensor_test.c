@@ -85,7 +85,8 @@ static bool is_row_tested(const char *name)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
                 if (!strncmp(rows[i].op, name, length) && rows[i].op[length] == '(')
                         return true;
-        return !strcmp(name, "fusion") || !strcmp(name, "if") || !strcmp(name, "yield");
+        return !strcmp(name, "fusion") || !strcmp(name, "if") || !strcmp(name, "loop") ||
+               !strcmp(name, "yield");
 }
 
 /* every formula on an element type of its domain; every other operation has a text above */
@@ -157,6 +158,29 @@ static void test_sample(void **state)
 {
         (void)state;
         check_canonical(sample);
+}
+
+#define LOOP_HEAD "dnn 1\nmodule \"m\"\nfunc @main(%h \"h\": <4 x f32>, %x \"x\": <3 x 4 x f32>, %c \"c\": <bool>, %n \"n\": <i64>) -> (\"o\") {\n"
+
+static void test_loops(void **state)
+{
+        (void)state;
+        static const char *const texts[] = {
+                "  %0 = loop(none, none, %h) steps=3 carried=1 : <4 x f32> {(%1: <i64>, %2: <4 x f32>)\n"
+                "    %3 = neg(%2) : <4 x f32>\n    yield(%3)\n  }\n",
+                "  %0, %1 = loop(%n, none, %h, %x) steps=3 carried=1 scan_backward=[1] stack_backward=[1] : <4 x f32>, <3 x 4 x f32> "
+                "{(%2: <i64>, %3: <4 x f32>, %4: <4 x f32>)    ; \"scan\"\n    yield(%4, %3)\n  }\n",
+                "  %0 = loop(%n, %c, %h) steps=9223372036854775807 carried=1 : <4 x f32> {(%i: <i64>, %held: <4 x f32>)\n"
+                "    yield(%c, %held)\n  }\n",
+                "  %0 = loop(none, none) steps=2 : <2 x 3 x i64> {(%1: <i64>)\n"
+                "    %2 = loop(none, none) steps=3 : <3 x i64> {(%3: <i64>)\n      yield(%1)\n    }\n    yield(%2)\n  }\n",
+        };
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                struct text text = { 0 };
+                text_add(&text, "%s%s  yield(%%0)\n}\n", LOOP_HEAD, texts[i]);
+                check_canonical(text.data);
+                text_free(&text);
+        }
 }
 
 /* a text that is not the printer's own still reads to the same module */
@@ -344,6 +368,35 @@ static void test_refused_texts(void **state)
                   "line 6: fusion lists a value that it does not use, or not in this place" },
                 { HEAD MAIN "  %0 = fusion(%x) : <4 x f32> {\n    %1 = fusion(%x) : <4 x f32> {\n      yield(%x)\n    }\n"
                   "    yield(%1)\n  }\n", "line 9: fusion: fusion may not stand inside" },
+#define LOOP(operands, attributes, arguments, rest) \
+        HEAD MAIN "  %0 = loop(" operands ") " attributes " : <4 x f32> {" arguments "\n" rest
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>, %2: <i64>)", "    yield(%2)\n  }\n"),
+                  "line 6: loop: argument 1 of its region is <i64>, want <4 x f32>" },
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>)", "    yield(%x)\n  }\n"),
+                  "line 6: loop: its region has 1 arguments, want 2" },
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>, %2: <4 x f32>)", "    yield(%1)\n  }\n"),
+                  "line 6: loop: result is <4 x f32>, want <i64>" },
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>, %1: <4 x f32>)", ""), "line 4: %1 is defined twice" },
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>, %2: <4 x f32>)", "    yield(%2)\n  }\n  yield(%2)\n}\n"),
+                  "line 7: %2 is not visible outside its region" },
+                { LOOP("none, none, %x", "steps=3 carried=1", "(%1: <i64>, %2: <4 x f32>)", "    yield(%0)\n"),
+                  "line 5: %0 is not defined" },
+                { LOOP("none, %c, %x", "carried=1", "(%1: <i64>, %2: <4 x f32>)", "    yield(%2)\n  }\n"),
+                  "line 6: loop: its region yields 1 values, want 2" },
+                { LOOP("none, none, %x", "steps=3 carried=2", "", ""),
+                  "line 4: loop: carries 2 values, has 1 and 1 results" },
+                { LOOP("none, none, %x", "steps=-1 carried=1", "", ""), "line 4: loop: steps is -1" },
+                { LOOP("none, none, %x", "steps=3", "(%1: <i64>, %2: <f32>)", ""), "line 4: loop: scans <4 x f32>, want 3 rows" },
+                { LOOP("%c, none, %x", "steps=3 carried=1", "", ""), "line 4: loop: operand trip is <bool>, want <i64>" },
+                { LOOP("none, %x, %x", "steps=3 carried=1", "", ""), "line 4: loop: operand go is <4 x f32>, want <bool>" },
+                { LOOP("none, none", "steps=3", "(%1: <i64>)", "    yield(%x)\n  }\n"),
+                  "line 6: loop: result is <4 x f32>, want <3 x 4 x f32>" },
+                { LOOP("none, none", "steps=9223372036854775807", "(%1: <i64>)", "    yield(%x)\n  }\n"),
+                  "line 6: loop: result is <4 x f32>, want <9223372036854775807 x 4 x f32>" },
+                { LOOP("none, none, %x", "steps=4 scan_backward=[2]", "", ""),
+                  "line 4: loop: scan_backward holds 2, want 0 to 1" },
+                { HEAD MAIN "  %0 = if(%c) : <4 x f32> {(%1: <f32>)\n    yield(%x)\n  } else {\n    yield(%x)\n  }\n",
+                  "line 8: if: its regions may have no arguments" },
                 { HEAD MAIN "  yield(%x)\n}\n" MAIN, "line 6: func @main is defined twice" },
                 { HEAD "func @main(%x: <4 x f32>, %x: <4 x f32>) -> (\"o\") {\n", "line 3: %x is defined twice" },
         };
@@ -383,6 +436,9 @@ static void test_long_and_deep(void **state)
                 { HEAD "const @w : <", "max(", 1000000, "", "line 3: a dimension is nested more than 64 deep" },
                 { HEAD "const @w : ", "sequence(", 1000000, "", "line 3: a type is nested more than 128 deep" },
                 { HEAD MAIN, "%0 = if(%c) : <bool> {", 10000, "", "line 4: if: operations are nested more than 128 deep" },
+                { HEAD MAIN, "%0 = loop(%i, %c) : <bool> {(%1: <i64>)", 1, "", "line 4: loop: operand trip is <4 x i64>, want <i64>" },
+                { HEAD MAIN "%0 = loop(none, none, %c) carried=1 : <bool> {(%a", "a", 300, ": <i64>)",
+                  "line 4: an argument is longer than 255 characters" },
                 { HEAD MAIN "  %0 = transpose(%x) perm=[0", ", 0", 100000, "] : <4 x f32>",
                   "line 4: transpose: perm has 100001 values, want 1" },
                 { HEAD, "\n", 1000000, "?", "line 1000003: a line that begins neither with data, symbol, const nor func" },
@@ -525,7 +581,7 @@ static void test_offsets(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_rows), cmocka_unit_test(test_all_operations), cmocka_unit_test(test_sample),
+                cmocka_unit_test(test_rows), cmocka_unit_test(test_all_operations), cmocka_unit_test(test_sample), cmocka_unit_test(test_loops),
                 cmocka_unit_test(test_free_text), cmocka_unit_test(test_elements), cmocka_unit_test(test_prefixes),
                 cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_refused_texts), cmocka_unit_test(test_nul),
                 cmocka_unit_test(test_long_and_deep), cmocka_unit_test(test_nesting),
