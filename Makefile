@@ -19,7 +19,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all setup python install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -121,6 +121,10 @@ check: setup
 
 check-unit: $(UNIT)
 	@for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || exit 1; done
+
+# ten thousand random programs; check-unit runs the first three thousand
+check-random: $(B)/unit/random_passes_test
+	$(B)/unit/random_passes_test 10000
 
 $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	@mkdir -p $(@D)

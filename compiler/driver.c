@@ -249,6 +249,7 @@ static bool compile(struct run *run)
                 .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
                 .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
                 .stats = o->stats, .stop_before_lower = (o->emit == EMIT_IR && !o->tests.count) || o->tune,
+                .run_compiled = compiled_check, .runner = run,
         };
         if (!pipeline_run(&run->state, &pipeline, &run->context))
                 return false;

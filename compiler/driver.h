@@ -44,6 +44,13 @@ void report_limits(void);
 /* --tune (tune.c): the module is scheduled; writes the file of --schedule */
 bool tune(struct run *run);
 
+/* Compiles a planned program with `cc` and runs it on dense ports in the program's order; *code: what the run ended with
+ * (compiled.c). False after an error. */
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const void *const *inputs, void *const *outputs,
+                  int *code);
+/* the same for --check: see struct pipeline_options; runner: the struct run */
+const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code);
+
 /* --test DIR (test_run.c): EXIT_OK or the error's code */
 bool test_run(struct run *run, const char *dir);
 

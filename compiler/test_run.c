@@ -1,16 +1,11 @@
 /* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files, in port order).
  *
- * By default the interpreter runs it; with --cc=CMD the generated C, compiled by `CMD -o PROGRAM FILES`, does. Equal
+ * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal
  * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4 max|want| or 2e-7
  * (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
@@ -90,123 +85,15 @@ static bool run_interpreter(struct test *t)
         return code == INTERP_OK;
 }
 
-static const char runner[] =
-        "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
-        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
-        "#ifdef __GNUC__\n__attribute__((weak))        /* --cc may bring one */\n#endif\n"
-        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)\n{\n"
-        "        for (int i = 0; i < count; i++)\n"
-        "                task(arg, i, count);\n}\n"
-        "static int load(const char *name, void *data, size_t bytes)\n{\n"
-        "        FILE *f = fopen(name, \"rb\");\n"
-        "        return f && fread(data, 1, bytes, f) == bytes && !fclose(f);\n}\n"
-        "int main(void)\n{\n"
-        "        const struct dnncc_model_1 *m = %s_describe();\n"
-        "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
-        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
-        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
-        "                    (m->regions[r].kind == 2 && !load(\"%s.weights\", region[r], (size_t)m->regions[r].size)))\n"
-        "                        return 1;\n"
-        "        for (int o = 0; o < 2; o++)\n"
-        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
-        "                        size_t bytes = (size_t)(o ? m->outputs : m->inputs)[k].bytes;\n"
-        "                        char name[32];\n"
-        "                        data[o][k] = calloc(1, bytes + 1);\n"
-        "                        sprintf(name, \"in%%u\", k);\n"
-        "                        if (!o && !load(name, data[o][k], bytes))\n"
-        "                                return 1;\n"
-        "                }\n"
-        "        if (m->run(region, (const void *const *)data[0], data[1], NULL))\n"
-        "                return 2;\n"
-        "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
-        "                char name[32];\n"
-        "                sprintf(name, \"out%%u\", k);\n"
-        "                FILE *f = fopen(name, \"wb\");\n"
-        "                if (!f || fwrite(data[1][k], 1, (size_t)m->outputs[k].bytes, f) != m->outputs[k].bytes || fclose(f))\n"
-        "                        return 1;\n"
-        "        }\n"
-        "        return 0;\n}\n";
-
-static bool write_file(const char *path, const void *data, size_t bytes)
-{
-        FILE *file = fopen(path, "wb");
-        bool fine = file && fwrite(data, 1, bytes, file) == bytes;
-        return (!file || !fclose(file)) && fine;
-}
-
-static bool read_file(const char *path, void *data, size_t bytes)
-{
-        FILE *file = fopen(path, "rb");
-        bool fine = file && fread(data, 1, bytes, file) == bytes;
-        if (file)
-                fclose(file);
-        return fine;
-}
-
-/* of the files that emit_c writes */
-enum { GENERATED = 3 };
-static const char *const endings[GENERATED] = { ".c", ".h", ".weights" };
-
-static bool run_in(struct test *t, const char *folder)
-{
-        struct run *run = t->run;
-        const char *prefix = run->prefix;
-        FILE *files[GENERATED] = { 0 };
-        bool fine = true;
-        int count = run->options.weights > WEIGHTS_INLINE ? GENERATED : GENERATED - 1;
-        for (int i = 0; i < count; i++)
-                fine &= (files[i] = fopen(arena_printf(t->arena, "%s/%s%s", folder, prefix, endings[i]), "wb")) != NULL;
-        fine = fine && emit_c(run, prefix, files[0], files[1], files[2]);
-        for (int i = 0; i < count; i++)
-                fine = (!files[i] || !fclose(files[i])) && fine;
-        const char *text = arena_printf(t->arena, runner, prefix, prefix, prefix);
-        fine = fine && write_file(arena_printf(t->arena, "%s/run_test.c", folder), text, strlen(text));
-        for (int k = 0; k < t->input_count && fine; k++)
-                fine = write_file(arena_printf(t->arena, "%s/in%d", folder, k), t->given[k], port_bytes(t->inputs[k]));
-        if (!fine) {
-                if (!run->diag.errors)
-                        diag_error(&run->diag, EXIT_IO, "--test: cannot write to %s: %s", folder, strerror(errno));
-                return false;
-        }
-        int status = system(arena_printf(t->arena, "cd %s && %s -o run_test run_test.c %s.c", folder, run->options.cc, prefix));
-        if (status) {
-                diag_error(&run->diag, EXIT_IO, "--test: --cc failed to compile the generated code");
-                return false;
-        }
-        status = system(arena_printf(t->arena, "cd %s && ./run_test", folder));
-        if (status) {
-                diag_error(&run->diag, EXIT_INTERNAL, "--test %s: the compiled program failed (status %d)", path_base(t->dir),
-                           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-                return false;
-        }
-        for (int k = 0; k < t->output_count && fine; k++)
-                fine = read_file(arena_printf(t->arena, "%s/out%d", folder, k), t->got[k], port_bytes(t->outputs[k]));
-        return fine;
-}
-
 static bool run_compiled(struct test *t)
 {
-        char folder[] = "/tmp/dnncc-test-XXXXXX";
-        if (t->input_count > 256 || t->output_count > 256 || t->run->options.no_descriptor) {
-                diag_error(&t->run->diag, EXIT_USAGE, "--cc needs the descriptor, and at most 256 inputs and outputs");
+        struct diag *diag = &t->run->diag;
+        int code;
+        if (!compiled_run(t->run, t->run->state.program, t->run->options.cc, (const void *const *)t->given, t->got, &code))
                 return false;
-        }
-        if (!mkdtemp(folder)) {
-                diag_error(&t->run->diag, EXIT_IO, "--test: cannot make a folder: %s", strerror(errno));
-                return false;
-        }
-        bool fine = run_in(t, folder);
-        const char *const files[] = { "run_test", "run_test.c" };
-        for (size_t i = 0; i < 2; i++)
-                unlink(arena_printf(t->arena, "%s/%s", folder, files[i]));
-        for (int k = 0; k < t->input_count; k++)
-                unlink(arena_printf(t->arena, "%s/in%d", folder, k));
-        for (int k = 0; k < t->output_count; k++)
-                unlink(arena_printf(t->arena, "%s/out%d", folder, k));
-        for (int i = 0; i < GENERATED; i++)
-                unlink(arena_printf(t->arena, "%s/%s%s", folder, t->run->prefix, endings[i]));
-        rmdir(folder);
-        return fine;
+        if (code)
+                diag_error(diag, EXIT_INTERNAL, "--test %s: the compiled program ended with code %d", path_base(t->dir), code);
+        return code == 0;
 }
 
 /* ---- comparing ---- */

@@ -151,6 +151,11 @@ static void print_ir(void)
         for (int i = 0; i < pass_count; i++)
                 printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level], passes[i].class == CLASS_E ? 'E' : 'R',
                        passes[i].doc);
+        puts("\nTensor passes, then lower, once, then loop passes; and:\n\n| pass | cannot run after | because |\n|---|---|---|");
+#define PASS(...)
+#define PIPELINE(...)
+#define ORDER(first, second, why) printf("| %s | %s | %s |\n", #first, #second, why);
+#include "passes/passes.def"
         puts("\n# Limits\n\n`--limit NAME=N` changes one.\n\n| limit | preset | |\n|---|---|---|");
 #define LIMIT(name, preset, doc) printf("| %s | %lld | %s |\n", #name, (long long)(preset), doc);
 #include "passes/limits.def"

@@ -1,28 +1,38 @@
-/* --check: what a module or program computes on random inputs, for comparing before and after a pass.
+/* --check: what a module or program computes on random inputs is compared before and after every pass.
  *
- * The interpreter runs the canonical lowering (without views or fusion beyond what the module itself says). Inputs are the
- * same for every pass: floats in [-1, 1), integers small and non-negative, so that indices are mostly in range. Where a
- * run-time index is out of range both sides must fail with the same code. Networks that would take too many steps are
- * skipped, and the manager says so.
+ * Inputs are the same for every pass: floats in [-1, 1), integers small and non-negative, so that indices are mostly in range.
+ * Where a run-time index is out of range both sides must fail with the same code. The state's canonical lowering (without views
+ * or fusion beyond what the state itself says) runs in the interpreter, or, where that would take more than --limit
+ * check_steps, as C that the system's compiler makes of it (--cc). What can be run neither way is skipped, and said to be.
  *
- * Tolerance of inexact passes: |a - b| <= 1e-4 * max|a| + 1e-6 per output, which double rounding of weights stays far
- * below and a wrong rewrite does not. */
-#include "passes/manager.h"
+ * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN. Passes of class R: within
+ * tolerance(), of the largest magnitude of an output. The first pass that differs is the culprit; the state before it is written
+ * to dnncc-check-PASS.dnn (or .loops), and the command that shows the difference again is printed. */
+#include "passes/observe.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_STEPS = 2000000000 };
-
-struct check_output { const char *name; enum element element; int64_t elements; void *data; };
-struct check_result {
+struct port_data { const char *name; enum element element; int64_t elements; void *data; };
+struct result {
         struct arena *arena;
         int code;                       /* of the run */
-        int count;
-        struct check_output *outputs;
+        int input_count, output_count;
+        struct port_data *inputs, *outputs;
 };
+
+struct check {
+        const struct pipeline_options *options;
+        struct pass_context *context;
+        struct result *before;          /* NULL: the last state could not be run */
+        struct snapshot snapshot;
+        double epsilon;                 /* half the distance of 1 to the next number, in the coarsest type met so far */
+        bool compile;                   /* the interpreter took too long once */
+};
+
+/* ---- inputs ---- */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -32,123 +42,266 @@ static uint64_t next_random(uint64_t *state)
         return x ^ x >> 31;
 }
 
-static void fill_random(enum element e, void *data, int64_t count, uint64_t seed)
+static void fill_random(const struct port_data *p, uint64_t seed)
 {
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < p->elements; i++) {
                 uint64_t r = next_random(&seed);
                 union scalar s;
-                if (element_is_float(e))
+                if (element_is_float(p->element))
                         s.f = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;
                 else
-                        s.u = e == E_BOOL ? r >> 63 : r >> 61;
-                element_store(e, data, (size_t)i, s);
+                        s.u = p->element == E_BOOL ? r >> 63 : r >> 61;
+                element_store(p->element, p->data, (size_t)i, s);
         }
 }
 
-static int64_t buffer_bytes(const struct loop_buffer *b)
+/* ---- tolerance ---- */
+
+static void note_element(struct check *c, enum element e)
 {
-        return b->extent * element_info[b->element].bytes;
+        double epsilon = e == E_F16 ? 0x1p-11 : e == E_BF16 ? 0x1p-8 : 0x1p-24;
+        if (element_is_float(e) && epsilon > c->epsilon)
+                c->epsilon = epsilon;
 }
 
-/* A program made for this run when the state is at the tensor level. */
-static const struct loop_program *program_of(const struct pipeline_state *state, struct pass_context *context)
+static void note_state(struct check *c, const struct pipeline_state *state)
 {
-        if (state->program)
-                return state->program;
-        struct lower_options plain = { .unchecked = context->lower.unchecked };
-        return lower_module(state->module, state->module->functions, context->library, &plain, context->diag);
-}
-
-struct check_result *check_run(const struct pipeline_state *state, struct pass_context *context, const char **skipped)
-{
-        const struct loop_program *p = program_of(state, context);
-        struct interp *interp = p ? interp_new(p, false, (uint64_t)context->limits.tensor_bytes, context->diag) : NULL;
-        if (!interp) {
-                *skipped = "it cannot be interpreted";
-                return NULL;
+        if (state->program) {
+                for (const struct loop_buffer *b = state->program->buffers; b; b = b->next)
+                        note_element(c, b->element);
+                return;
         }
-        struct check_result *result = memory_alloc(sizeof *result);
-        struct arena *arena = result->arena = arena_new();
-        int inputs = 0, outputs = 0;
+        for (const struct function *f = state->module->functions; f; f = f->next)
+                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                        for (int i = 0; i < op->result_count; i++)
+                                note_element(c, op->results[i].type->element);
+}
+
+/* Other sums of f32 differ by far less than 1e-4 of the largest result, a wrong rewrite by far more. Where numbers of 16 bits are
+ * on the way, a few of their roundings may fall otherwise. */
+static double tolerance(const struct check *c)
+{
+        return fmax(1e-4, 16 * c->epsilon);
+}
+
+/* ---- running ---- */
+
+/* The program itself, or one made for this run when the state is at the tensor level. */
+static struct loop_program *program_of(const struct check *c, const struct pipeline_state *state)
+{
+        struct lower_options plain = { .unchecked = c->context->lower.unchecked };
+        return state->program ? state->program
+                              : lower_module(state->module, state->module->functions, c->context->library, &plain, c->context->diag);
+}
+
+static struct result *result_new(const struct loop_program *p)
+{
+        struct result *r = memory_alloc(sizeof *r);
+        *r = (struct result){ .arena = arena_new() };
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                inputs += b->space == SPACE_INPUT;
-                outputs += b->space == SPACE_OUTPUT;
+                r->input_count += b->space == SPACE_INPUT;
+                r->output_count += b->space == SPACE_OUTPUT;
         }
-        const void **in = arena_array(arena, (size_t)inputs, sizeof *in);
-        void **out = arena_array(arena, (size_t)outputs, sizeof *out);
-        result->outputs = arena_array(arena, (size_t)outputs, sizeof *result->outputs);
-        inputs = 0;
+        r->inputs = arena_array(r->arena, (size_t)r->input_count, sizeof *r->inputs);
+        r->outputs = arena_array(r->arena, (size_t)r->output_count, sizeof *r->outputs);
+        int in = 0, out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 if (b->space != SPACE_INPUT && b->space != SPACE_OUTPUT)
                         continue;
-                void *data = arena_alloc(arena, (size_t)buffer_bytes(b));
-                if (b->space == SPACE_INPUT) {
-                        fill_random(b->element, data, b->extent, (uint64_t)inputs + 1);
-                        in[inputs++] = data;
-                } else {
-                        out[result->count] = data;
-                        result->outputs[result->count++] = (struct check_output){
-                                arena_string(arena, b->name), b->element, b->extent, data };
-                }
+                struct port_data *port = b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
+                size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
+                *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent, arena_alloc(r->arena, bytes) };
+                if (b->space == SPACE_INPUT)
+                        fill_random(port, (uint64_t)in);
         }
-        result->code = interp_run(interp, in, out, CHECK_STEPS, NULL);
-        interp_free(interp);
-        if (result->code == INTERP_OUT_OF_STEPS) {
-                *skipped = "it takes more than 2e9 interpreter steps";
-                check_free(result);
-                return NULL;
-        }
-        return result;
+        return r;
 }
 
-static double as_number(enum element e, const void *data, int64_t i)
+static void result_free(struct result *r)
 {
-        union scalar s = element_load(e, data, (size_t)i);
-        return element_is_float(e) ? s.f : element_info[e].class == CLASS_SINT ? (double)s.i : (double)s.u;
+        if (!r)
+                return;
+        arena_free(r->arena);
+        free(r);
 }
 
-bool check_equal(const struct check_result *a, const struct check_result *b, bool exact, char **what)
+/* of each port, as interpreter and compiled code want them */
+static void **data_of(struct arena *arena, const struct port_data *ports, int count)
 {
-        struct text text = { 0 };
-        if (a->code != b->code || a->count != b->count) {
-                text_add(&text, "the run ended with code %d before and %d after", a->code, b->code);
-                *what = text.data;
-                return false;
-        }
-        for (int o = 0; a->code == INTERP_OK && o < a->count; o++) {
-                const struct check_output *x = &a->outputs[o], *y = &b->outputs[o];
-                if (x->element != y->element || x->elements != y->elements) {
-                        text_add(&text, "output '%s' has another type after it", x->name);
-                        *what = text.data;
-                        return false;
-                }
-                double largest = 0;
-                for (int64_t i = 0; i < x->elements; i++) {
-                        double v = fabs(as_number(x->element, x->data, i));
-                        if (isfinite(v) && v > largest)
-                                largest = v;
-                }
-                bool bits = exact || !element_is_float(x->element);
-                size_t bytes = (size_t)element_info[x->element].bytes;
-                for (int64_t i = 0; i < x->elements; i++) {
-                        const char *p = x->data, *q = y->data;
-                        if (!memcmp(p + (size_t)i * bytes, q + (size_t)i * bytes, bytes))
-                                continue;
-                        double v = as_number(x->element, p, i), w = as_number(x->element, q, i);
-                        if ((isnan(v) && isnan(w)) || (!bits && fabs(v - w) <= 1e-4 * largest + 1e-6))
-                                continue;
-                        text_add(&text, "output '%s' element %" PRId64 " is %.9g before and %.9g after", x->name, i, v, w);
-                        *what = text.data;
-                        return false;
-                }
-        }
+        void **data = arena_array(arena, (size_t)count, sizeof *data);
+        for (int i = 0; i < count; i++)
+                data[i] = ports[i].data;
+        return data;
+}
+
+static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
+{
+        const struct text *blob = context;
+        (void)name;
+        *bytes = blob->data;
+        *length = blob->length;
         return true;
 }
 
-void check_free(struct check_result *result)
+/* A copy that can be printed as C: legal, its buffers placed. */
+static struct loop_program *printable(const struct check *c, struct arena *arena, const struct loop_program *p)
 {
-        if (!result)
+        struct text text = { 0 }, blob = { 0 };
+        loop_print(&text, p, &(struct tensor_print){ .blob = &blob, .file_name = "blob" });
+        struct text kept = { .data = arena_copy(arena, blob.data, blob.length), .length = blob.length };
+        struct loop_program *copy = loop_parse(arena, arena_string(arena, text.data), text.length, read_blob, &kept,
+                                               c->context->library, c->context->diag);
+        text_free(&text);
+        text_free(&blob);
+        if (!copy || pass_legalize(copy, c->context) < 0 || (!copy->planned && pass_plan(copy, c->context) < 0))
+                return NULL;
+        return copy;
+}
+
+/* fills in code and outputs; NULL, or why not */
+static const char *run(struct check *c, const struct loop_program *p, struct result *r)
+{
+        static const char *const no_program = "it cannot be interpreted";
+        void **in = data_of(r->arena, r->inputs, r->input_count), **out = data_of(r->arena, r->outputs, r->output_count);
+        if (!c->compile) {
+                struct interp *interp = interp_new(p, false, (uint64_t)c->context->limits.tensor_bytes, c->context->diag);
+                if (!interp)
+                        return no_program;
+                r->code = interp_run(interp, (const void *const *)in, out, (uint64_t)c->context->limits.check_steps, NULL);
+                interp_free(interp);
+                c->compile = r->code == INTERP_OUT_OF_STEPS;
+        }
+        if (!c->compile)
+                return NULL;
+        if (!c->options->run_compiled)
+                return "it takes more interpreter steps than --limit check_steps";
+        struct loop_program *copy = printable(c, r->arena, p);
+        return copy ? c->options->run_compiled(c->options->runner, copy, (const void *const *)in, out, &r->code) : no_program;
+}
+
+/* NULL when the state was skipped, which is said */
+static struct result *compute(struct check *c, const struct pipeline_state *state, const char *when)
+{
+        const struct loop_program *p = program_of(c, state);
+        struct result *r = p ? result_new(p) : NULL;
+        const char *skipped = p ? run(c, p, r) : "it cannot be lowered";
+        if (!skipped)
+                return r;
+        fprintf(stderr, "check: %s: skipped: %s\n", when, skipped);
+        result_free(r);
+        return NULL;
+}
+
+/* ---- comparing ---- */
+
+static double as_number(const struct port_data *p, int64_t i)
+{
+        union scalar s = element_load(p->element, p->data, (size_t)i);
+        return element_is_float(p->element) ? s.f : element_info[p->element].class == CLASS_SINT ? (double)s.i : (double)s.u;
+}
+
+/* the first element of y that is not x's, or -1 */
+static int64_t first_difference(const struct port_data *x, const struct port_data *y, double allowed)
+{
+        size_t bytes = (size_t)element_info[x->element].bytes;
+        bool bits = allowed == 0 || !element_is_float(x->element);
+        double largest = 0;
+        for (int64_t i = 0; i < x->elements && !bits; i++) {
+                double v = fabs(as_number(x, i));
+                if (isfinite(v) && v > largest)
+                        largest = v;
+        }
+        for (int64_t i = 0; i < x->elements; i++) {
+                const char *p = x->data, *q = y->data;
+                if (!memcmp(p + (size_t)i * bytes, q + (size_t)i * bytes, bytes))
+                        continue;
+                double v = as_number(x, i), w = as_number(y, i);
+                if ((isnan(v) && isnan(w)) || (!bits && fabs(v - w) <= allowed * (largest + 0.01)))
+                        continue;
+                return i;
+        }
+        return -1;
+}
+
+/* where they differ first, in arena; NULL: equal */
+static const char *difference(struct arena *arena, const struct result *a, const struct result *b, double allowed)
+{
+        if (a->code != b->code || a->output_count != b->output_count)
+                return arena_printf(arena, "the run ended with code %d before and %d after", a->code, b->code);
+        for (int o = 0; a->code == INTERP_OK && o < a->output_count; o++) {
+                const struct port_data *x = &a->outputs[o], *y = &b->outputs[o];
+                if (x->element != y->element || x->elements != y->elements)
+                        return arena_printf(arena, "output '%s' has another type after it", x->name);
+                int64_t i = first_difference(x, y, allowed);
+                if (i >= 0)
+                        return arena_printf(arena, "output '%s' element %" PRId64 " is %.9g before and %.9g after", x->name, i,
+                                            as_number(x, i), as_number(y, i));
+        }
+        return NULL;
+}
+
+/* ---- around a pass ---- */
+
+struct check *check_begin(const struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
+{
+        struct check *c = memory_alloc(sizeof *c);
+        *c = (struct check){ .options = options, .context = context };
+        note_state(c, state);
+        c->before = compute(c, state, "the model");
+        return c;
+}
+
+void check_before(struct check *c, const struct pipeline_state *state, const struct pass *pass)
+{
+        char stem[64];
+        snprintf(stem, sizeof stem, "dnncc-check-%s", pass->name);
+        snapshot_take(&c->snapshot, state, stem);
+}
+
+void check_reproduce(struct check *c, const struct pass *pass)
+{
+        const struct pass_context *context = c->context;
+        if (!snapshot_write(&c->snapshot, ".", context->diag))
                 return;
-        arena_free(result->arena);
-        free(result);
+        fprintf(stderr, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -", c->snapshot.file, pass->name,
+                pass->level == LEVEL_TENSOR ? "ir" : "loops");
+        if (strcmp(context->target->name, "generic"))
+                fprintf(stderr, " --target=%s", context->target->name);
+        if (context->threads > 1)
+                fprintf(stderr, " --threads=%d", context->threads);
+        fprintf(stderr, "%s%s\n", context->exact ? " --exact" : "", context->assume_finite ? " --assume-finite" : "");
+}
+
+/* lowering rounds otherwise only where there are scheduled kernels */
+static bool is_exact(const struct pass *pass, const struct pass_context *context)
+{
+        return pass->class == CLASS_E || context->exact ||
+               (pass->level == LEVEL_LOWER && target_lanes(context->target, E_F32) == 1);
+}
+
+bool check_after(struct check *c, const struct pipeline_state *state, const struct pass *pass)
+{
+        note_state(c, state);
+        struct result *after = compute(c, state, pass->name);
+        double allowed = is_exact(pass, c->context) ? 0 : tolerance(c);
+        const char *what = after && c->before ? difference(after->arena, c->before, after, allowed) : NULL;
+        if (what) {
+                diag_error(c->context->diag, EXIT_INTERNAL, "bug in pass %s: --check: %s; the state before it: %s", pass->name, what,
+                           c->snapshot.file);
+                check_reproduce(c, pass);
+        } else if (after && c->before) {
+                fprintf(stderr, "check: %s: equal\n", pass->name);
+        } else if (after) {
+                fprintf(stderr, "check: %s: skipped: nothing before it to compare with\n", pass->name);
+        }
+        result_free(c->before);
+        c->before = after;
+        return !what;
+}
+
+void check_end(struct check *c)
+{
+        result_free(c->before);
+        snapshot_free(&c->snapshot);
+        free(c);
 }

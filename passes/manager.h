@@ -13,6 +13,10 @@ struct pipeline_options {
         bool check;                     /* compare before and after each pass on random inputs */
         bool time, stats;               /* reports to standard error */
         bool stop_before_lower;         /* --emit=ir: tensor passes only */
+        /* Runs a planned program as compiled C, for --check of what takes the interpreter too long. NULL, or why it could not be
+         * run; *code: what the run ended with. May be NULL. */
+        const char *(*run_compiled)(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code);
+        void *runner;
 };
 
 /* Where a compilation stands: at the tensor level program is NULL. Each lives in the arena it came with. */
@@ -25,11 +29,15 @@ struct pipeline_state {
 /* Runs the passes that the module or program has not been through yet (passes_done). False after one error. */
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context);
 
-/* --check (check.c): what the module or program computes on one set of random inputs, by the interpreter. */
-struct check_result;
-struct check_result *check_run(const struct pipeline_state *state, struct pass_context *context, const char **skipped);
-/* true when equal: bit for bit if exact, else within the tolerance stated in check.c. *what: where they differ first */
-bool check_equal(const struct check_result *a, const struct check_result *b, bool exact, char **what);
-void check_free(struct check_result *result);
+/* What a module or program has been through: which passes may follow (order.c; the rules are in passes.def). */
+struct history { enum pass_level level; uint64_t passed; };
+struct history history_of(const struct pipeline_state *state);
+void history_add(struct history *h, const struct pass *pass);
+/* NULL: it may run. Else why not; *after: the pass that it cannot follow, or NULL */
+const char *history_objection(const struct history *h, const struct pass *pass, const char **after);
+/* the default list of -O0 .. -O3 */
+const char *pipeline_passes(int level);
+/* takes the first name off a comma list; NULL: no pass is called that */
+const struct pass *pass_next(const char **list);
 
 #endif

@@ -404,7 +404,9 @@ struct value *rewrite_abs_abs(struct builder *b, struct op *op, struct pass_cont
         struct value *x = op_operand(op, 0);
         if (op_is(x, OP_abs))
                 return x;
-        return op_is(x, OP_neg) ? build_unary(b, OP_abs, op_operand(x->op, 0)) : NULL;
+        if (!op_is(x, OP_neg) || element_info[element_of(op)].class == CLASS_UINT)
+                return NULL;
+        return build_unary(b, OP_abs, op_operand(x->op, 0));
 }
 
 /* ---- extremes ---- */

@@ -82,7 +82,8 @@ static bool find_reductions(struct reducing *r)
                 if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !accumulates(s, &other) ||
                     !used_once(r->loop, s->variable))
                         return false;
-                if (r->v->exact && element_is_float((enum element)s->a->type.element))
+                enum element e = (enum element)s->a->type.element;
+                if (e == E_BOOL || (r->v->exact && element_is_float(e)))        /* lanes of bool are masks */
                         return false;
                 r->reductions[r->count++] = (struct reduction){ .set = s, .op = s->a->op };
         }

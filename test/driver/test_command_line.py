@@ -233,6 +233,51 @@ def test_look_inside(tmp_path):
     assert (tmp_path / "e.c").read_text().replace("e.h", "d.h") == (tmp_path / "d.c").read_text()
 
 
+@pytest.mark.parametrize("passes, words", [
+    ("plan,simplify", "pass plan cannot run here: it works on Loop IR: lower must come before it"),
+    ("lower,simplify", "pass simplify cannot run after lower: it works on Tensor IR"),
+    ("lower,lower", "pass lower cannot run after lower"),
+    ("schedule,fuse", "pass fuse cannot run after schedule: a schedule is chosen for a kernel with all that is in it"),
+    ("lower,plan,vectorize", "pass vectorize cannot run after plan: buffers share memory as the loops stood"),
+    ("simplify,simplfy", "no pass is called 'simplfy'")])
+def test_illegal_orders(tmp_path, passes, words):
+    done = call(DIGITS, "-o", tmp_path / "d.c", f"--passes={passes}")
+    assert done.returncode == dnncc.USAGE and words in done.stderr, done.stderr
+    assert not (tmp_path / "d.c").exists()
+
+
+def test_orders_count_what_a_dump_went_through(tmp_path):
+    assert call(DIGITS, "-o", tmp_path / "d.dnn", "--emit=ir").returncode == 0
+    done = call(tmp_path / "d.dnn", "-o", "-", "--emit=ir", "--passes=fuse")
+    assert done.returncode == dnncc.USAGE and "pass fuse cannot run after schedule" in done.stderr, done.stderr
+
+
+def test_every_dump_gives_the_same_c(tmp_path):
+    (tmp_path / "again").mkdir()
+    for number, options in enumerate(([], ["--target=x86-64-v4", "--threads=2"])):
+        folder = tmp_path / f"dumps{number}"
+        assert call(DIGITS, "-o", tmp_path / "d.c", f"--dump-dir={folder}", *options).returncode == 0
+        dumps = [p for p in sorted(folder.iterdir()) if p.suffix in (".dnn", ".loops")]
+        assert len(dumps) > 10
+        for path in dumps:
+            done = call(path, "-o", tmp_path / "again" / "d.c", *options)
+            assert done.returncode == 0, (path, done.stderr)
+            assert (tmp_path / "again" / "d.c").read_text() == (tmp_path / "d.c").read_text(), path
+
+
+def test_print_at_no_pass(tmp_path):
+    for option in ("--print-ir-after=fus", "--print-ir-before=nothing"):
+        done = call(DIGITS, "-o", tmp_path / "d.c", option)
+        assert done.returncode == dnncc.USAGE and "no pass is called" in done.stderr
+
+
+def test_check_compiles_what_takes_too_long(tmp_path):
+    done = call(DIGITS, "-o", tmp_path / "d.c", "--check", "--limit", "check_steps=1000", "--passes=simplify,fuse,lower,plan")
+    assert done.returncode == 0 and done.stderr.count(": equal") == 4, done.stderr
+    done = call(DIGITS, "-o", tmp_path / "d.c", "--check", "--limit", "check_steps=1000", "--cc=false", "--passes=simplify,lower,plan")
+    assert done.returncode == 0 and done.stderr.count("skipped: the interpreter takes too long") == 4, done.stderr
+
+
 def test_levels_agree(tmp_path):
     x = np.random.default_rng(0).random((1, 1, 8, 8), np.float32)
     results = []

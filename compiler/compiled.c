@@ -1,0 +1,192 @@
+/* Generated C, compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a folder of its own. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/driver.h"
+
+enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero of a run that failed */
+
+static const char main_text[] =
+        "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
+        "#ifdef __GNUC__\n__attribute__((weak))        /* --cc may bring one */\n#endif\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)\n{\n"
+        "        for (int i = 0; i < count; i++)\n"
+        "                task(arg, i, count);\n}\n"
+        "static int load(const char *name, void *data, size_t bytes)\n{\n"
+        "        FILE *f = fopen(name, \"rb\");\n"
+        "        return f && fread(data, 1, bytes, f) == bytes && !fclose(f);\n}\n"
+        "int main(void)\n{\n"
+        "        const struct dnncc_model_1 *m = %s_describe();\n"
+        "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
+        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
+        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
+        "                    (m->regions[r].kind == 2 && !load(\"%s.weights\", region[r], (size_t)m->regions[r].size)))\n"
+        "                        return 1;\n"
+        "        for (int o = 0; o < 2; o++)\n"
+        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
+        "                        size_t bytes = (size_t)(o ? m->outputs : m->inputs)[k].bytes;\n"
+        "                        char name[32];\n"
+        "                        data[o][k] = calloc(1, bytes + 1);\n"
+        "                        sprintf(name, \"in%%u\", k);\n"
+        "                        if (!o && !load(name, data[o][k], bytes))\n"
+        "                                return 1;\n"
+        "                }\n"
+        "        int code = m->run(region, (const void *const *)data[0], data[1], NULL);\n"
+        "        if (code)\n"
+        "                return %d - code;\n"
+        "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
+        "                char name[32];\n"
+        "                sprintf(name, \"out%%u\", k);\n"
+        "                FILE *f = fopen(name, \"wb\");\n"
+        "                if (!f || fwrite(data[1][k], 1, (size_t)m->outputs[k].bytes, f) != m->outputs[k].bytes || fclose(f))\n"
+        "                        return 1;\n"
+        "        }\n"
+        "        return 0;\n}\n";
+
+struct compiled {
+        struct run run;                 /* a copy: what is compiled is not what the user asked for */
+        struct arena *arena;
+        const char *folder, *cc;
+        int input_count, output_count;
+        const struct loop_buffer **inputs, **outputs;
+};
+
+/* of the files that emit_c writes */
+enum { GENERATED = 3 };
+static const char *const endings[GENERATED] = { ".c", ".h", ".weights" };
+
+static char *path_in(struct compiled *c, const char *name, const char *ending)
+{
+        return arena_printf(c->arena, "%s/%s%s", c->folder, name, ending);
+}
+
+static char *port_path(struct compiled *c, const char *kind, int k)
+{
+        return arena_printf(c->arena, "%s/%s%d", c->folder, kind, k);
+}
+
+static size_t port_bytes(const struct loop_buffer *b)
+{
+        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
+}
+
+static bool write_file(const char *path, const void *data, size_t bytes)
+{
+        FILE *file = fopen(path, "wb");
+        bool fine = file && fwrite(data, 1, bytes, file) == bytes;
+        return (!file || !fclose(file)) && fine;
+}
+
+static bool read_file(const char *path, void *data, size_t bytes)
+{
+        FILE *file = fopen(path, "rb");
+        bool fine = file && fread(data, 1, bytes, file) == bytes;
+        if (file)
+                fclose(file);
+        return fine;
+}
+
+static bool write_sources(struct compiled *c, const void *const *inputs)
+{
+        const char *prefix = c->run.prefix;
+        FILE *files[GENERATED] = { 0 };
+        bool fine = true;
+        int count = c->run.options.weights > WEIGHTS_INLINE ? GENERATED : GENERATED - 1;
+        for (int i = 0; i < count; i++)
+                fine &= (files[i] = fopen(path_in(c, prefix, endings[i]), "wb")) != NULL;
+        fine = fine && emit_c(&c->run, prefix, files[0], files[1], files[2]);
+        for (int i = 0; i < count; i++)
+                fine = (!files[i] || !fclose(files[i])) && fine;
+        const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix, FAILED);
+        fine = fine && write_file(path_in(c, "run_test", ".c"), text, strlen(text));
+        for (int k = 0; k < c->input_count && fine; k++)
+                fine = write_file(port_path(c, "in", k), inputs[k], port_bytes(c->inputs[k]));
+        if (!fine && !c->run.diag.errors)
+                diag_error(&c->run.diag, EXIT_IO, "cannot write to %s: %s", c->folder, strerror(errno));
+        return fine;
+}
+
+static bool run_in_folder(struct compiled *c, const void *const *inputs, void *const *outputs, int *code)
+{
+        if (!write_sources(c, inputs))
+                return false;
+        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c", c->folder, c->cc, c->run.prefix));
+        if (status) {
+                diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
+                return false;
+        }
+        status = system(arena_printf(c->arena, "cd %s && ./run_test", c->folder));
+        *code = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) > FAILED)
+                ? WEXITSTATUS(status) ? FAILED - WEXITSTATUS(status) : 0 : 1;
+        if (*code == 1) {
+                diag_error(&c->run.diag, EXIT_INTERNAL, "the compiled program failed (status %d)",
+                           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+                return false;
+        }
+        bool fine = true;
+        for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
+                fine = read_file(port_path(c, "out", k), outputs[k], port_bytes(c->outputs[k]));
+        return fine;
+}
+
+static void remove_folder(struct compiled *c)
+{
+        unlink(path_in(c, "run_test", ""));
+        unlink(path_in(c, "run_test", ".c"));
+        for (int k = 0; k < c->input_count; k++)
+                unlink(port_path(c, "in", k));
+        for (int k = 0; k < c->output_count; k++)
+                unlink(port_path(c, "out", k));
+        for (int i = 0; i < GENERATED; i++)
+                unlink(path_in(c, c->run.prefix, endings[i]));
+        rmdir(c->folder);
+}
+
+static void collect_ports(struct compiled *c)
+{
+        for (const struct loop_buffer *b = c->run.state.program->buffers; b; b = b->next) {
+                if (b->space == SPACE_INPUT) {
+                        ARENA_GROW(c->arena, c->inputs, c->input_count);
+                        c->inputs[c->input_count++] = b;
+                } else if (b->space == SPACE_OUTPUT) {
+                        ARENA_GROW(c->arena, c->outputs, c->output_count);
+                        c->outputs[c->output_count++] = b;
+                }
+        }
+}
+
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const void *const *inputs, void *const *outputs,
+                  int *code)
+{
+        char folder[] = "/tmp/dnncc-test-XXXXXX";
+        struct compiled c = { .run = *run, .arena = arena_new(), .folder = folder, .cc = cc };
+        struct diag *diag = &c.run.diag;
+        bool fine = false;
+        c.run.state.program = p;
+        collect_ports(&c);
+        if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
+                diag_error(diag, EXIT_USAGE, "--cc needs the descriptor, and at most 256 inputs and outputs");
+        } else if (!mkdtemp(folder)) {
+                diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+        } else {
+                fine = run_in_folder(&c, inputs, outputs, code);
+                remove_folder(&c);
+        }
+        arena_free(c.arena);
+        run->diag = c.run.diag;
+        return fine;
+}
+
+const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code)
+{
+        struct run run = *(const struct run *)runner;
+        run.diag = (struct diag){ .silent = true };
+        run.options.weights = WEIGHTS_FILE;
+        run.options.no_descriptor = run.options.profile = 0;
+        bool fine = compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs, outputs, code);
+        return fine ? NULL : "the interpreter takes too long, and its C could not be compiled or run here";
+}
