@@ -152,7 +152,7 @@ static void merge_in_place(struct planner *plan, const struct loop_block *block,
                 for (int out = 0; s->kind == STMT_CALL && out < s->function->buffer_count; out++) {
                         const struct loop_buffer *result = s->function->buffers[out];
                         struct storage *to = storage_of(plan, s->buffers[out]);
-                        if (result->access != ACCESS_OUT || result->alias_class <= 0 || !to || to->merged ||
+                        if (!(result->access & ACCESS_OUT) || result->alias_class <= 0 || !to || to->merged ||
                             to->first != now || s->buffers[out]->space != SPACE_WORKSPACE)
                                 continue;
                         for (int in = 0; in < s->function->buffer_count; in++) {
