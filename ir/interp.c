@@ -73,20 +73,21 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                             struct diag *diag)
 {
         bool planned = p->planned && !options->as_double;
-        int64_t region = 0;
-        if (planned && !interp_reserve(interp, p->workspace_size, 1, options, &region, diag))
-                return false;
+        int64_t bases[REGIONS_MAX + 1] = { 0 };
+        for (int i = 0; planned && i <= p->region_count; i++)
+                if (!interp_reserve(interp, i ? p->regions[i - 1].size : p->workspace_size, 1, options, &bases[i], diag))
+                        return false;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
                 if (b->space != SPACE_WORKSPACE)
                         continue;
-                if (!planned || b->region) {
+                if (!planned) {
                         if (!interp_reserve(interp, b->extent, d->bytes, options, &d->offset, diag))
                                 return false;
                         continue;
                 }
-                int64_t room = p->workspace_size - b->offset;
-                d->offset = region + b->offset;
+                int64_t room = (b->region ? p->regions[b->region - 1].size : p->workspace_size) - b->offset;
+                d->offset = bases[b->region] + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
                 else if (d->extent > room / d->bytes) /* not in the plan: nothing may use it */

@@ -16,6 +16,7 @@
  *
  *     loop 1
  *     program "mnist" source "3f2a..."
+ *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
  *     buffer @conv1_w : f32[200] constant = file 0
  *     buffer @t1 : f32[6272] workspace offset 0
@@ -90,7 +91,7 @@ struct loop_buffer {
         const void *data;
         bool splat;
         /* workspace */
-        int region;
+        int region;                     /* 0: the workspace */
         int64_t offset;                 /* bytes; -1 before planning */
         /* views */
         struct loop_buffer *view_of;
@@ -206,6 +207,14 @@ struct loop_function {
         int number;                     /* scratch */
 };
 
+enum { REGIONS_MAX = 16 };
+/* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k - 1]. */
+struct loop_region {
+        const char *name;               /* an identifier */
+        const char *section;            /* that its macro puts it into, safe text; "": none */
+        int64_t limit, align, size;     /* size: what the plan takes of it */
+};
+
 struct loop_library;
 struct loop_program {
         struct arena *arena;
@@ -222,6 +231,8 @@ struct loop_program {
         int64_t workspace_size, workspace_align;
         int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it */
         bool planned;
+        struct loop_region *regions;
+        int region_count;
 };
 
 /* ---- building (loop.c) ---- */

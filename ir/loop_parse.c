@@ -298,7 +298,7 @@ static bool parse_kernel(struct loop_parser *p)
 
 /* ---- programs ---- */
 
-/* The program's name is safe text: it stands in the quotes as it is. */
+/* Names like the program's are safe text: they stand in the quotes as they are. */
 static char *parse_name(struct loop_parser *p)
 {
         if (p->token.kind != TOKEN_STRING) {
@@ -374,10 +374,32 @@ static bool parse_file(struct program_reader *r)
                loop_lex_error(p, "'%s' is not the file this text was written with", shown);
 }
 
+/* region "NAME" limit N align N section "NAME" size N */
+static bool parse_region(struct loop_parser *p)
+{
+        struct loop_program *program = p->program;
+        struct loop_region r = { 0 };
+        if (program->region_count == REGIONS_MAX)
+                return loop_lex_error(p, "there are more than %d regions", REGIONS_MAX);
+        if (!(r.name = parse_name(p)) || !loop_lex_expect(p, "limit") || !loop_lex_int(p, "a size", 0, INT64_MAX, &r.limit) ||
+            !loop_lex_expect(p, "align") || !loop_lex_int(p, "an alignment", 1, 4096, &r.align) ||
+            !loop_lex_expect(p, "section") || !(r.section = parse_name(p)) || !loop_lex_expect(p, "size") ||
+            !loop_lex_int(p, "a size", 0, INT64_MAX, &r.size))
+                return false;
+        ARENA_GROW(p->arena, program->regions, program->region_count);
+        program->regions[program->region_count++] = r;
+        return true;
+}
+
 static bool parse_program(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
-        if (!parse_head(r) || (loop_lex_accept(p, "data") && !parse_file(r)))
+        if (!parse_head(r))
+                return false;
+        while (loop_lex_accept(p, "region"))
+                if (!parse_region(p))
+                        return false;
+        if (loop_lex_accept(p, "data") && !parse_file(r))
                 return false;
         while (loop_lex_accept(p, "buffer"))
                 if (!parse_buffer(r))

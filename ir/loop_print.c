@@ -398,6 +398,11 @@ void loop_print(struct text *out, const struct loop_program *program,
                          (long long)program->workspace_size, (long long)program->workspace_align,
                          (long long)program->live_peak);
         text_add(out, "\n");
+        for (int i = 0; i < program->region_count; i++) {
+                const struct loop_region *r = &program->regions[i];
+                text_add(out, "region \"%s\" limit %lld align %lld section \"%s\" size %lld\n", r->name, (long long)r->limit,
+                         (long long)r->align, r->section, (long long)r->size);
+        }
         print_file(&p, program, options);
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)
                 print_buffer(&p, b, options);

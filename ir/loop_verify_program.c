@@ -59,11 +59,14 @@ static bool check_view(struct verifier *v, const struct loop_buffer *b)
 static bool check_place(struct verifier *v, const struct loop_buffer *b)
 {
         int64_t bytes = b->extent * element_info[b->element].bytes, end;
-        if (!v->program->planned || b->region)
-                return b->region >= 0 || verify_error(v, "buffer %s lies in no region", b->name);
+        if (b->region < 0 || b->region > v->program->region_count)
+                return verify_error(v, "buffer %s lies in no region", b->name);
+        if (!v->program->planned)
+                return true;
+        int64_t size = b->region ? v->program->regions[b->region - 1].size : v->program->workspace_size;
         if (b->offset < 0 || b->offset % element_info[b->element].bytes ||
-            !int_add(b->offset, bytes, &end) || end > v->program->workspace_size)
-                return verify_error(v, "buffer %s lies outside the workspace", b->name);
+            !int_add(b->offset, bytes, &end) || end > size)
+                return verify_error(v, "buffer %s lies outside its region", b->name);
         return true;
 }
 
@@ -121,8 +124,8 @@ static struct extent argument_extent(const struct verifier *v, struct loop_buffe
         e.end = e.start + parameter->extent * bytes;
         if (moving) {                   /* nothing is known of where else that may be */
                 e.origin = moving;
-        } else if (root->space == SPACE_WORKSPACE && v->program->planned && !root->region) {
-                e.origin = NULL;
+        } else if (root->space == SPACE_WORKSPACE && v->program->planned) {
+                e.origin = root->region ? &v->program->regions[root->region - 1] : NULL;
                 e.start += root->offset;
                 e.end += root->offset;
         }
@@ -222,6 +225,21 @@ bool verify_call(struct verifier *v, const struct loop_stmt *call)
 
 /* ---- programs and libraries ---- */
 
+static bool is_power_of_two(int64_t n) { return n > 0 && !(n & (n - 1)); }
+
+static bool check_region(struct verifier *v, int number)
+{
+        const struct loop_program *p = v->program;
+        const struct loop_region *r = &p->regions[number];
+        bool twice = false;
+        for (int i = 0; i < number; i++)
+                twice |= !strcmp(p->regions[i].name, r->name);
+        if (twice || !text_is_identifier(r->name) || !text_is_remark(r->section, strlen(r->section)) || !is_power_of_two(r->align) ||
+            r->align > 4096 || r->size < 0 || r->size > r->limit)
+                return verify_error(v, "region '%s' makes no sense", r->name);
+        return true;
+}
+
 static bool check_program(struct verifier *v)
 {
         const struct loop_program *p = v->program;
@@ -229,8 +247,11 @@ static bool check_program(struct verifier *v)
                 return verify_error(v, "the program's name is no safe text");
         if (p->planned &&
             (p->workspace_size < 0 || p->workspace_align < 1 || p->workspace_align > 4096 ||
-             (p->workspace_align & (p->workspace_align - 1)) || p->live_peak < 0))
+             !is_power_of_two(p->workspace_align) || p->live_peak < 0))
                 return verify_error(v, "the plan's size and alignment make no sense");
+        for (int i = 0; i < p->region_count; i++)
+                if (!check_region(v, i))
+                        return false;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (!check_program_buffer(v, b))
                         return false;

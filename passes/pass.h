@@ -24,6 +24,9 @@ struct pass_context {
         struct lower_options lower;
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int threads;                    /* that generated code may use; 1: no threading code at all */
+        bool memory;                    /* the goal is little memory rather than speed */
+        struct loop_region *regions;    /* beside the workspace */
+        int region_count;
         bool exact;                     /* only class E rewrites */
         bool assume_finite;             /* class D allowed */
         const struct schedule_book *book;         /* schedules given by the user; or NULL */

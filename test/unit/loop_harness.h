@@ -90,6 +90,7 @@ static inline int pick(int n)
 static const char everything[] =
         "loop 1\n"
         "program \"every\\x20thing\" source \"3f2a\" workspace 4096 align 64 live 256\n"
+        "region \"fast\" limit 1024 align 8 section \".dtcm\" size 64\n"
         "buffer @image : f32[784] input \"In\\x22put \\xc3\\xa43\" shape <1 x 1 x 28 x 28>\n"
         "buffer @flag : bool[1] input \"flag\" shape <>\n"
         "buffer @empty : i64[0] constant = []\n"
@@ -102,7 +103,7 @@ static const char everything[] =
         "buffer @temporary : f32[512] workspace offset 0\n"
         "buffer @next : f32[512] workspace offset 2048\n"
         "buffer @part : f32[256] view @temporary + 128\n"
-        "buffer @other : f32[4] workspace region 1\n"
+        "buffer @other : f32[4] workspace region 1 offset 48\n"
         "buffer @result : f32[784] output \"out\" shape <28 x 28>\n"
         "kernel @scalars(%x: in f32[784], %w: in f32[3], %h: in f16[2], %s: in i8[1000], %y: out "
         "f32[784], %n: index, "

@@ -1,0 +1,26 @@
+/* What the plan knows of memory, for reports. */
+#ifndef PASSES_PLAN_H
+#define PASSES_PLAN_H
+
+#include "passes/lifetimes.h"
+
+/* A buffer that is in use when most bytes are. */
+struct plan_resident {
+        const struct loop_buffer *buffer;
+        int64_t bytes;
+        const struct loop_function *writer;       /* whose call writes it first; NULL: none */
+};
+
+struct plan_facts {
+        int64_t largest;                /* LB_op: bytes that some statement cannot do without */
+        int64_t live_peak;              /* LB_order: the largest sum of bytes in use, in this order with this sharing */
+        int64_t best, best_found;       /* BEST: no order needs less than best; best_found: what the best known order needs */
+        int64_t size;                   /* PLAN: bytes of all regions */
+        bool proved;                    /* no placing takes less (in one region) */
+        struct plan_resident *residents;          /* largest first */
+        int resident_count;
+};
+/* of a planned program */
+struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p);
+
+#endif
