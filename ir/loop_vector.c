@@ -70,9 +70,11 @@ static bool mark_block(struct vectorizer *v, const struct loop_block *block, boo
  *
  * The scalar code does all for one lane, then all for the next; vectors do each thing for all lanes. The same comes out
  * when no lane reads or writes what another one writes: every buffer that is stored to has one subscript wherever it,
- * or one that may lie on it, is touched. (That subscript moves with the lane: see the store.) */
+ * or one that may lie on it, is touched (that subscript moves with the lane: see the store); or all its subscripts are the lane
+ * plus multiples of what is at least the number of lanes. */
 
 struct touches {
+        const struct vector_request *request;
         const struct loop_buffer **buffers;       /* stored to */
         const struct loop_expr **subscripts;
         size_t count;
@@ -86,11 +88,54 @@ static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
         return a == b || (parameters && a->alias_class > 0 && a->alias_class == b->alias_class);
 }
 
+/* e as factor * lane + a multiple of *multiple (0: + nothing) */
+static bool split_lane(const struct vector_request *request, const struct loop_expr *e, int64_t *factor, int64_t *multiple)
+{
+        int64_t f[2], m[2], number;
+        *factor = e->op == LOOP_VARIABLE && e->variable == request->lane;
+        *multiple = 0;
+        switch (e->op) {
+        case LOOP_VARIABLE:
+                if (!*factor)
+                        *multiple = loop_bounds_of(request->bounds, e).multiple;
+                return e->variable->kind == VARIABLE_LOOP;
+        case LOOP_LITERAL:
+                return loop_is_int(e, multiple);
+        case LOOP_ADD:
+                if (!split_lane(request, e->args[0], &f[0], &m[0]) || !split_lane(request, e->args[1], &f[1], &m[1]))
+                        return false;
+                *factor = f[0] + f[1];
+                while (m[1]) {          /* their greatest common divisor */
+                        number = m[0] % m[1];
+                        m[0] = m[1];
+                        m[1] = number;
+                }
+                *multiple = m[0];
+                return true;
+        case LOOP_MUL:
+                if (!loop_is_int(e->args[1], &number) || !split_lane(request, e->args[0], &f[0], &m[0]))
+                        return false;
+                return !__builtin_mul_overflow(f[0], number, factor) && !__builtin_mul_overflow(m[0], number, multiple);
+        default:
+                return false;
+        }
+}
+
+/* two lanes never meet there */
+static bool is_apart(const struct vector_request *request, const struct loop_expr *subscript, int64_t *multiple)
+{
+        int64_t factor;
+        return request->lane && split_lane(request, subscript, &factor, multiple) && factor == 1 &&
+               (*multiple == 0 || *multiple >= request->lanes);
+}
+
 static void touch(struct touches *t, const struct loop_buffer *b, const struct loop_expr *subscript)
 {
-        for (size_t i = 0; i < t->count; i++)
+        int64_t m[2];
+        for (size_t i = 0; i < t->count && t->good; i++)
                 if (may_be_one(t->buffers[i], b) && !loop_expr_same(t->subscripts[i], subscript))
-                        t->good = false;
+                        t->good = is_apart(t->request, t->subscripts[i], &m[0]) && is_apart(t->request, subscript, &m[1]) &&
+                                  (m[0] == m[1] || !m[0] || !m[1]);
 }
 
 static void touch_store(struct loop_stmt *s, void *context)
@@ -111,9 +156,9 @@ static void touch_load(struct loop_expr *e, void *context)
                 touch(context, e->buffer, e->args[0]);
 }
 
-static bool lanes_are_apart(struct arena *arena, struct loop_block *body)
+static bool lanes_are_apart(const struct vector_request *request, struct loop_block *body)
 {
-        struct touches t = { .arena = arena, .good = true };
+        struct touches t = { .request = request, .arena = request->arena, .good = true };
         loop_block_walk(body, touch_store, NULL, &t);
         loop_block_walk(body, NULL, touch_load, &t);
         return t.good;
@@ -378,7 +423,7 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
         struct vectorizer v = { .request = request, .arena = request->arena, .lanes = request->lanes, .out = out,
                                 .mask = request->mask };
         struct loop_block block = *body;
-        if (!lanes_are_apart(v.arena, &block))
+        if (!lanes_are_apart(request, &block))
                 return false;
         if (request->lane) {
                 struct lane_binding *lane = bind(&v, (struct loop_variable *)(uintptr_t)request->lane, false);

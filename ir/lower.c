@@ -464,6 +464,15 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
         return x;
 }
 
+/* of the value that is kept in rows */
+static struct loop_expr *kept_element(struct emit *e, struct local *local, struct loop_expr *const *index)
+{
+        struct loop_expr *at[RANK_MAX];
+        if (rows_begin(e, index, at))
+                rows_end(e, at, write_out(e, local, at));
+        return rows_load(e, index);
+}
+
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index)
 {
         struct scope *saved = e->scope;
@@ -490,7 +499,9 @@ static struct loop_expr *element(struct emit *e, const struct value *v,
                 local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
         bool hoisted = e->scope != saved;
         struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
-        struct loop_expr *x = known ? loop_use(e->arena, known) : write_out(e, local, index);
+        struct loop_expr *x = known ? loop_use(e->arena, known)
+                            : v == e->rows.kept ? kept_element(e, local, index)
+                                                : write_out(e, local, index);
         if (!known && computed)
                 x = loop_cast(e->arena, compute, x);
         bool large = !emit_is_leaf(x) && local->inside &&

@@ -23,9 +23,13 @@ struct lower_options {
         bool views;                     /* alias reshape, slice and concat (off at -O0) */
 };
 
+/* Is op a reduction of a tensor of that shape? Then *along is the set of dimensions (but for extents of 1) that vanish. */
+bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along);
+
 /* One kernel for op (any operation with an element function, or a fusion): appended to p with one ACCESS_IN buffer per
  * operand or capture that it reads at run time (*inputs; splats are literals, known amounts are in the code), in order of
- * first use, then one ACCESS_OUT buffer per result, then ACCESS_INOUT buffers for what it keeps while it runs. A parameter whose
+ * first use, then one ACCESS_OUT buffer per result (ACCESS_INOUT: it reads back what it stored there), then ACCESS_INOUT
+ * buffers for what it keeps while it runs. A parameter whose
  * every read is at the very element being stored shares a positive alias_class with that result: they may be one buffer. */
 struct loop_function *lower_kernel(struct loop_program *p, const struct op *op, const struct lower_options *options,
                                    struct value ***inputs, int *input_count, struct diag *diag);

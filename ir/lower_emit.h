@@ -61,8 +61,26 @@ struct local {
         struct loop_expr *read;         /* where it was first loaded, and in which nest */
         int nest;
         bool mixed;                     /* loaded elsewhere, too */
+        unsigned loops;                 /* over the row that need an element: see lower_rows.c */
         bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores it; or other ones */
         void *state;                    /* of the operation with this first result */
+};
+
+/* dimensions that share a loop; those between them have extent 1 */
+struct loop_group { int first, last; int64_t extent; };
+
+/* The rows of a kernel that reduces along them what it computes their elements from: see lower_rows.c. */
+struct rows {
+        unsigned along;                 /* dimensions of the result that lie along a row; 0: there are no rows */
+        struct loop_group groups[RANK_MAX];       /* the loops over a row */
+        int group_count;
+        const struct loop_variable *around[RANK_MAX];     /* variables of those around it */
+        int around_count;
+        const struct value *kept;       /* computed once, and kept where the result will be; or NULL */
+        struct loop_buffer *buffer;     /* the result */
+        struct loop_expr *row[RANK_MAX];          /* which row is kept now, */
+        const struct scope *scope;                /* until this closes */
+        struct scope *from;
 };
 
 struct emit {
@@ -85,6 +103,7 @@ struct emit {
         struct name *names[128];
         int nest;                       /* number of the loop nest being written */
         int depth, work;
+        struct rows rows;
 };
 
 /* ---- context (lower.c) ---- */
@@ -187,6 +206,21 @@ struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element 
  * over all */
 struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v,
                               struct loop_variable *best, bool last);
+
+/* ---- rows (lower_rows.c): softmax, norms ---- */
+
+/* the rows of a kernel that computes `result`, stored in buffer; emit->rows.along is 0 where there are none */
+void rows_find(struct emit *e, const struct region *region, const struct value *result, struct loop_buffer *buffer);
+/* loops over a row go behind the others: how many these are */
+int rows_order(struct emit *e, struct loop_group *groups, int count);
+void rows_stand_in(struct emit *e, const struct loop_expr *index);        /* one that is now open around the row */
+/* The element of emit->rows.kept at index. rows_begin: its row is not there yet, and loops are open that store at the index *at
+ * what rows_end is given. */
+bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr **at);
+void rows_end(struct emit *e, struct loop_expr *const *at, struct loop_expr *value);
+struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index);
+/* x, of as many elements of as many bytes, may lie where y does */
+bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x, const struct loop_buffer *y);
 
 /* splits of op's results, from those of its operands (lower_splits.c) */
 unsigned op_splits(struct emit *e, const struct op *op);

@@ -111,8 +111,6 @@ struct nest {
 };
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
-/* dimensions that share a loop; those between them have extent 1 */
-struct loop_group { int first, last; int64_t extent; };
 
 static int find_groups(const struct nest *nest, struct loop_group *groups)
 {
@@ -176,12 +174,16 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
 {
         struct loop_group groups[RANK_MAX];
         struct loop_expr *index[RANK_MAX], *stored[RANK_MAX];
-        int count = find_groups(nest, groups);
+        int count = find_groups(nest, groups), around = e->rows.along ? rows_order(e, groups, count) : 0;
         for (int d = 0; d < nest->shape->rank; d++)
                 index[d] = emit_int(e, 0);
-        for (int g = 0; g < count; g++)
-                index[groups[g].last] = emit_for(e, loop_name(e, nest, window, groups, count, g),
-                                                 emit_int(e, 0), emit_int(e, groups[g].extent));
+        for (int g = 0; g < count; g++) {
+                struct loop_expr *i = emit_for(e, loop_name(e, nest, window, groups, count, g), emit_int(e, 0),
+                                               emit_int(e, groups[g].extent));
+                index[groups[g].last] = i;
+                if (g < around)
+                        rows_stand_in(e, i);
+        }
         struct loop_expr **values = arena_array(e->arena, (size_t)nest->count, sizeof *values);
         for (int i = 0; i < nest->count; i++) {
                 const struct type *type = nest->values[i]->type;
@@ -270,6 +272,8 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                         nest.shape = v->type;
                         nest.splits = emit_local(e, v)->splits;
                 }
+                if (request->result_count == 1 && request->region)
+                        rows_find(e, request->region, v, outputs[i].buffer);
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
                     v->op->operand_count > 1)
                         write_parts(e, v->op, &outputs[i], window);
@@ -295,11 +299,13 @@ static void mark_load(struct loop_expr *x, void *context)
 
 /* x may lie where the result is stored: it is read at the very element that is stored next, and
  * nowhere else */
-static bool may_overlap(const struct local *x, const struct output *y)
+static bool may_overlap(const struct emit *e, const struct local *x, const struct output *y)
 {
         if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
             element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)
                 return false;
+        if (e->rows.along)
+                return rows_may_overlap(e, x->parameter, y->buffer);
         return x->overlaps || (y->position && !x->mixed && !y->parts && x->nest == y->nest &&
                                loop_expr_same(x->read, y->position));
 }
@@ -324,7 +330,7 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
                 for (int k = 0; k < kept && !y->alias_class; k++) {
                         const struct local *x = emit_local(e, e->inputs[k]);
-                        if (may_overlap(x, &outputs[i]))
+                        if (may_overlap(e, x, &outputs[i]))
                                 x->parameter->alias_class = y->alias_class = ++classes;
                 }
         }

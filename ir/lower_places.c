@@ -159,11 +159,11 @@ bool is_same_elements(const struct op *op)
 {
         if (op->code == OP_reshape)
                 return true;
-        const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
+        if (op->code != OP_broadcast && op->code != OP_transpose)
+                return false;
+        const struct type *x = op_operand(op, 0)->type;
         if (op->code == OP_broadcast)
                 return type_elements(x) == type_elements(op_result(op)->type);
-        if (op->code != OP_transpose)
-                return false;
         const int64_t *perm = op_ints(op, "perm", NULL);
         for (int d = 0, before = -1; d < x->rank; d++) {
                 if (x->dims[perm[d]] == 1)

@@ -87,6 +87,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 enum {
         ROW_0 = TRAIT_PURE,
         ROW_COMMUTATIVE = TRAIT_PURE | TRAIT_COMMUTATIVE,
+        ROW_COSTLY = TRAIT_PURE | TRAIT_COSTLY,
         ROW_ELEMENTWISE = TRAIT_PURE | TRAIT_ELEMENTWISE,
         ROW_FREE = TRAIT_PURE | TRAIT_FREE,
         ROW_CONTRACTION = TRAIT_PURE | TRAIT_CONTRACTION,

@@ -101,7 +101,8 @@ enum trait {
         TRAIT_TERMINATOR = 16,
         TRAIT_FREE = 32,                /* moves elements, computes nothing: reshape, broadcast, slice, ... */
         TRAIT_CONTRACTION = 64,         /* many multiply-adds per result: dot, convolve */
-        TRAIT_REDUCTION = 128           /* reads several elements per result: reduce, windows, arg_reduce */
+        TRAIT_REDUCTION = 128,          /* reads several elements per result: reduce, windows, arg_reduce */
+        TRAIT_COSTLY = 256              /* element-wise, and better kept than computed twice */
 };
 
 enum { E_COMPUTE = -1 };                /* of an ELEMENT attribute: the operand's compute type */

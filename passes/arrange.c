@@ -209,7 +209,7 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
         for (int out = 0; out < kernel->buffer_count; out++) {
                 struct touch y = touch_argument(call, out, 0);
                 int64_t bytes = (y.end - y.start + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
-                bool may = kernel->buffers[out]->access == ACCESS_OUT && kernel->buffers[out]->alias_class > 0 &&
+                bool may = (kernel->buffers[out]->access & ACCESS_OUT) && kernel->buffers[out]->alias_class > 0 &&
                            y.root->space == SPACE_WORKSPACE && y.start % STORAGE_ALIGN == 0 && !call->offsets;
                 for (int in = 0; in < kernel->buffer_count && may; in++) {
                         struct touch x = touch_argument(call, in, 0);

@@ -16,7 +16,10 @@
  *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user; a broadcast or iota
  *     with several users is copied for each of them first, so that it is never stored;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
- *     element-wise rest of the group is its epilogue.
+ *     element-wise rest of the group is its epilogue;
+ *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
+ *     along it again, joins with all between. Each is computed once for a row; what several loops over the row need is
+ *     computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
  *
  * Packed contractions (made by layout) take more:
  *
@@ -38,6 +41,10 @@ struct member {                         /* what is known of an operation while g
         bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
+        bool summed;                    /* a reduction, or computed from one and no larger */
+        bool per_row;                   /* needed once for a row */
+        bool along_row;                 /* element i is needed where the root's is stored, and in loops over its row */
+        unsigned loops;                 /* a bit for each of those */
 };
 
 struct group {
@@ -45,6 +52,9 @@ struct group {
         const struct op *home;          /* of the root */
         int size;
         bool anchored;                  /* holds a contraction or reduction */
+        unsigned along;                 /* dimensions of its rows; 0: it has none */
+        unsigned loop_count;            /* over a row */
+        const struct op *kept;          /* what its rows keep */
 };
 
 struct fusing {
@@ -119,6 +129,87 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
         }
 }
 
+/* ---- rows ---- */
+
+/* Along which dimensions of `shape` does a broadcast repeat what it has once for all the others? 0: no such. */
+static unsigned repeats_along(const struct op *op, const struct type *shape)
+{
+        unsigned along = 0;
+        if (op->code != OP_broadcast || !type_same_dims(op_result(op)->type, shape))
+                return 0;
+        const struct type *x = op_operand(op, 0)->type;
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        for (int d = 0; d < shape->rank; d++)
+                along |= (unsigned)(shape->dims[d] != 1) << d;
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] != 1)
+                        along &= ~(1u << dims[k]);
+        return along;
+}
+
+static bool is_row_operation(const struct op *op)
+{
+        return fuse_is_elementwise(op) || op->code == OP_reshape || op->code == OP_reduce;
+}
+
+/* op makes of reductions along the rows of user's group what user needs once for a row */
+static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op, unsigned *along)
+{
+        const struct member *at = &f->members[user->number];
+        const struct group *group = at->group;
+        const struct type *shape = group->root->results[0].type;
+        unsigned reduced;
+        if (!f->members[op->number].summed || !is_row_operation(op) || group->home || (group->anchored && !group->along))
+                return false;
+        if (!at->per_row)
+                *along = at->along_row ? repeats_along(user, shape) : 0;
+        else if (!is_row_operation(user) || user->code == OP_reduce)
+                return false;
+        else
+                *along = group->along;
+        if (!*along || (group->along && group->along != *along))
+                return false;
+        return op->code != OP_reduce || (rows_reduce(op, shape, &reduced) && reduced == *along);
+}
+
+static void find_summed(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                bool *summed = &members[op->number].summed;
+                if (op->result_count != 1 || !type_is_static(op_result(op)->type) || !is_row_operation(op))
+                        continue;
+                *summed = op->code == OP_reduce && value_is_constant(op_operand(op, 1));
+                for (int i = 0; i < op->operand_count && !*summed && op->code != OP_reduce; i++) {
+                        const struct value *x = op_operand(op, i);
+                        *summed = x->kind == VALUE_RESULT && x->op->region == region && members[x->op->number].summed;
+                }
+        }
+}
+
+/* What loops over a row would compute again: nothing, what is cheap, or what the group then keeps. */
+static bool may_repeat(struct group *group, const struct op *op, struct member *joined)
+{
+        enum { LOOP_KEPT = 2 };
+        if (!(joined->loops & (joined->loops - 1)))
+                return true;
+        if (!joined->along_row || !group->along)
+                return false;
+        for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes it once */
+                const struct value *x = op_operand(op, i);
+                if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION && value_has_one_use(x))
+                        return false;
+        }
+        if (!(op_info[op->code].traits & TRAIT_COSTLY))
+                return true;
+        if (group->kept || op_result(op)->type != group->root->results[0].type)
+                return false;
+        group->kept = op;
+        joined->loops = LOOP_KEPT;
+        return true;
+}
+
+/* ---- packed contractions ---- */
+
 /* A value that only element-wise operations read does not leave its contraction's kernel. */
 static bool stays(const struct value *v)
 {
@@ -147,31 +238,68 @@ static void find_homes(const struct region *region, struct member *members)
         }
 }
 
+/* how op's element is needed, as far as this one use goes */
+static void add_use(const struct fusing *f, const struct op *user, struct member *joined)
+{
+        const struct member *at = &f->members[user->number];
+        bool reduces = user->code == OP_reduce && at->per_row;
+        joined->identity &= keeps_index(user) && at->identity;
+        joined->along_row &= (fuse_is_elementwise(user) && at->along_row) || reduces;
+        joined->loops |= at->loops;
+        joined->repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION || user->code == OP_broadcast ||
+                            user->code == OP_reduce_window || user->code == OP_arg_window;
+}
+
+/* as per row: computed before the loops over the row, whoever needs it in them */
+static bool join_rows(struct group *group, const struct op *op, unsigned along, struct member *joined)
+{
+        enum { LOOP_FIRST = 4, LOOPS_MAX = 28 };
+        if (joined->home || group->loop_count == LOOPS_MAX)
+                return false;
+        group->along = along;
+        group->anchored = true;
+        joined->identity = joined->along_row = joined->repeated = false;
+        joined->per_row = true;
+        joined->loops = op->code == OP_reduce ? LOOP_FIRST << group->loop_count++ : 1;
+        return true;
+}
+
 static bool join(const struct fusing *f, struct op *op)
 {
         struct group *group = NULL;
-        struct member joined = { .identity = true, .home = f->members[op->number].home };
+        struct member joined = f->members[op->number];
         if (op->code == OP_pad)         /* a halo: always the root */
                 return false;
-        bool several_maps = false;
+        joined.identity = joined.along_row = true;
+        bool several_maps = false, others = false;
+        unsigned rows = 0, along;
         for (const struct use *u = op->results[0].uses; u; u = u->next) {
                 struct op *user = u->user;
                 if (user->region != op->region || user->code == OP_yield)
                         return false;
                 const struct member *at = &f->members[user->number];
-                if (!at->group || (group && at->group != group) || !accepts(f, user, op, u->index))
+                if (!at->group || (group && at->group != group))
                         return false;
                 group = at->group;
-                joined.identity &= keeps_index(user) && at->identity;
+                if (is_per_row(f, user, op, &along) && (!rows || rows == along)) {
+                        rows = along;
+                        continue;
+                }
+                others = true;
+                if (!accepts(f, user, op, u->index))
+                        return false;
+                add_use(f, user, &joined);
                 const struct op *map = fuse_is_elementwise(user) ? at->map : user;
                 several_maps |= joined.map && joined.map != map;
                 joined.map = map;
-                joined.repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
-                                   user->code == OP_broadcast || user->code == OP_reduce_window || user->code == OP_arg_window;
         }
-        if (!group || group->size >= f->limit || (several_maps && !is_move(f, op)))
+        if (!group || group->size >= f->limit || (rows ? others : !can_join_any(f, op)))
                 return false;
         if (joined.home && (!joined.identity || group->home != joined.home))
+                return false;
+        if (rows ? !join_rows(group, op, rows, &joined) : !is_move(f, op) && !may_repeat(group, op, &joined))
+                return false;
+        if (several_maps && !is_move(f, op) && !(group->along && joined.along_row))
                 return false;
         if (several_maps)
                 joined.map = op;
@@ -235,12 +363,15 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
 {
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
-                if (!can_join_any(f, op) || join(f, op))
+                bool known = can_join_any(f, op);
+                if (((known || member->summed) && join(f, op)) || !known)
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
                 *member->group = (struct group){ .root = op, .home = member->home, .size = 1,
                                                  .anchored = fuse_is_anchor(op) };
                 member->identity = true;
+                member->along_row = fuse_is_elementwise(op);
+                member->loops = 1;
                 member->map = op;
         }
 }
@@ -285,6 +416,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
         struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
                             .limit = (int)context->limits.kernel_operations,
                             .vectors = target_lanes(context->target, E_F32) > 1 };
+        find_summed(region, f.members);
         find_homes(region, f.members);
         form_groups(region, &f, arena);
         fused += build_groups(region, f.members, arena, count, context->diag);

@@ -358,7 +358,7 @@ static void share_results(struct lifetimes *l, const struct loop_stmt *call, int
         const struct loop_function *kernel = call->function;
         for (int out = 0; out < kernel->buffer_count; out++) {
                 const struct loop_buffer *result = kernel->buffers[out];
-                bool shared = result->access != ACCESS_OUT || result->alias_class <= 0;
+                bool shared = !(result->access & ACCESS_OUT) || result->alias_class <= 0;
                 for (int in = 0; in < kernel->buffer_count && !shared; in++)
                         shared = kernel->buffers[in]->access == ACCESS_IN &&
                                  kernel->buffers[in]->alias_class == result->alias_class && share(l, call, in, out, now);
@@ -415,7 +415,7 @@ static int64_t shareable(struct lifetimes *l, const struct loop_stmt *call)
         int64_t bytes = 0;
         for (int out = 0; out < kernel->buffer_count; out++) {
                 struct touch y = touch_argument(call, out, 0);
-                bool found = kernel->buffers[out]->access != ACCESS_OUT || !kernel->buffers[out]->alias_class || !storage_of(l, &y);
+                bool found = !(kernel->buffers[out]->access & ACCESS_OUT) || !kernel->buffers[out]->alias_class || !storage_of(l, &y);
                 for (int in = 0; in < kernel->buffer_count && !found; in++) {
                         struct touch x = touch_argument(call, in, 0);
                         found = kernel->buffers[in]->access == ACCESS_IN && storage_of(l, &x) &&

@@ -2,10 +2,18 @@
  *
  *   convolve_packed(%x, @w) ...   ->   convolve_packed(%x, @w) ... schedule="rows=2 columns=7 vectors=2"
  *
- * From the user's file of schedules (--schedule) where that has one for operations like it. Nothing else changes: a schedule
- * says how, not what. */
+ * From the user's file of schedules (--schedule) where that has one for operations like it. Behind a semicolon stands why: what it is
+ * predicted to cost, and which one comes next. Nothing else changes: a schedule says how, not what. */
 #include "passes/pass.h"
 #include "schedule/book.h"
+
+static const char *choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+{
+        const char *why = NULL;
+        struct schedule schedule = schedule_for(op, machine, arena, &why);
+        const char *words = schedule_text(arena, &schedule);
+        return why ? arena_printf(arena, "%s; %s", words, why) : words;
+}
 
 int pass_schedule(struct function *f, struct pass_context *context)
 {
@@ -17,8 +25,7 @@ int pass_schedule(struct function *f, struct pass_context *context)
                 if (op->schedule || !schedule_contraction(NULL, op))
                         continue;
                 const char *given = context->book ? schedule_book_find(context->book, f->module, op) : NULL;
-                struct schedule schedule = schedule_for(op, &machine);
-                op->schedule = given ? given : schedule_text(f->module->arena, &schedule);
+                op->schedule = given ? given : choose(op, &machine, f->module->arena);
                 count++;
         }
         return count;

@@ -1,4 +1,6 @@
-/* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine. */
+/* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine. Tiles that registers have room for and
+ * that cut the positions evenly are compared by what they are predicted to cost (cost.c); the rest follows from the tile. */
+#include "schedule/cost.h"
 #include "schedule/stage.h"
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -33,63 +35,128 @@ static bool can_flatten(const struct op *contraction)
 
 /* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads all of w again, where otherwise
  * every panel reads all of x, which is cheaper as it comes in order: 0 unless that is three times as much. */
-static int choose_strip(const struct op *op, const struct target *target, int64_t rows)
+static int choose_strip(const struct packed_work *work, const struct target *target, int64_t rows)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t room = target_l2_bytes(target) / 2, panels = w->dims[0] / op_int(op, "groups");
-        int64_t bytes = x->dims[1] * x->dims[x->rank - 1] * element_info[x->element].bytes;     /* that are read, of an image */
-        for (int d = 2; d < x->rank - 1; d++) {
-                int64_t read = op_result(op)->type->dims[d] * w->dims[d];
-                bytes *= read < x->dims[d] ? read : x->dims[d];
-        }
-        if (bytes <= room || panels == 1)
+        double room = (double)target_l2_bytes(target) / 2, bytes = packed_operand_bytes(work);
+        if (bytes <= room || work->panels == 1)
                 return 0;
-        int64_t strip = rows * room / bytes;
-        strip = strip < 1 ? 1 : strip;
-        double again = (double)type_bytes(w) * (double)(divide_up(rows, strip) - 1);
-        return 3 * again < (double)bytes * (double)(panels - 1) ? (int)strip : 0;
+        double strip = (double)rows * room / bytes;
+        int64_t whole = strip < 1 ? 1 : (int64_t)strip;
+        double again = packed_weights_bytes(work) * (double)(divide_up(rows, whole) - 1);
+        return 3 * again < bytes * (double)(work->panels - 1) ? (int)whole : 0;
 }
 
-struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine)
+/* what does not depend on the size of a tile, or follows from it */
+static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
 {
-        const struct target *target = machine->target;
-        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        struct schedule s = schedule_preset();
-        int lanes = target_lanes(target, E_F32), k = y->rank - 3;
-        int64_t panel = w->dims[w->rank - 2];
-        bool flat = can_flatten(op);
-        int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
-        for (int d = 0; d < k && flat; d++)
-                columns = d ? columns * y->dims[2 + d] : y->dims[2];
-        s.flat = flat && k > 1;
-        rows = flat ? 1 : rows;
-        s.vectors = (int)panel * 16 / lanes;
-        while (s.vectors > 4 || (s.vectors > 1 && most_positions(target, s.vectors) < 6))
-                s.vectors /= 2;
-        if (s.vectors * lanes < 16)
-                s.vectors = 16 / lanes;
-        int most = most_positions(target, s.vectors);
-        s.columns = (int)divide_up(columns, divide_up(columns, most));
-        if (columns * 2 <= most && rows > 1)
-                s.rows = (int)divide_up(rows, divide_up(rows, most / columns));
-        int sums = s.columns * s.rows * s.vectors;
-        while (sums * s.split < 8 && s.split < 4)
-                s.split *= 2;
-        int64_t inner = w->dims[w->rank - 3];
-        s.unroll = inner == 1 ? 1 : 4;
-        int64_t row_tiles = k > 1 && !flat ? divide_up(rows, s.rows) : 1;
-        int64_t column_tiles = divide_up(columns, s.columns), tiles = row_tiles * column_tiles;
-        if (inner % s.unroll == 0) {
-                int64_t lines = divide_up(panel * s.unroll, tiles);
-                s.prefetch = lines > 4 ? 4 : (int)lines;
+        int k = work->spatial;
+        int64_t columns = work->extent[k - 1], rows = k > 1 && !s->flat ? work->extent[k - 2] : 1;
+        for (int d = 0; d < k - 1 && s->flat; d++)
+                columns *= work->extent[d];
+        int64_t row_tiles = divide_up(rows, s->rows), column_tiles = divide_up(columns, s->columns);
+        int64_t last = packed_last_extent(work), shared = k > 1 && !s->flat ? row_tiles : column_tiles;
+        if (last % s->unroll == 0) {    /* all tiles together fetch the next panel */
+                int64_t lines = divide_up(work->panel * s->unroll, row_tiles * column_tiles);
+                s->prefetch = lines > 4 ? 4 : (int)lines;
         }
-        int64_t shared = k > 1 && !flat ? row_tiles : column_tiles;
         if (machine->threads > 1) {
-                if (shared >= 2 * machine->threads || w->dims[0] / op_int(op, "groups") < machine->threads)
-                        s.row_tasks = machine->threads;
+                if (shared >= 2 * machine->threads || work->panels < machine->threads)
+                        s->row_tasks = machine->threads;
                 else
-                        s.panel_tasks = machine->threads;
+                        s->panel_tasks = machine->threads;
         }
-        s.strip = choose_strip(op, target, shared);
-        return s;
+        s->strip = choose_strip(work, machine->target, shared);
+}
+
+/* ---- the search ---- */
+
+struct search {
+        const struct packed_work *work;
+        const struct schedule_machine *machine;
+        struct schedule best, next;
+        struct packed_cost cost, next_cost;
+};
+
+static void try(struct search *search, struct schedule s)
+{
+        complete(&s, search->work, search->machine);
+        struct packed_cost cost = packed_cost(search->work, &s, search->machine->target);
+        if (!search->cost.cycles || cost.cycles < search->cost.cycles) {
+                search->next = search->best;
+                search->next_cost = search->cost;
+                search->best = s;
+                search->cost = cost;
+        } else if (!search->next_cost.cycles || cost.cycles < search->next_cost.cycles) {
+                search->next = s;
+                search->next_cost = cost;
+        }
+}
+
+/* Tiles of so many rows: as wide as registers allow, and of the next few sizes that cut the columns evenly. */
+static void try_columns(struct search *search, struct schedule s, int64_t columns)
+{
+        enum { SIZES = 3 };
+        int64_t most = most_positions(search->machine->target, s.vectors) / s.split / s.rows, before = 0;
+        for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES; tiles++, n++) {
+                s.columns = (int)divide_up(columns, tiles);
+                if (s.columns == before)
+                        break;
+                before = s.columns;
+                try(search, s);
+        }
+}
+
+static void try_tiles(struct search *search, struct schedule s)
+{
+        const struct packed_work *work = search->work;
+        int k = work->spatial;
+        int64_t columns = work->extent[k - 1], rows = k > 1 && !s.flat ? work->extent[k - 2] : 1;
+        for (int d = 0; d < k - 1 && s.flat; d++)
+                columns *= work->extent[d];
+        int most = most_positions(search->machine->target, s.vectors);
+        for (s.split = 1; s.split <= 4; s.split *= 2) {
+                s.rows = 1;
+                try_columns(search, s, columns);
+                if (columns * 2 > most / s.split)
+                        continue;
+                s.rows = (int)divide_up(rows, divide_up(rows, most / s.split / columns));
+                if (s.rows > 1)
+                        try_columns(search, s, columns);
+        }
+}
+
+/* Turns of a few channels, or of a window's row where there is one channel. */
+static void try_turns(struct search *search, struct schedule s)
+{
+        enum { CHANNELS = 4, MOST = 8 };
+        int64_t last = packed_last_extent(search->work);
+        s.unroll = last % CHANNELS == 0 || last > MOST ? CHANNELS : (int)last;
+        try_tiles(search, s);
+}
+
+/* what the best costs, and which one is next */
+static const char *reason(struct arena *arena, const struct search *search)
+{
+        const char *text = packed_cost_text(arena, &search->cost);
+        if (!search->next_cost.cycles)
+                return text;
+        return arena_printf(arena, "%s; next: %.4g for %s", text, search->next_cost.cycles / 1000, schedule_text(arena, &search->next));
+}
+
+struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena, const char **why)
+{
+        const struct packed_work work = packed_work_of(op);
+        struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
+        int lanes = target_lanes(machine->target, E_F32), most = (int)work.panel * 16 / lanes;
+        for (int flat = work.spatial > 1 && can_flatten(op); flat >= 0; flat--)
+                for (int vectors = 16 / lanes; vectors <= most && vectors <= 4; vectors++) {
+                        if (vectors * lanes % 16 || most % vectors)
+                                continue;
+                        struct schedule s = schedule_preset();
+                        s.flat = flat;
+                        s.vectors = vectors;
+                        try_turns(&search, s);
+                }
+        *why = reason(arena, &search);
+        return search.best;
 }

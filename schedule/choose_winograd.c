@@ -91,7 +91,8 @@ double schedule_winograd_gain(const struct op *packed, int tile, const struct sc
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
-struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine)
+struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why)
 {
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
@@ -108,6 +109,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         int64_t groups = few ? 1 : best_groups(&work, machine, machine->threads);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
+        *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles", winograd_cycles(&work, (double)groups, target) / 1000,
+                            (long long)groups);
         int64_t blocks = divide_up(group, most);
         s.columns = (int)divide_up(group, blocks);
         while (s.columns * s.vectors * s.split < 8 && s.split < 4)

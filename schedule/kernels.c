@@ -18,9 +18,9 @@ static const struct lowering *find_lowering(const struct op *op)
         return NULL;
 }
 
-struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine)
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena, const char **why)
 {
-        return find_lowering(contraction)->choose(contraction, machine);
+        return find_lowering(contraction)->choose(contraction, machine, arena, why);
 }
 
 stage_prepare schedule_lowering(const struct op *contraction) { return find_lowering(contraction)->prepare; }

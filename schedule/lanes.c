@@ -185,8 +185,11 @@ static double tile_cost(const struct shape *sh, int rows, int columns, bool at_o
 }
 
 /* rows are shared first: the kernels before and after share them so */
-struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine)
+struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why)
 {
+        (void)arena;
+        (void)why;
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
         int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2;

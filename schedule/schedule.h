@@ -33,8 +33,10 @@ const char *schedule_text(struct arena *arena, const struct schedule *schedule);
 /* ---- choice (choose.c, kernels.c) ---- */
 
 struct schedule_machine { const struct target *target; int threads; };
-/* a good schedule for a contraction: the one of least predicted time */
-struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine);
+/* A good schedule for a contraction: the one of least predicted time. *why: for the reader, in arena; left as it is where there is
+ * nothing to say. */
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena,
+                             const char **why);
 
 /* Cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is predicted to save of a convolution by 3 x 3
  * windows; 0: too few for what it costs. (choose_winograd.c) */

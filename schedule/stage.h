@@ -54,22 +54,27 @@ struct stage {
 /* The lowering of one contraction: fills in panels and write, cuts the positions. False where it cannot be scheduled so. */
 typedef struct stage *(*stage_prepare)(const struct stage *common);
 
-/* a good schedule for it: the one of least predicted time */
-typedef struct schedule (*stage_choose)(const struct op *contraction, const struct schedule_machine *machine);
+/* a good schedule for it: the one of least predicted time; *why, in arena: for the reader, or left as it is */
+typedef struct schedule (*stage_choose)(const struct op *contraction, const struct schedule_machine *machine,
+                                        struct arena *arena, const char **why);
 
 /* convolve_packed: packed.c, choose.c */
 struct stage *packed_prepare(const struct stage *common);
-struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine);
+struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
 /* convolve_lanes: lanes.c */
 struct stage *lanes_prepare(const struct stage *common);
-struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine);
+struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
 /* convolve_winograd: winograd.c, choose_winograd.c */
 struct stage *winograd_prepare(const struct stage *common);
-struct schedule winograd_choose(const struct op *contraction, const struct schedule_machine *machine);
+struct schedule winograd_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
 
 /* reduce_window: windows.c */
 struct stage *windows_prepare(const struct stage *common);
-struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine);
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
 /* of any contraction that can be scheduled: kernels.c */
 stage_prepare schedule_lowering(const struct op *contraction);
 /* a kernel of several contractions: strips.c */

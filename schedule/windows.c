@@ -192,8 +192,11 @@ struct stage *windows_prepare(const struct stage *common)
 
 /* ---- choice ---- */
 
-struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine)
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why)
 {
+        (void)arena;
+        (void)why;
         const struct type *y = op_result(op)->type;
         struct schedule s = schedule_preset();
         int threads = machine->threads > 1 ? machine->threads : 1, most = target_vector_registers(machine->target) - 6;

@@ -91,6 +91,10 @@ struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, co
 /* Imports a subgraph's nodes into region (arguments bound to its inputs); yields its outputs. */
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
                    struct value *const *arguments, int argument_count);
+/* What is built goes into `region`, until it is left for where that was before. */
+struct onnx_region { struct region *region; struct op *counted; };
+struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
+void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 /* The same nodes straight into the current region (a branch known at compile time); outputs[output_count] are set. */
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
                        int argument_count, struct value **outputs, int output_count);

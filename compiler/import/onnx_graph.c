@@ -470,17 +470,27 @@ bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct
         return ok;
 }
 
+struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region)
+{
+        struct onnx_region outer = { im->b.region, im->model->counted };
+        im->b.region = region;
+        im->model->counted = NULL;
+        return outer;
+}
+
+void onnx_region_leave(struct onnx_import *im, struct onnx_region outer)
+{
+        im->b.region = outer.region;
+        im->model->counted = outer.counted;
+}
+
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
                    struct value *const *arguments, int argument_count)
 {
-        struct region *outer = im->b.region;
-        struct op *counted = im->model->counted;
         struct value **outputs = arena_array(im->arena, g->n_output, sizeof *outputs);
-        im->b.region = region;
-        im->model->counted = NULL;
+        struct onnx_region outer = onnx_region_enter(im, region);
         bool ok = onnx_inline_graph(im, g, arguments, argument_count, outputs, (int)g->n_output) &&
                   build_yield(&im->b, outputs, (int)g->n_output);
-        im->b.region = outer;
-        im->model->counted = counted;
+        onnx_region_leave(im, outer);
         return ok;
 }

@@ -122,6 +122,25 @@ struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const str
 struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
 int onnx_axes_from(int first, int rank, int64_t *axes); /* first, ..., rank - 1; how many */
 
+/* ---- loops (onnx_loop.c) ---- */
+
+/* What a loop is made of, as struct op_loop says; lists of directions may be NULL: all forward. */
+struct onnx_loop_parts {
+        struct value *trip, *go, *const *first, *const *scans;
+        int64_t steps;
+        int carried, scanned, stacked;
+        const int64_t *scan_backward, *stack_backward;
+};
+struct onnx_loop {
+        struct op *op;
+        struct value *number, *held, *rows;       /* arguments of its region */
+        struct onnx_region outer;
+};
+/* Between the two, what is built goes into the loop's region. yielded: go, where it has that, the next carried values, rows
+ * of stacks; a NULL among them is an error that was reported. */
+bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts, struct onnx_loop *loop);
+bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded);
+
 /* ---- convolution and pooling windows ---- */
 
 enum onnx_auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };

@@ -1,12 +1,12 @@
-/* Recurrent operators: RNN, GRU, LSTM. The sequence's length is known, so the steps are written one after the
- * other; what the inputs add to the gates is one product for all steps. State beyond a sequence's own length stays
- * as it is, and the output there is 0. */
+/* Recurrent operators: RNN, GRU, LSTM. What the inputs add to the gates is one product for all steps; the steps are a
+ * loop, or, when they are few, written one after the other. State beyond a sequence's own length stays as it is, and the
+ * output there is 0. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/import/onnx_helpers.h"
 
-enum { STEPS_MAX = 1024, ACTIVATIONS_MAX = 6 };
+enum { ACTIVATIONS_MAX = 6 };
 enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
 enum activation {
         ACT_AFFINE,
@@ -176,9 +176,6 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
                 r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], 2) : 0;
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
                 return onnx_invalid(im, n, "hidden_size is %lld", (long long)r->hidden);
-        if (r->steps > STEPS_MAX)
-                return onnx_unsupported(im, n, "a sequence of %lld steps, at most %d are written out",
-                                        (long long)r->steps, STEPS_MAX);
         int64_t all = r->gates * r->hidden, d = r->directions;
         const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
         if (!want_shape(im, n, 1, (const dim_t[]){ d, all, onnx_dim(r->x, 2) }, 3) ||
@@ -324,12 +321,11 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
         *h = add(im, mul(im, onnx_from(im, OP_sub, 1, update), candidate), mul(im, update, d->h));
 }
 
-/* advances the state by step t; gives the step's output */
+/* advances the state by step t, whose row of gates is x; gives the step's output */
 static struct value *step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                          struct direction *d, int64_t t)
+                          struct direction *d, struct value *t, struct value *x)
 {
         struct value *h = NULL, *c = d->c;
-        struct value *x = build_gather(&im->b, d->gates, onnx_integer(im, E_I64, t), 0);
 
         if (r->cell == CELL_LSTM)
                 lstm_step(im, n, r, d, x, &h, &c);
@@ -343,7 +339,7 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n, con
                 return h;
         }
         struct value *runs =
-                onnx_spread(im, onnx_with(im, OP_gt, r->lengths, (double)t), h->type, (const int64_t[]){ 0 });
+                onnx_spread(im, onnx_binary(im, OP_gt, r->lengths, t), h->type, (const int64_t[]){ 0 });
         d->h = onnx_select(im, runs, h, d->h);
         d->c = c ? onnx_select(im, runs, c, d->c) : NULL;
         return onnx_select(im, runs, h, build_like(&im->b, h, 0));
@@ -414,6 +410,48 @@ static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const
         return true;
 }
 
+/* The steps one after the other, from the last when backward; *y all outputs. */
+static bool write_out(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d,
+                      bool backward, struct value **y)
+{
+        const struct type *state = d->h->type;
+        struct value **out = arena_array(im->arena, (size_t)r->steps + 1, sizeof *out);
+
+        for (int64_t i = 0; i < r->steps; i++) {
+                int64_t t = backward ? r->steps - 1 - i : i;
+                struct value *number = onnx_integer(im, E_I64, t);
+                out[t] = step(im, n, r, d, number, build_gather(&im->b, d->gates, number, 0));
+                if (!out[t])
+                        return false;
+        }
+        return (*y = stacked(im, out, r->steps, state)) != NULL;
+}
+
+/* The same as a loop that carries the state. */
+static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d,
+                       bool backward, struct value **y)
+{
+        const int64_t direction = backward;
+        struct value *first[2] = { d->h, d->c };
+        struct onnx_loop loop;
+        struct onnx_loop_parts parts = { .steps = r->steps, .first = first, .carried = d->c ? 2 : 1, .scans = &d->gates,
+                                         .scanned = 1, .stacked = 1, .scan_backward = &direction,
+                                         .stack_backward = &direction };
+
+        if (!onnx_loop_open(im, &parts, &loop))
+                return false;
+        struct value *t = backward ? onnx_from(im, OP_sub, (double)(r->steps - 1), loop.number) : loop.number;
+        d->h = &loop.held[0];
+        d->c = d->c ? &loop.held[1] : NULL;
+        struct value *row = step(im, n, r, d, t, &loop.rows[0]);
+        if (!onnx_loop_close(im, &loop, d->c ? (struct value *[]){ d->h, d->c, row } : (struct value *[]){ d->h, row }))
+                return false;
+        d->h = &loop.op->results[0];
+        d->c = d->c ? &loop.op->results[1] : NULL;
+        *y = &loop.op->results[parts.carried];
+        return true;
+}
+
 bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
 {
         static const int gates[3] = { 1, 3, 4 };
@@ -423,23 +461,13 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
         if (!attributes_read(im, n, &r) || !operands_read(im, n, &r))
                 return false;
         for (int number = 0; number < r.directions; number++) {
-                struct value **out = arena_array(im->arena, (size_t)r.steps + 1, sizeof *out);
                 struct direction d;
                 bool backward = r.backward || number == 1;
-                if (!direction_new(im, n, &r, number, &d))
+                if (!direction_new(im, n, &r, number, &d) ||
+                    !(r.steps > im->context->limits.unrolled_steps ? write_loop : write_out)(im, n, &r, &d, backward, &y[number]))
                         return false;
-                const struct type *state = d.h->type;
-                for (int64_t i = 0; i < r.steps; i++) {
-                        int64_t t = backward ? r.steps - 1 - i : i;
-                        out[t] = step(im, n, &r, &d, t);
-                        if (!out[t])
-                                return false;
-                }
-                y[number] = stacked(im, out, r.steps, state);
                 h[number] = d.h;
                 c[number] = d.c;
-                if (!y[number])
-                        return false;
         }
         return recurrent_outputs(im, n, &r, y, h, c);
 }

@@ -26,7 +26,8 @@ class Program:
             self.inputs.append(f'%in{k} "in{k}": {self.type(shape)}')
             self.values.append((f"%in{k}", shape))
         steps = [self.unary, self.binary, self.constant, self.reduce, self.transpose, self.reshape, self.slice, self.pad, self.concat,
-                 self.broadcast, self.select, self.casts, self.dot, self.window, self.dead, self.gather, self.norm]
+                 self.broadcast, self.select, self.casts, self.dot, self.window, self.dead, self.gather, self.norm,
+                 self.rows]
         for _ in range(self.r.randint(3, 24)):
             self.r.choice(steps)()
 
@@ -166,6 +167,26 @@ class Program:
         root = self.emit(f"sqrt({kept})", shape[:-1] + (1,), keep=False)
         spread = self.emit(f"broadcast({root}) dims=[{', '.join(map(str, range(len(shape))))}]", shape, keep=False)
         self.emit(f"div({x}, {spread})", shape)
+
+    def rows(self):
+        """What softmaxes and norms are made of: reductions along some axes, spread along them again, in a chain."""
+        x, shape = self.pick()
+        if len(shape) < 2:
+            return
+        axes = sorted(self.r.sample(range(len(shape)), self.r.randint(1, len(shape) - 1)))
+        kept = [d for d in range(len(shape)) if d not in axes]
+        rest = tuple(shape[d] for d in kept)
+        keep = self.r.random() < 0.2
+        for _ in range(self.r.randint(1, 3)):
+            kind = self.r.choice(["", " kind=max", " kind=min"])
+            y = self.emit(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]){kind}", rest, keep=keep)
+            if self.r.random() < 0.5:
+                y = self.emit(f"{self.r.choice(['neg', 'abs'])}({y})", rest, keep=False)
+            spread = self.emit(f"broadcast({y}) dims=[{', '.join(map(str, kept))}]", shape, keep=keep)
+            x = self.emit(f"{self.r.choice(['sub', 'add', 'max', 'div'])}({x}, {spread})", shape, keep=keep)
+            if self.element == "f32" and self.r.random() < 0.4:
+                x = self.emit(f"{self.r.choice(['exp', 'tanh', 'neg'])}({x})", shape, keep=keep)
+        self.values.append((x, shape))
 
     def dead(self):
         x, shape = self.pick()

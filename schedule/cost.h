@@ -1,0 +1,28 @@
+/* The cost model of convolve_packed (cost.c): predicted cycles of one core, and what they are made of. */
+#ifndef SCHEDULE_COST_H
+#define SCHEDULE_COST_H
+
+#include "schedule/schedule.h"
+
+/* what is to be computed */
+struct packed_work {
+        int spatial;
+        int64_t images, groups;
+        int64_t channels, blocks, inner;        /* of a group: channels, blocks of x, channels in a block */
+        int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; vectors of 16 in a panel */
+        int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];       /* positions; offsets; positions of x that are read */
+};
+
+struct packed_cost { double cycles, products, loops, results, weights, operand; };
+
+struct packed_work packed_work_of(const struct op *op);
+/* of a group: of an image of x, as far as it is read; of w */
+double packed_operand_bytes(const struct packed_work *work);
+double packed_weights_bytes(const struct packed_work *work);
+/* of the innermost loop of the sums: channels of a block, or columns of the window where a block is one channel */
+int64_t packed_last_extent(const struct packed_work *work);
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s, const struct target *target);
+/* "812 kcycles: 85 % products 10 % weights 5 % results" */
+const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost);
+
+#endif
