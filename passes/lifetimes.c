@@ -87,6 +87,10 @@ static void walk_block(struct walk *w, struct loop_block *block, bool loops)
                         w->now = now;
                         walk_block(w, i ? s->other : s->body, s->kind == STMT_FOR || s->kind == STMT_WHILE);
                 }
+                if (s->kind == STMT_WHILE) {            /* the condition is read again behind the body */
+                        w->now = w->time - 1;
+                        loop_expr_walk(s->a, visit_load, w);
+                }
         }
         scope->to = w->time - 1;
         w->scope = scope->parent;
