@@ -15,11 +15,11 @@ JOBS ?= 2
 ROOMS := base ir schedule passes codegen codegen/targets compiler compiler/import
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc
+GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all setup python browser install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -48,6 +48,15 @@ $(B)/.python: | setup
 	@echo "python: $(PYTHON_PACKAGES)"
 	@test -x $(PY) || python3 -m venv $(VENV)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
+	@touch $@
+
+# The page of --report is looked at with this.
+browser: $(B)/.browser
+$(B)/.browser: | setup
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo "no chromium: the tests that need it are skipped"; fi
 	@touch $@
 
 # ---- the compiler ----
@@ -79,6 +88,11 @@ LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric p
 $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
+
+# and the page that --report fills in, a string for each line
+$(B)/report_page.inc: compiler/report_page.html
+	@mkdir -p $(B)
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $< > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
 $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
@@ -116,7 +130,7 @@ run-demo:
 
 check: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(MAKE) --no-print-directory python
+	@$(MAKE) --no-print-directory python browser
 	@$(MAKE) --no-print-directory check-unit check-docs check-python
 
 check-unit: $(UNIT)

@@ -1,4 +1,4 @@
-#include "compiler/driver.h"
+#include "compiler/report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -73,7 +73,8 @@ static bool prepare_context(struct run *run)
 
 static bool choose_names(struct run *run)
 {
-        static const char *const suffixes[] = { [EMIT_C] = "c", [EMIT_IR] = "dnn", [EMIT_LOOPS] = "loops" };
+        static const char *const suffixes[] = { [EMIT_C] = "c", [EMIT_IR] = "dnn", [EMIT_LOOPS] = "loops",
+                                               [EMIT_DOT] = "dot", [EMIT_JSON] = "json" };
         const struct options *o = &run->options;
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
@@ -248,8 +249,8 @@ static bool compile(struct run *run)
         struct pipeline_options pipeline = {
                 .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
                 .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
-                .stats = o->stats, .stop_before_lower = (o->emit == EMIT_IR && !o->tests.count) || o->tune,
-                .run_compiled = compiled_check, .runner = run,
+                .stats = o->stats, .stop_before_lower = (emits_tensors(o) && !o->tests.count) || o->tune,
+                .run_compiled = compiled_check, .observe = o->report ? report_observe : NULL, .runner = run,
         };
         if (!pipeline_run(&run->state, &pipeline, &run->context))
                 return false;
@@ -299,6 +300,7 @@ static enum exit_code finish(struct run *run, bool fine)
                 fine = false;
         }
         outputs_discard(run->outputs);
+        report_forget(run);
         unfinished = NULL;
         if (run->state.module)
                 module_free(run->state.module);

@@ -19,6 +19,8 @@ struct run {
         const char *output;             /* path of the main output; NULL: standard output */
         const char *prefix;             /* --name, or made from the output's name */
         struct list dependencies;
+        struct report_state *states;    /* with --report: before the first pass and after each (report.h) */
+        int state_count;
 };
 
 enum exit_code driver_main(int argc, char **argv);
@@ -32,14 +34,6 @@ bool emit_outputs(struct run *run);
 /* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header (else its text goes
  * into the C file), and the weights that are not inline. */
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
-
-/* --max-ram, --max-consts, and the sizes of --stats (report.c) */
-bool report_budgets(struct run *run);
-void report_stats(struct run *run);
-void report_json(struct run *run, FILE *out);   /* --report */
-void report_passes(void);
-void report_operations(void);
-void report_limits(void);
 
 /* --tune (tune.c): the module is scheduled; writes the file of --schedule */
 bool tune(struct run *run);

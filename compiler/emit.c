@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "codegen/c_printer.h"
-#include "compiler/driver.h"
+#include "compiler/emit_graph.h"
+#include "compiler/report.h"
 
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
 {
@@ -21,6 +22,10 @@ bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
 
 static bool print_ir(struct run *run, FILE *out)
 {
+        if (run->options.emit == EMIT_DOT || run->options.emit == EMIT_JSON) {
+                (run->options.emit == EMIT_DOT ? emit_dot : emit_json)(out, run->state.module);
+                return true;
+        }
         struct text text = { 0 }, blob = { 0 };
         const char *blob_path = run->output ? arena_printf(run->arena, "%s.bin", run->output) : NULL;
         struct tensor_print options = { 0 };
@@ -90,21 +95,20 @@ static bool print_report(struct run *run)
         const char *path = run->options.report;
         FILE *file = path ? outputs_open(run->outputs, path, &run->diag) : NULL;
         if (file)
-                report_json(run, file);
+                (report_is_page(run) ? report_page : report_json)(run, file);
         return file || !path;
 }
 
 bool emit_outputs(struct run *run)
 {
-        bool is_c = run->options.emit == EMIT_C, fine;
-        if ((run->options.emit == EMIT_IR && !run->state.module) ||
-            (run->options.emit != EMIT_IR && !run->state.program)) {
+        bool is_c = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
+        if (tensors ? !run->state.module : !run->state.program) {
                 diag_error(&run->diag, EXIT_USAGE, run->state.program ? "a .loops program cannot be written as Tensor IR"
                            : "the passes given do not lower the model: --passes must contain lower");
                 return false;
         }
         if (run->options.report && !run->state.program) {
-                diag_error(&run->diag, EXIT_USAGE, "--report is about kernels: not with --emit=ir");
+                diag_error(&run->diag, EXIT_USAGE, "--report is about kernels: not with --emit=ir, dot, json");
                 return false;
         }
         if (is_c && !run->state.program->planned) {

@@ -13,7 +13,7 @@
 
 struct list { const char **items; int count; };
 
-enum { EMIT_C, EMIT_IR, EMIT_LOOPS };
+enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 struct options {
@@ -26,6 +26,9 @@ struct options {
         int64_t max_ram, max_consts;    /* -1: no budget */
         struct list dims, inputs, outputs, keep, limits, tests;
 };
+
+/* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
+static inline bool emits_tensors(const struct options *o) { return o->emit != EMIT_C && o->emit != EMIT_LOOPS; }
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag);

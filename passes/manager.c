@@ -179,6 +179,8 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
                         state->program ? "kernels" : "operations");
         if (selected(options->print_after, pass->name))
                 state_show(state, "after", pass->name);
+        if (options->observe)
+                options->observe(options->runner, state, pass, rewrites);
         if (options->dump_dir && !state_dump(state, options->dump_dir, number, pass->name, context->diag))
                 return false;
         if (options->verify && !verify(state, pass->name, context->diag)) {
@@ -201,6 +203,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
                 module_settle_constants(state->module);
         if (options->dump_dir && !state_dump(state, options->dump_dir, 0, "import", context->diag))
                 return false;
+        if (options->observe)
+                options->observe(options->runner, state, NULL, 0);
         struct check *check = options->check ? check_begin(state, options, context) : NULL;
         bool fine = true;
         double start = seconds();

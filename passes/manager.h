@@ -4,6 +4,13 @@
 
 #include "passes/pass.h"
 
+/* Where a compilation stands: at the tensor level program is NULL. Each lives in the arena it came with. */
+struct pipeline_state {
+        struct module *module;
+        struct loop_program *program;
+        struct arena *program_arena;
+};
+
 struct pipeline_options {
         const char *passes;             /* comma list; NULL: the default of `level` */
         int level;                      /* -O0 .. -O3 */
@@ -16,14 +23,9 @@ struct pipeline_options {
         /* Runs a planned program as compiled C, for --check of what takes the interpreter too long. NULL, or why it could not be
          * run; *code: what the run ended with. May be NULL. */
         const char *(*run_compiled)(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code);
+        /* Told of the state before the first pass (pass NULL) and after each. May be NULL. */
+        void (*observe)(void *runner, const struct pipeline_state *state, const struct pass *pass, int rewrites);
         void *runner;
-};
-
-/* Where a compilation stands: at the tensor level program is NULL. Each lives in the arena it came with. */
-struct pipeline_state {
-        struct module *module;
-        struct loop_program *program;
-        struct arena *program_arena;
 };
 
 /* Runs the passes that the module or program has not been through yet (passes_done). False after one error. */

@@ -1,10 +1,14 @@
-"""--report: what every kernel call computes, as JSON. --profile: the code says when a kernel call ends."""
+"""--report: what came of a model, as JSON and as a page. --emit=dot, json. --profile: the code says when a kernel call ends."""
+import html
 import json
 import re
+import shutil
+import tempfile
 
 import numpy as np
 import pytest
-from test_command_line import DIGITS, call, relu
+from onnx import helper
+from test_command_line import DIGITS, call, relu, save, value
 import dnncc  # the path is set by test_command_line
 
 HOOK = """
@@ -13,9 +17,9 @@ void dnncc_profile(int kernel);
 void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
-           "live_peak": int, "constants": int, "kernels": int, "flops": int, "calls": list}
+           "live_peak": int, "constants": int, "kernels": int, "flops": int, "calls": list, "buffers": list, "memory": dict, "passes": list}
 CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "read": int, "constants": int, "written": int,
-        "buffers": list}
+        "cycles": int, "buffers": list, "access": list}
 CONTROL_FLOW = """loop 1
 program "m" source ""
 buffer @x : f32[2] input "x" shape <2>
@@ -83,7 +87,25 @@ def test_report_says_what_stats_says(tmp_path, level):
 def test_report_of_one_kernel(tmp_path):
     facts, _ = report(relu(tmp_path / "m.onnx", (2, 3)), tmp_path)
     assert facts["calls"] == [{"kernel": "r", "location": "r", "summary": "max -> <2 x 3 x f32>", "schedule": "",
-                               "flops": 6, "read": 24, "constants": 0, "written": 24, "buffers": ["x", "y"]}]
+                               "flops": 6, "read": 24, "constants": 0, "written": 24, "cycles": facts["calls"][0]["cycles"],
+                               "buffers": ["x", "y"], "access": ["in", "out"]}]
+    assert facts["calls"][0]["cycles"] >= 6
+    assert [(b["name"], b["space"], b["port"], b["bytes"]) for b in facts["buffers"]] == [("x", "input", "x", 24), ("y", "output", "y", 24)]
+    assert facts["memory"] == {"statements": 1, "in_use": []}
+
+
+def test_report_of_memory_and_passes(tmp_path):
+    """what is in use at a time lies apart, and reaches as high as the workspace; passes are those that ran"""
+    facts, stats = report(DIGITS, tmp_path)
+    blocks, statements = facts["memory"]["in_use"], facts["memory"]["statements"]
+    assert max(b["offset"] + b["bytes"] for b in blocks) == facts["workspace"]
+    for time in range(statements):
+        now = sorted((b["offset"], b["bytes"]) for b in blocks if b["from"] <= time <= b["to"])
+        assert all(a + size <= b for (a, size), (b, _) in zip(now, now[1:])), now
+    assert max(sum(b["bytes"] for b in blocks if b["from"] <= t <= b["to"]) for t in range(statements)) == facts["live_peak"]
+    passes = [(p["pass"], p["rewrites"]) for p in facts["passes"]]
+    assert passes[0] == ("", 0)
+    assert passes[1:] == [(name, int(n)) for name, n in re.findall(r"^stats: (\w+) +(\d+) rewrites", stats, re.M)]
 
 
 def test_report_of_a_schedule(tmp_path):
@@ -118,3 +140,142 @@ def test_report_errors(tmp_path):
     assert done.returncode == dnncc.USAGE and "--report" in done.stderr and not (tmp_path / "m.json").exists()
     done = call(model, f"--report={model}", "-o", tmp_path / "m.c")
     assert done.returncode == dnncc.IO and not (tmp_path / "m.c").exists(), "an input is never overwritten"
+
+
+# ---- the page ----
+
+CHROMIUM = shutil.which("chromium")
+browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+
+
+def look(page, tab):
+    """(the page's elements after its script ran, what it said on the console)"""
+    with tempfile.TemporaryDirectory() as home:
+        done = dnncc.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={home}", "--enable-logging=stderr",
+                          "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", "--dump-dom", f"file://{page}#{tab}"],
+                         timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def rows(dom, section):
+    """the texts of a section's table"""
+    body = re.search(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', dom, re.S).group(1)
+    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)]
+            for row in re.findall(r"<tr.*?</tr>", body, re.S)]
+
+
+def number(text):
+    return int(text.replace("\u202f", "").replace("\u2009", "").replace(" ", ""))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """(path of a page, the same facts as JSON)"""
+    folder = tmp_path_factory.mktemp("page")
+    facts, _ = report(DIGITS, folder)
+    dnncc.compile_model(DIGITS, folder, [f"--report={folder / 'm.html'}"])
+    return folder / "m.html", facts
+
+
+@browser
+def test_page_of_kernels(page):
+    dom, console = look(page[0], "kernels")
+    assert not console
+    assert [(int(r[0]), r[1], r[2], r[3], *map(number, r[4:8])) for r in rows(dom, "kernels")] == [
+        (k, c["kernel"], c["location"], c["summary"], c["flops"], c["read"], c["constants"], c["written"]) for k, c in enumerate(page[1]["calls"])]
+
+
+@browser
+def test_page_of_the_graph(page):
+    dom, console = look(page[0], "graph")
+    assert not console
+    ports = [b["space"] for b in page[1]["buffers"]]
+    kinds = re.findall(r'data-kind="(\w+)"', dom)
+    assert kinds.count("call") == len(page[1]["calls"]) and kinds.count("input") == ports.count("input") == 1
+    assert kinds.count("output") == ports.count("output") == 1
+    assert len(re.findall(r'<path d="M', dom)) >= len(page[1]["calls"]), "all are connected"
+
+
+@browser
+def test_page_of_memory_weights_and_passes(page):
+    dom, console = look(page[0], "memory")
+    assert not console
+    said = re.search(r'id="memory-facts">workspace ([\d ]+) bytes; at the peak \(statement \d+ of \d+\) ([\d ]+) are', dom)
+    assert [number(n) for n in said.groups()] == [page[1]["workspace"], page[1]["live_peak"]]
+    section = re.search(r'<section id="memory".*?</section>', dom, re.S).group(0)
+    assert len(re.findall("<rect", section)) == len(page[1]["memory"]["in_use"]) and 'id="peak"' in section
+    dom, console = look(page[0], "weights")
+    assert not console
+    weights = sorted((b["bytes"] for b in page[1]["buffers"] if b["space"] == "constant"), reverse=True)
+    assert [number(r[3]) for r in rows(dom, "weights")] == weights and sum(weights) == page[1]["constants"]
+    dom, console = look(page[0], "passes")
+    assert not console
+    assert [(r[1], int(r[2])) for r in rows(dom, "passes")] == [(p["pass"] or "(start)", p["rewrites"]) for p in page[1]["passes"]]
+    assert 'class="both"' in dom or 'class="new"' in dom or 'class="gone"' in dom, "simplify changes this model"
+
+
+def states(page):
+    """the IR after each pass, as the page holds it"""
+    held = json.loads(re.search(r'id="states">\n(.*?)</script>', page.read_text(), re.S).group(1))
+    for runs in held["states"]:
+        yield "".join(held["lines"][k] + "\n" for first, count in zip(runs[::2], runs[1::2]) for k in range(first, first + count))
+
+
+def test_page_holds_the_dumps(tmp_path):
+    """each state is that of --print-ir-after"""
+    done = dnncc.compile_model(DIGITS, tmp_path, [f"--report={tmp_path / 'm.html'}", "--print-ir-after=all"])
+    printed = re.split(r"^; after \w+\n", done.stderr, flags=re.M)[1:]
+    held = list(states(tmp_path / "m.html"))[1:]
+    assert len(held) == len(printed) and all(a.strip() == b.strip() for a, b in zip(held, printed))
+
+
+def test_page_is_one_file_and_deterministic(tmp_path):
+    texts = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        dnncc.compile_model(DIGITS, tmp_path / name, [f"--report={tmp_path / name / 'm.html'}"])
+        texts.append((tmp_path / name / "m.html").read_text())
+    assert texts[0] == texts[1] and not re.search(r"""(src|href)=|url\(|https?://(?!www\.w3\.org/2000/svg)""", texts[0])
+
+
+def test_names_do_not_become_markup(tmp_path):
+    evil = "</script><script>alert(1)//"
+    model = save(tmp_path / "m.onnx", [helper.make_node("Relu", [evil], ["y" + evil], evil)], [value(evil, [4])], [value("y" + evil, [4])])
+    dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}"])
+    text = (tmp_path / "m.html").read_text()
+    assert text.count("<script") == text.count("</script>") == 3 and "alert" in text
+
+
+# ---- the graph for other tools ----
+
+def test_emit_json(tmp_path):
+    assert call(DIGITS, "--emit=json", "-o", tmp_path / "d.json").returncode == 0
+    assert call(DIGITS, "--emit=ir", "-o", tmp_path / "d.dnn").returncode == 0
+    graph, text = json.loads((tmp_path / "d.json").read_text()), (tmp_path / "d.dnn").read_text()
+
+    def operations(region):
+        for op in region["operations"]:
+            yield op
+            for inner in op.get("regions", []):
+                yield from operations(inner)
+
+    found = list(operations(graph["functions"][0]["body"]))
+    lines = [line.strip() for line in text.splitlines() if re.match(r" +(%\w+ = |yield)", line)]
+    assert [op["op"] for op in found] == [re.match(r"(?:%\w+ = )?(\w+)\(", line).group(1) for line in lines]
+    for op, line in zip(found, lines):
+        for result in op["results"]:
+            shape = " x ".join(map(str, [*result["type"]["shape"], result["type"]["element"]]))
+            assert line.startswith(result["name"] + " = ") and f": <{shape}>" in line
+    assert {c["name"][1:] for c in graph["constants"]} == set(re.findall(r"^const @(\w+)", text, re.M))
+    assert graph["functions"][0]["outputs"] == ["probabilities"]
+
+
+def test_emit_dot(tmp_path):
+    """every operation is a node, every value used an edge between two of them"""
+    for options in ([], ["--passes="]):
+        done = call(DIGITS, "--emit=dot", "-o", "-", *options)
+        assert done.returncode == 0 and done.stdout.startswith("digraph") and done.stdout.count("{") == done.stdout.count("}")
+        nodes = set(re.findall(r'^  "([^"]+)" \[', done.stdout, re.M))
+        edges = re.findall(r'^  "([^"]+)" -> "([^"]+)" \[label="<', done.stdout, re.M)
+        assert {"%image", "op0"} <= nodes and edges and {end for edge in edges for end in edge} == nodes

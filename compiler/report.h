@@ -1,0 +1,40 @@
+/* What a compilation came to: the budgets and --stats (report.c), --report as JSON (report_json.c) and as a page for a browser
+ * (report_page.c), which shows the same JSON. What the JSON holds is in docs/interface.md. */
+#ifndef COMPILER_REPORT_H
+#define COMPILER_REPORT_H
+
+#include <stdio.h>
+
+#include "compiler/driver.h"
+
+/* The kernel calls of main in the order of its text, those under control flow included, each once. */
+struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops; };
+struct calls report_calls(struct run *run);
+
+int64_t report_buffer_bytes(const struct loop_buffer *b);          /* of what is stored: one element of a splat */
+int64_t report_constant_bytes(const struct loop_program *p);
+int report_kernel_count(const struct loop_program *p);
+
+bool report_budgets(struct run *run);                     /* --max-ram, --max-consts */
+void report_stats(struct run *run);                       /* sizes, for --stats */
+void report_json(struct run *run, FILE *out);             /* --report=FILE.json */
+void report_page(struct run *run, FILE *out);             /* --report=FILE.html */
+bool report_is_page(const struct run *run);               /* which of the two */
+
+/* What passes did, kept for the report: one before the first (pass NULL), then one for each. */
+struct report_state {
+        const struct pass *pass;
+        int rewrites, size;             /* size: operations, or kernels */
+        bool loops;                     /* Loop IR */
+        struct text text;               /* of the IR, large constants left out; for the page only */
+};
+/* for pipeline_options.observe; runner: the struct run */
+void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass, int rewrites);
+void report_forget(struct run *run);
+
+/* the tables as text: --help-passes, --help-ops, --limit help */
+void report_passes(void);
+void report_operations(void);
+void report_limits(void);
+
+#endif
