@@ -36,6 +36,39 @@ def kind(summary):
     return "x".join(map(str, window)) + " s1"
 
 
+# Classes of contractions, and the share of the peak that each should reach while the network runs. Several in one kernel are
+# "chains", whatever they are.
+CLASSES = {"3x3 s1": 0.8, "1x1 s1": 0.7, "strided": 0.6, "7-wide": 0.6, "winograd": None, "products": None, "chains": None, "other": None}
+DIRECT = "--limit=winograd_percent=0"     # the option that leaves Winograd's algorithm out
+
+
+def layer_class(summary):
+    """of CLASSES, or None: not bound by multiply-adds"""
+    what = kind(summary)
+    if what in ("depthwise", "other"):
+        return None
+    if summary.count("convolve") > 1:
+        return "chains"
+    if what in ("gemm", "3x3 winograd"):
+        return "products" if what == "gemm" else "winograd"
+    y = shape(SHAPE.findall(summary)[-1])
+    wide = y[3 if summary.startswith("convolve_packed") and len(y) == 5 else -1]
+    if what != "strided" and 1 < wide <= 7:
+        return "7-wide"
+    return what if what in CLASSES else "other"
+
+
+def by_class(result):
+    """{class: (calls, seconds, flops)}"""
+    classes = {}
+    for c in result["calls"]:
+        name = layer_class(c["summary"])
+        if name:
+            count, seconds, flops = classes.get(name, (0, 0.0, 0))
+            classes[name] = (count + 1, seconds + c["time"], flops + c["flops"])
+    return classes
+
+
 def measure(subject, threads, o, compiler):
     folder = compiler.compile(subject.path, o.target, threads, ["--profile", *o.options.split()])[0]
     report = json.loads((folder / "report.json").read_text())

@@ -47,8 +47,11 @@ LAYERS = """
 ## Where the time goes
 
 Kernels timed while the whole network runs (`bench.py --layers`), against the multiply-add rate probed between the runs in the same
-process.
-"""
+process. Convolutions and products by class, as compiled by default and ("direct") with `{direct}`, which leaves
+Winograd's algorithm out; what that computes counts as it is computed, with its transforms. "wanted" is what a direct convolution
+of the class should reach.
+""".format(direct=layers.DIRECT)
+KINDS = "\n### All kernels\n"
 
 
 def load(folder, kind):
@@ -142,21 +145,39 @@ def start(documents, engines):
                 [[d["model"], *(text(d["runs"][0]["engines"].get(n, {})) for n in ["dnncc", *engines])] for d in documents])
 
 
+def share_rows(model, threads, default, direct):
+    """a row for each class of layers: as compiled by default, and without Winograd's algorithm"""
+    runs = [(r, layers.by_class(r) if r else {}) for r in (default, direct)]
+    for name, wanted in layers.CLASSES.items():
+        cells = []
+        for result, classes in runs:
+            count, seconds, flops = classes.get(name, (0, 0.0, 0))
+            cells += [count, f"{1e3 * seconds:.3f}", *layers.rates(flops, seconds, result)] if count else [""] * 4
+        if any(cells):
+            yield [model, threads, name, *cells, f"{100 * wanted:.0f} %" if wanted else ""]
+
+
 def in_situ(documents):
-    """share of peak by kind of kernel; ResNet-50 one by one"""
-    rows, text = [], []
+    """share of peak by class of layer and by kind of kernel; ResNet-50 one by one"""
+    shares, rows, text = [], [], []
     for document in documents:
-        for result in {run["threads"]: run for run in document["runs"]}.values():
+        last = {(run["threads"], layers.DIRECT in run["options"].split()): run for run in document["runs"]}
+        for threads in sorted({t for t, _ in last}):
+            default, direct = last.get((threads, False)), last.get((threads, True))
+            shares += share_rows(document["model"], threads, default, direct)
+            result = default or direct
             for what, count, seconds, flops in layers.by_kind(result):
-                rows.append([document["model"], result["threads"], what, count, f"{1e3 * seconds:.3f}", f"{seconds / result['total']:.1%}",
+                rows.append([document["model"], threads, what, count, f"{1e3 * seconds:.3f}", f"{seconds / result['total']:.1%}",
                              *layers.rates(flops, seconds, result)])
             if document["model"] == "resnet50":
-                text += [f"\n### ResNet-50, {result['threads']} thread(s)\n\n{layers.summary(result)}.\n",
+                text += [f"\n### ResNet-50, {threads} thread(s)\n\n{layers.summary(result)}.\n",
                          grid(["kernel", "kind", "ms", "GFLOP/s", "of peak"],
                               [[c["location"], c["kind"], f"{1e3 * c['time']:.4f}", *layers.rates(c["flops"], c["time"], result)]
                                for c in result["calls"]])]
     head = ["model", "threads", "kind", "calls", "ms", "of time", "GFLOP/s", "of peak"]
-    return "\n".join([LAYERS, grid(head, rows), *text]) if rows else ""
+    measured = ["calls", "ms", "GFLOP/s", "of peak"]
+    tables = [LAYERS, grid(["model", "threads", "layers", *measured, *(f"direct: {m}" for m in measured), "wanted"], shares), KINDS, grid(head, rows)]
+    return "\n".join([*tables, *text]) if rows else ""
 
 
 def conditions(documents, smallest):

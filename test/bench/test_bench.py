@@ -78,6 +78,40 @@ def test_kinds(summary, kind):
     assert layers.kind(summary) == kind
 
 
+@pytest.mark.parametrize("summary, name", [
+    ("convolve_packed <1 x 4 x 58 x 58 x 16 x f32> by <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32>, max -> <1 x 4 x 56 x 56 x 16 x f32>", "3x3 s1"),
+    ("convolve_packed <1 x 32 x 9 x 9 x 16 x f32> by <16 x 32 x 3 x 3 x 16 x 2 x 16 x f32>, max -> <1 x 32 x 7 x 7 x 16 x f32>", "7-wide"),
+    ("convolve <1 x 512 x 7 x 7 x f32> by <64 x 512 x 1 x 1 x f32> -> <1 x 64 x 7 x 7 x f32>", "7-wide"),
+    ("convolve_packed <1 x 16 x 14 x 14 x 16 x f32> by <64 x 16 x 1 x 1 x 16 x 2 x 16 x f32> -> <1 x 64 x 7 x 7 x 16 x f32>", "strided"),
+    ("convolve_packed <1 x 4 x 56 x 56 x 16 x f32> by <2 x 4 x 1 x 1 x 16 x 2 x 16 x f32>, mul, convolve_lanes -> <1 x 4 x 56 x 56 x 16 x f32>",
+     "chains"),
+    ("convolve_winograd <1 x 4 x 58 x 58 x 16 x f32> by <36 x 2 x 64 x 2 x 16 x f32> -> <1 x 4 x 56 x 56 x 16 x f32>", "winograd"),
+    ("convolve <1 x 8 x 17 x 17 x f32> by <8 x 8 x 1 x 7 x f32> -> <1 x 8 x 17 x 17 x f32>", "other"),
+    ("dot <1 x 64 x f32> by <10 x 64 x f32>, add -> <1 x 10 x f32>", "products"),
+    ("convolve_lanes <1 x 4 x 58 x 58 x 16 x f32> by <4 x 3 x 3 x 16 x f32> -> <1 x 4 x 56 x 56 x 16 x f32>", None), ("copy -> <4 x f32>", None)])
+def test_classes(summary, name):
+    assert layers.layer_class(summary) == name
+
+
+def test_shares():
+    """a row for each class, by default and without Winograd's algorithm, each against the peak of its own process"""
+    direct = "convolve_packed <1 x 4 x 58 x 58 x 16 x f32> by <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32> -> <1 x 4 x 56 x 56 x 16 x f32>"
+    fast = "convolve_winograd <1 x 4 x 58 x 58 x 16 x f32> by <36 x 2 x 64 x 2 x 16 x f32> -> <1 x 4 x 56 x 56 x 16 x f32>"
+
+    def run(options, peak, *calls):
+        calls = [{"summary": s, "kind": layers.kind(s), "time": t, "flops": f, "location": ""} for s, t, f in calls]
+        return {"threads": 1, "options": options, "peak": peak, "total": 1.0, "calls": calls}
+
+    document = {"model": "m", "runs": [
+        run("", 100.0, ("old", 1.0, 1)),
+        run("", 100.0, (fast, 0.001, 5e7), (direct, 0.001, 4e7), (direct, 0.001, 8e7), ("softmax <1 x 9 x f32> -> <1 x 9 x f32>", 0.1, 9)),
+        run(layers.DIRECT, 200.0, (direct, 0.004, 6.4e8))]}
+    rows = [line for line in tables.in_situ([document]).splitlines() if line.startswith("| m | 1 |")]
+    assert rows[:2] == ["| m | 1 | 3x3 s1 | 2 | 2.000 | 60.0 | 60 % | 1 | 4.000 | 160.0 | 80 % | 80 % |",
+                        "| m | 1 | winograd | 1 | 1.000 | 50.0 | 50 % |  |  |  |  |  |"]
+    assert rows[2] == "| m | 1 | other | 1 | 100.000 | 10.0% | 0.0 | 0 % |" and len(rows) == 5
+
+
 def test_error():
     want = [np.array([1.0, -4.0]), np.array([3], np.int64)]
     assert subjects.error(want, want) == 0
