@@ -8,7 +8,7 @@
  * depthwise convolution or a pool, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
  * are strips already); and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
  * as before, so results stay the same to the bit. */
-#include "passes/pass.h"
+#include "passes/join.h"
 #include "schedule/chain.h"
 #include "schedule/schedule.h"
 
@@ -99,40 +99,6 @@ static bool set_schedules(struct chain *chain, const struct schedule_machine *ma
         return strip > 0;
 }
 
-/* copies of a kernel's operations, and what stands for its result */
-static struct value *copy_operations(struct builder *b, struct op *kernel)
-{
-        if (kernel->code != OP_fusion)
-                return op_result(op_clone(b, kernel));
-        struct region *region = kernel->regions[0];
-        for (struct op *op = region->first; op->code != OP_yield; op = op->next)
-                op->results[0].scratch = op_result(op_clone(b, op));
-        struct value *made = op_operand(region->last, 0);
-        struct value *copy = made->scratch ? made->scratch : made;
-        for (struct op *op = region->first; op->code != OP_yield; op = op->next)
-                op->results[0].scratch = NULL;
-        return copy;
-}
-
-/* one kernel of both, in front of the second */
-static struct op *build_joined(struct module *m, struct op *first, struct op *second, struct diag *diag)
-{
-        const char *location = second->location;
-        if (first->location && second->location)
-                location = arena_printf(m->arena, "%s, %s", first->location, second->location);
-        struct builder b = { .m = m, .region = second->region, .before = second, .diag = diag, .location = location };
-        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &second->results[0].type, 1);
-        if (!fusion)
-                return NULL;
-        struct builder inside = { .m = m, .region = op_add_region(fusion, 0), .diag = diag };
-        struct value *between = op_result(first);
-        between->scratch = copy_operations(&inside, first);
-        struct value *result = copy_operations(&inside, second);
-        between->scratch = NULL;
-        build_yield(&inside, &result, 1);
-        return fusion;
-}
-
 /* the kernel whose result is all that `second` needs of it, and whose only reader is `second` */
 static struct op *find_first(struct op *second, const struct chain *chain)
 {
@@ -152,7 +118,7 @@ static bool join(struct op *second, struct pass_context *context)
         if (!first || !find_chain(first, &first_chain) || !chain_joins(&first_chain, &chain) ||
             !pays(&first_chain, &chain, context->target))
                 return false;
-        struct op *joined = build_joined(m, first, second, context->diag);
+        struct op *joined = kernel_join(m, first, second, context->diag);
         bool good = joined && find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena);
         if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 if (joined)

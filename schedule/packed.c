@@ -174,17 +174,24 @@ static bool write_panels(struct packed *p, struct loop_expr *from, struct loop_e
         return good;
 }
 
+static bool write_strip(struct packed *p, struct loop_expr *from, struct loop_expr *to,
+                        struct loop_expr *first, struct loop_expr *end)
+{
+        struct loop_expr *block = times(p->s.e, p->group, p->blocks);
+        return (!p->s.prologue || prologue_write(&p->s, from, to, block)) && write_panels(p, from, to, first, end);
+}
+
 static bool write_strips(struct packed *p, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
         struct emit *e = p->s.e;
         int64_t strip = p->s.schedule.strip;
         if (!strip || strip >= (p->s.spatial_count == 1 ? p->s.column.count : p->s.row.count))
-                return write_panels(p, from, to, first, end);
+                return write_strip(p, from, to, first, end);
         struct loop_expr *at = emit_for(e, "strip", from, to);
         emit_loop(e, strip, false);
         struct loop_expr *stop = minimum(e, plus(e, at, number(e, strip)), to);
-        bool good = write_panels(p, at, emit_let(e, "strip_end", stop), first, end);
+        bool good = write_strip(p, at, emit_let(e, "strip_end", stop), first, end);
         emit_end(e);
         return good;
 }
@@ -221,6 +228,8 @@ struct stage *packed_prepare(const struct stage *common)
                 return NULL;
         stage_spatial(&p->s, 2);
         stage_cut(&p->s);
+        if (p->s.prologue)
+                prologue_memory(&p->s, p->blocks);
         bool fits = p->s.schedule.split * p->s.row.size * p->s.column.size <= TILE_MAX &&
                     p->s.schedule.vectors <= TILE_MAX;
         return fits ? &p->s : NULL;

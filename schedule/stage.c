@@ -28,6 +28,15 @@ bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char 
         return true;
 }
 
+struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile)
+{
+        struct emit *e = s->e;
+        if (cut->large == cut->count)
+                return times(e, tile, cut->size);
+        struct loop_expr *start = times(e, tile, cut->size - 1);
+        return cut->large ? plus(e, start, minimum(e, tile, number(e, cut->large))) : start;
+}
+
 bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct stage *s, int rows, int columns))
 {
@@ -58,6 +67,8 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
 static void flatten(struct stage *s)
 {
         struct spatial one = s->spatial[s->spatial_count - 1];
+        if (s->prologue && prologue_has_halo(s->prologue))
+                return;
         unsigned splits = emit_local(s->e, s->result)->splits;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 const struct spatial *old = &s->spatial[d];
@@ -85,6 +96,8 @@ void stage_spatial(struct stage *s, int window)
                         .x_step = s->x.stride[2 + d] * strides[d],
                         .x_window = s->x.stride[2 + d] * dilations[d],
                         .y_step = s->y.stride[2 + d] };
+        if (s->prologue)
+                prologue_spatial(s);
         if (s->schedule.flat)
                 flatten(s);
 }
@@ -168,31 +181,49 @@ bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int r
         return good && (!part->live || write(s, rows, columns));
 }
 
-bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to, struct loop_expr *at)
 {
         struct emit *e = s->e;
         struct loop_block *scalar = emit_aside(e);
         struct loop_variable *lane = loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_variable *value = loop_variable_new(s->arena, "sum", LOOP_TYPE(E_F32), VARIABLE_LET);
         lane->number = value->number = e->scope->depth;
-        index[s->rank - 1] = loop_use(s->arena, lane);
-        emit_define(e, op_result(s->op), index, value);
-        struct loop_expr *result = emit_element(e, s->result, index);
-        struct loop_expr *at = s->y_start;
-        for (int d = 0; d < s->rank; d++)
-                at = plus(e, at, times(e, index[d], s->y.stride[d]));
-        emit_store(e, s->ys, at, result);
-        emit_mark_overlaps(e, scalar, s->between ? number(e, -1) : at);
+        v->index[s->rank - 1] = loop_use(s->arena, lane);
+        if (v->sum)
+                emit_define(e, op_result(s->op), v->index, value);
+        struct loop_expr *result = emit_element(e, v->value, v->index);
+        at = plus(e, at, v->index[s->rank - 1]);
+        emit_store(e, to, at, result);
+        emit_mark_overlaps(e, scalar, v->sum && !s->between ? at : number(e, -1));
         emit_end(e);
-        const struct vector_substitution known = { value, sum };
+        const struct vector_substitution known = { value, v->sum };
         const struct vector_request request = {
-                .arena = s->arena, .lane = lane, .base = first_lane, .lanes = s->lanes,
-                .mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(e, live)) : NULL,
-                .substitutions = &known, .substitution_count = 1 };
+                .arena = s->arena, .lane = lane, .base = v->part.first, .lanes = s->lanes,
+                .mask = v->part.live < s->lanes ? vector_mask(s->arena, s->lanes, number(e, v->part.live)) : NULL,
+                .substitutions = &known, .substitution_count = v->sum ? 1 : 0 };
         return vector_block(&request, scalar, e->scope->block);
 }
 
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+{
+        const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
+        struct loop_expr *at = s->y_start;
+        for (int d = 0; d + 1 < s->rank; d++)
+                at = plus(s->e, at, times(s->e, index[d], s->y.stride[d]));
+        return stage_write_vector(s, &v, s->ys, at);
+}
+
 /* ---- the halo ---- */
+
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, union scalar value)
+{
+        struct emit *e = s->e;
+        struct loop_expr *i = emit_for(e, "halo", number(e, 0), count);
+        emit_loop(e, s->lanes, false);
+        struct loop_expr *splat = loop_splat(s->arena, s->lanes, loop_literal(s->arena, LOOP_TYPE(E_F32), value));
+        emit_store(e, buffer, plus(e, at, i), splat);
+        emit_end(e);
+}
 
 /* dimension d of the padded result, and what is left of it: all that lies outside the contraction's result */
 void stage_halo(struct stage *s)
@@ -252,6 +283,7 @@ static bool write_tasks(struct stage *s)
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
+        s->task = task;
         struct loop_expr *from, *to, *first, *end;
         stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
         stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, panels, s->panels, &first, &end);
@@ -271,7 +303,8 @@ static bool find_access(struct stage *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
-        return access_read(s->region, op_operand(s->op, 0), &s->x) &&
+        bool read = !s->schedule.pack && access_read(s->region, op_operand(s->op, 0), &s->x);
+        return (read || prologue_find(s)) &&
                (!weights || (access_read(s->region, weights, &w) && w.value == weights)) &&
                access_store(s->region, result, &s->result, &s->y, &s->pad) &&
                type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
@@ -303,7 +336,7 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
                 return false;
         s->x_start = number(e, s->x.offset);
         s->y_start = number(e, s->y.offset);
-        s->xs = emit_parameter(e, s->x.value);
+        s->xs = s->prologue ? s->xs : emit_parameter(e, s->x.value);
         s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
         if (s->pad)
                 stage_halo(s);

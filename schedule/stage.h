@@ -36,6 +36,7 @@ struct stage {
         struct op *pad;
         struct loop_buffer *xs, *ws, *ys;
         bool between;                   /* ys lies between two stages of one kernel: it is not the kernel's result */
+        struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or NULL */
         int rank;                       /* of x and y */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
@@ -47,7 +48,7 @@ struct stage {
         bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of its own; or NULL */
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
-        struct loop_expr *image, *position[RANK_MAX];
+        struct loop_expr *task, *image, *position[RANK_MAX];
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
@@ -77,6 +78,18 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
                               struct arena *arena, const char **why);
 /* of any contraction that can be scheduled: kernels.c */
 stage_prepare schedule_lowering(const struct op *contraction);
+/* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
+
+/* What is read is computed by the fusion around the contraction (or schedule.pack says to gather it). False: it cannot be. */
+bool prologue_find(struct stage *s);
+bool prologue_has_halo(const struct prologue *p);
+/* where its memory has the positions along the spatial dimensions */
+void prologue_spatial(struct stage *s);
+/* the memory, for `blocks` of x, once positions are cut */
+void prologue_memory(struct stage *s, int64_t blocks);
+/* what the tiles (rows of them) from..to read of blocks first_block.. of x; from here on, x is there */
+bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first_block);
+
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer);
 
@@ -89,6 +102,8 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
 /* fills what the pad at the end puts around the result */
 void stage_halo(struct stage *s);
+/* `value` in count elements (whole vectors of them) of a buffer */
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, union scalar value);
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the cuts */
 void stage_spatial(struct stage *s, int window);
 void stage_cut(struct stage *s);
@@ -101,6 +116,8 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                      bool (*tile)(struct stage *s, int rows, int columns));
 /* where the window of the tile's first position begins, in channel 0 of x */
 struct loop_expr *stage_x(struct stage *s);
+/* where tile number `tile` of a cut begins */
+struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile);
 /* index of the position in a tile, block 0; all but the lane */
 void stage_index(struct stage *s, int row, int column, struct loop_expr **index);
 /* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once where the target can */
@@ -117,6 +134,11 @@ bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int r
                    bool (*write)(struct stage *s, int rows, int columns));
 /* share number k of n of `extent`: from, to */
 void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from, struct loop_expr **to);
+/* A vector of the elements of `value` at index (all but the lane), which the fusion computes: part->live of them, from lane
+ * part->first of the last dimension on. sum: what stands for the contraction's elements, or NULL: it does not depend on them. */
+struct stage_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
+/* stored, lane 0 of the last dimension at `at` */
+bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to, struct loop_expr *at);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at
  * first_lane of the last dimension; live: how many of its lanes there are. */
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live);
@@ -133,6 +155,11 @@ static inline struct loop_expr *plus(struct emit *e, struct loop_expr *a, struct
 static inline struct loop_expr *times(struct emit *e, struct loop_expr *a, int64_t b)
 {
         return emit_op_int(e, LOOP_MUL, a, b);
+}
+
+static inline struct loop_expr *minus(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_SUB, a, b);
 }
 
 static inline struct loop_expr *minimum(struct emit *e, struct loop_expr *a, struct loop_expr *b)

@@ -133,14 +133,7 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 
 static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, int64_t count)
 {
-        struct emit *e = s->e;
-        int lanes = s->stages[0]->lanes;
-        union scalar value = constant_element(op_operand(b->before->pad, 1)->constant, 0);
-        struct loop_expr *i = emit_for(e, "halo", number(e, 0), number(e, count));
-        emit_loop(e, lanes, false);
-        struct loop_expr *splat = loop_splat(e->arena, lanes, loop_literal(e->arena, LOOP_TYPE(E_F32), value));
-        emit_store(e, b->buffer, plus(e, at, i), splat);
-        emit_end(e);
+        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
 /* what is left and right of the columns, in all rows: nothing else is ever stored there */

@@ -2,6 +2,7 @@
 runs both in the interpreter; the C of this machine's targets is compiled, too, and must agree with the interpreter's result."""
 import pathlib
 import random
+import re
 import sys
 
 import numpy as np
@@ -36,8 +37,8 @@ def window_of(r, out, largest, wide):
 
 def program(inputs, body, result, final):
     """a fusion of everything, as text"""
-    names = ", ".join(i.split()[0] for i in inputs)
     inside = "\n".join("    " + line for line in body)
+    names = ", ".join(sorted((i.split()[0] for i in inputs), key=lambda name: re.search(name + r"\b", inside).start()))
     return (f'dnn 1\nmodule "m"\nfunc @main({", ".join(inputs)}) -> ("y") {{\n'
             f"  %f = fusion({names}) : {shape(*final)} {{\n{inside}\n    yield({result})\n  }}\n  yield(%f)\n}}\n")
 
@@ -45,9 +46,11 @@ def program(inputs, body, result, final):
 class Contraction:
     """A random contraction in a random fusion, as text."""
     sign = "%acc{"                                        # of a scheduled kernel
+    spatials = [1, 2, 2, 2, 3]
+
     def __init__(self, seed, target):
         r = self.r = random.Random(seed)
-        spatial = r.choice([1, 2, 2, 2, 3])
+        spatial = r.choice(self.spatials)
         out = [r.randint(1, 40)] if spatial == 1 else [r.randint(1, 9 if spatial < 3 else 4) for _ in range(spatial)]
         x, w, y, attributes, schedule = self.operation(out, target)
         self.inputs, body = [f'%x "x": {shape(*self.moved_x(x))}'] + ([f'%w "w": {shape(*w)}'] if w else []), []
@@ -107,11 +110,12 @@ class Contraction:
 
 class Packed(Contraction):
     name = "convolve_packed"
+    inners = [1, 3, 8, 16, 16, 32]
 
     def operation(self, out, target):
         r = self.r
         n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2, 3])
-        inner = r.choice([1, 3, 8, 16, 16, 32])
+        inner = r.choice(self.inners)
         blocks = r.randint(1, 3)                          # of a group
         channels = r.randint((blocks - 1) * inner + 1, blocks * inner)
         strides, dilations, window, extent = window_of(r, out, 3, 0.35)
@@ -134,6 +138,45 @@ class Packed(Contraction):
             split -= 1
         return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} "
                 f"flat={r.choice([0, 1])} strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
+
+
+class Prologue(Packed):
+    """What the contraction reads is computed in its kernel, and may have a halo; or it is only gathered."""
+    sign = "%strip"
+    spatials = [1, 2, 2, 2]
+    inners = [16, 16, 32]
+
+    def moved_x(self, x):
+        r = self.r
+        self.low, high = ([[0, 0] + [r.choice([0, 1, 2]) for _ in x[2:-1]] + [0] for _ in range(2)] if r.random() < 0.5
+                          else [[0] * len(x)] * 2)
+        self.padded = x if any(self.low + high) else None
+        if any(d <= a + b for d, a, b in zip(x, self.low, high)):
+            self.padded, self.low, high = None, [0] * len(x), [0] * len(x)
+        self.made = [d - a - b for d, a, b in zip(x, self.low, high)]
+        return super().moved_x(self.made)
+
+    def read_x(self, x, body):
+        value = super().read_x(self.made, body)
+        kinds = [] if self.pack else self.r.choices(["scale", "shift", "relu", "add", "rows", "sigmoid"], k=self.r.randint(1, 3))
+        for k, kind in enumerate(kinds):
+            if kind in ("scale", "shift", "rows", "add"):
+                dims = {"rows": [0, *range(2, len(x) - 1)], "add": [*range(len(x))]}.get(kind, [1, len(x) - 1])
+                self.inputs.append(f'%q{k} "q{k}": {shape(*(self.made[d] for d in dims))}')
+                body.append(f"%d{k} = broadcast(%q{k}) dims={dims} : {shape(*self.made)}" if kind != "add" else f"%d{k} = max(%q{k}, 0.25) : {shape(*self.made)}")
+                formula = f"{'add' if kind in ('shift', 'add') else 'mul'}({value}, %d{k})"
+            else:
+                formula = {"relu": f"max({value}, 0.0)", "sigmoid": f"sigmoid({value})"}[kind]
+            body.append(f"%m{k} = {formula} : {shape(*self.made)}")
+            value = f"%m{k}"
+        if self.padded:
+            body.append(f"%h = pad({value}, <f32> 0.0, <{len(x)} x i64> {self.low}) : {shape(*x)}")
+            value = "%h"
+        return value
+
+    def schedule(self, vectors, target):
+        self.pack = self.r.random() < 0.2
+        return super().schedule(vectors, target) + (" pack=1" if self.pack else "")
 
 
 class Lanes(Contraction):
@@ -255,7 +298,7 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-@pytest.mark.parametrize("kind", [Packed, Lanes, Windows, Winograd, Chain])
+@pytest.mark.parametrize("kind", [Packed, Prologue, Lanes, Windows, Winograd, Chain])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 def test_scheduled_is_canonical(kind, target, first):
