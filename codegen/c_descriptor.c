@@ -50,6 +50,9 @@ static void put_usage(struct c_writer *w)
         w->indent = 0;
         if (workspace)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
+        for (int i = 0; i < w->p->region_count; i++)
+                if (w->p->regions[i].size)
+                        c_line(w, " *     %s(%s);", c_macro(w, arena_printf(w->arena, "%s_DEFINE", w->regions[i])), w->regions[i]);
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
                 const char *name = c_name(w, port(w, i))->text;
                 c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
@@ -59,7 +62,10 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     size_t bytes;");
                 c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &bytes);", weights);
         }
-        c_put(w, " *     int error = %s_run(%s%s", prefix, workspace ? "workspace" : "NULL", weights ? ", weights" : "");
+        c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
+        for (int i = 0; i < w->p->region_count; i++)
+                c_put(w, ", %s", w->p->regions[i].size ? w->regions[i] : "NULL");
+        c_put(w, "%s", weights ? ", weights" : "");
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
                 c_put(w, ", %s", c_name(w, port(w, i))->text);
         c_put(w, port_count(w) > 4 ? ", ...);" : ");");
@@ -119,29 +125,42 @@ static void put_header_comment(struct c_writer *w)
 
 /* ---- the header ---- */
 
-static void put_workspace_define(struct c_writer *w, const char *condition, const char *form)
+/* One compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute that only GNU compilers know. */
+static void put_memory_define(struct c_writer *w, const char *stem, const struct loop_region *r, const char *condition,
+                              const char *form, const char *section)
 {
-        long long size = (long long)w->p->workspace_size, align = (long long)w->p->workspace_align;
-        char *definition = arena_printf(w->arena, form, align > 0 ? align : 1);
-        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition, c_macro(w, "WORKSPACE_DEFINE"),
-                 definition, size ? size : 1);
+        char *definition = arena_printf(w->arena, form, (long long)(r->align > 0 ? r->align : 1));
+        if (section)
+                definition = arena_printf(w->arena, "__attribute__((section(\"%s\"))) %s", section, definition);
+        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition, c_macro(w, arena_printf(w->arena, "%s_DEFINE", stem)),
+                 definition, (long long)(r->size ? r->size : 1));
+}
+
+/* STEM_SIZE, STEM_ALIGN, STEM_DEFINE(name) */
+static void put_memory(struct c_writer *w, const char *stem, const struct loop_region *r)
+{
+        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)), (long long)r->size);
+        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)), (long long)(r->align > 0 ? r->align : 1));
+        put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)",
+                          "static unsigned char __attribute__((aligned(%lld))) name", *r->section ? r->section : NULL);
+        put_memory_define(w, stem, r, "#elif defined(_MSC_VER)", "static __declspec(align(%lld)) unsigned char name", NULL);
+        put_memory_define(w, stem, r, "#elif defined(__cplusplus)", "alignas(%lld) static unsigned char name", NULL);
+        put_memory_define(w, stem, r, "#else", "static _Alignas(%lld) unsigned char name", NULL);
+        text_add(w->out, "#endif\n");
 }
 
 static void put_workspace(struct c_writer *w)
 {
-        long long size = (long long)w->p->workspace_size, align = (long long)w->p->workspace_align;
+        const struct loop_region workspace = { "workspace", "", 0, w->p->workspace_align, w->p->workspace_size };
         text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
                          " * a macro that declares a static one: %s(name); */\n",
-                 size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
-        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_SIZE"), size);
-        c_line(w, "#define %s %lldu", c_macro(w, "WORKSPACE_ALIGN"), align > 0 ? align : 1);
-        put_workspace_define(w, "#if defined(__GNUC__) || defined(__TINYC__)",
-                             "static unsigned char __attribute__((aligned(%lld))) name");
-        put_workspace_define(w, "#elif defined(_MSC_VER)",
-                             "static __declspec(align(%lld)) unsigned char name");
-        put_workspace_define(w, "#elif defined(__cplusplus)", "alignas(%lld) static unsigned char name");
-        put_workspace_define(w, "#else", "static _Alignas(%lld) unsigned char name");
-        text_add(w->out, "#endif\n");
+                 workspace.size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
+        put_memory(w, "WORKSPACE", &workspace);
+        for (int i = 0; i < w->p->region_count; i++) {
+                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n", (long long)w->p->regions[i].limit,
+                         w->p->regions[i].size ? "" : " (none: may be NULL)");
+                put_memory(w, w->regions[i], &w->p->regions[i]);
+        }
 }
 
 static void put_weights(struct c_writer *w)
@@ -283,6 +302,9 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         return name;
 }
 
+/* the workspace, the program's regions, the weights */
+static int region_count(const struct c_writer *w) { return 1 + w->p->region_count + (weights_parameter(w) ? 1 : 0); }
+
 static void put_run_wrapper(struct c_writer *w, const char *name)
 {
         c_line(w, "static int %s(void *const *regions, const void *const *inputs," C_SOFT
@@ -294,7 +316,9 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
                 c_line(w, "(void)outputs;");
-        c_put(w, "return %s_run(regions[0]%s", w->options->prefix, weights_parameter(w) ? ", regions[1]" : "");
+        c_put(w, "return %s_run(regions[0]", w->options->prefix);
+        for (int i = 1; i < region_count(w); i++)
+                c_put(w, "," C_SOFT "regions[%d]", i);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "inputs[%d]", i);
         for (int i = 0; i < w->output_count; i++)
@@ -314,10 +338,13 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
-        int region_count = weights_parameter(w) ? 2 : 1;
-        c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count);
+        c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
         c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
-        if (region_count > 1)
+        for (int i = 0; i < w->p->region_count; i++)
+                c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->p->regions[i].name,
+                      c_macro(w, arena_printf(w->arena, "%s_SIZE", w->regions[i])),
+                      c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
+        if (weights_parameter(w))
                 c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
                       c_macro(w, "WEIGHTS_ALIGN"));
         c_line(w, " };");
@@ -326,7 +353,7 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *name = c_global(w, "described_model");
         text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
         text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, 0,\n",
-                 text_literal(w->arena, model, strlen(model)), region_count, w->input_count, w->output_count);
+                 text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count, w->output_count);
         text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
         text_add(out,
                  "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",

@@ -11,6 +11,8 @@ static bool is_port(const struct loop_buffer *b)
 void c_run_prototype(struct c_writer *w)
 {
         c_put(w, "int %s_run(void *workspace", w->options->prefix);
+        for (int i = 0; i < w->p->region_count; i++)
+                c_put(w, "," C_SOFT "void *%s", w->regions[i]);
         if (w->options->weights == C_WEIGHTS_FILE)
                 c_put(w, "," C_SOFT "const void *weights");
         for (int i = 0; i < w->input_count; i++)
@@ -45,6 +47,12 @@ static void put_null_check(struct c_writer *w)
                 c_put(w, "if (!workspace");
                 any = true;
         }
+        for (int i = 0; i < w->p->region_count; i++) {
+                if (!w->p->regions[i].size)
+                        continue;
+                c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", w->regions[i]);
+                any = true;
+        }
         if (w->options->weights == C_WEIGHTS_FILE) {
                 c_put(w, "%s!weights", any ? " ||" C_SOFT : "if (");
                 any = true;
@@ -64,6 +72,13 @@ static void put_alignment_check(struct c_writer *w)
         bool any = false;
         if (w->p->workspace_size > 0 && w->p->workspace_align > 1) {
                 c_put(w, "if ((uintptr_t)workspace %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"));
+                any = true;
+        }
+        for (int i = 0; i < w->p->region_count; i++) {
+                if (!w->p->regions[i].size)
+                        continue;
+                c_put(w, "%s(uintptr_t)%s %% %s != 0", any ? " ||" C_SOFT : "if (", w->regions[i],
+                      c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
                 any = true;
         }
         if (w->options->weights == C_WEIGHTS_FILE) {
@@ -94,12 +109,16 @@ static bool is_read_only(struct loop_buffer *b)
 static void put_workspace_pointer(struct c_writer *w, const struct loop_buffer *b)
 {
         const char *type = c_memory_type(w, b->element);
-        if (b->region != 0 || b->offset < 0) {
-                c_fail(w, EXIT_INTERNAL, "buffer %s has no place in the workspace", b->name);
+        if (b->offset < 0) {
+                c_fail(w, EXIT_INTERNAL, "buffer %s has no place", b->name);
                 return;
         }
         c_put(w, "%s *const %s = (%s *)(void *)", type, c_name(w, b)->text, type);
-        if (b->offset && w->p->workspace_size > 0)
+        if (b->region && b->offset)
+                c_line(w, "((unsigned char *)%s + %lld);", w->regions[b->region - 1], (long long)b->offset);
+        else if (b->region)
+                c_line(w, "%s;", w->regions[b->region - 1]);
+        else if (b->offset && w->p->workspace_size > 0)
                 c_line(w, "(memory + %lld);", (long long)b->offset);
         else
                 c_line(w, "memory;");
@@ -124,19 +143,24 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
 static void put_pointers(struct c_writer *w)
 {
         bool any = false;
+        bool *reached = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *reached);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && c_name(w, b)->used)
                         c_use(w, loop_buffer_root(b, NULL));
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
                 if (b->space != SPACE_WORKSPACE || !c_name(w, b)->used)
                         continue;
-                if (!any)
+                if (!any && !b->region)
                         c_line(w, "unsigned char *const memory = workspace;");
-                any = true;
+                any |= !b->region;
+                reached[b->region] = true;
                 put_workspace_pointer(w, b);
         }
         if (!any && (w->options->unchecked || w->p->workspace_size <= 0))
                 c_line(w, "(void)workspace;");
+        for (int i = 0; i < w->p->region_count; i++)
+                if (!reached[i + 1] && (w->options->unchecked || !w->p->regions[i].size))
+                        c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && c_name(w, b)->used)
                         put_view_pointer(w, b);
@@ -151,6 +175,8 @@ static void name_buffers(struct c_writer *w)
         w->locals = names_new(w->arena);
         for (int i = 0; i < 3; i++)
                 names_reserve(w->locals, words[i]);
+        for (int i = 0; i < w->p->region_count; i++)
+                names_reserve(w->locals, w->regions[i]);
         if (w->options->weights == C_WEIGHTS_FILE)
                 names_reserve(w->locals, "weights");
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)

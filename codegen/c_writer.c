@@ -374,6 +374,13 @@ static void name_ports(struct c_writer *w)
         static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE" };
         for (int i = 0; i < 3; i++)
                 names_reserve(w->globals, run_words[i]);
+        w->regions = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->regions);
+        for (int i = 0; i < w->p->region_count; i++) {
+                static const char *const of_regions[] = { "_SIZE", "_ALIGN", "_DEFINE" };
+                w->regions[i] = identifier(w->globals, w->p->regions[i].name, "region");
+                for (int e = 0; e < 3; e++)
+                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", w->regions[i], of_regions[e])));
+        }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 int k = i - w->input_count;
                 struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];

@@ -61,6 +61,8 @@ struct c_writer {
         struct loop_buffer **inputs, **outputs;   /* in order */
         int input_count, output_count;
 
+        const char **regions;           /* parameters of run for the program's regions */
+
         struct c_weight *weights;       /* constants beside the C file, in order */
         size_t weight_count, weight_bytes;        /* of the whole file */
 };

@@ -53,7 +53,7 @@ static bool prepare_context(struct run *run)
         context->limits = limits_preset;
         context->exact = o->exact;
         context->assume_finite = o->assume_finite;
-        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0, .threads = o->threads };
+        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 && !o->no_alias, .threads = o->threads };
         context->threads = o->threads;
         context->target = target_find(o->target);
         context->lower.target = context->target;
@@ -67,8 +67,9 @@ static bool prepare_context(struct run *run)
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
+        context->memory = o->goal == GOAL_MEMORY || o->max_ram >= 0;
         context->library = loop_library_new(run->arena, &run->diag);
-        return context->library != NULL;
+        return context->library && regions_parse(run);
 }
 
 static bool choose_names(struct run *run)

@@ -29,6 +29,9 @@ enum exit_code driver_run(const struct options *options); /* all but reading the
 /* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir only. */
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag);
 
+/* --region (regions.c): context.regions */
+bool regions_parse(struct run *run);
+
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
 /* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header (else its text goes

@@ -182,6 +182,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 text_add(&text, " --weights=%s", options->weights == WEIGHTS_FILE ? "file" : "incbin");
         if (options->threads > 1)
                 text_add(&text, " --threads=%d", options->threads);
+        if (options->goal == GOAL_MEMORY || options->max_ram >= 0)
+                text_add(&text, " --goal=memory");
         static const struct { const char *text; size_t field; } lists[] = {
                 { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
                 { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },
@@ -192,9 +194,11 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 for (int j = 0; j < list->count; j++)
                         add_binding(&text, arena, lists[i].text, list->items[j]);
         }
+        for (int i = 0; i < options->regions.count; i++)
+                text_add(&text, " --region=%s", options->regions.items[i]);         /* checked */
         static const struct { const char *text; size_t field; } flags[] = {
                 { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
-                { "--unchecked", offsetof(struct options, unchecked) },
+                { "--unchecked", offsetof(struct options, unchecked) }, { "--no-alias", offsetof(struct options, no_alias) },
                 { "--no-descriptor", offsetof(struct options, no_descriptor) },
                 { "--profile", offsetof(struct options, profile) },
         };

@@ -16,15 +16,17 @@ struct list { const char **items; int count; };
 enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
+enum { GOAL_SPEED, GOAL_MEMORY };
+
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule;
         const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads;
+        int emit, weights, level, threads, goal, no_alias;
         int no_descriptor, depfile, exact, assume_finite, unchecked, no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
-        struct list dims, inputs, outputs, keep, limits, tests;
+        struct list dims, inputs, outputs, keep, regions, limits, tests;
 };
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */

@@ -13,7 +13,6 @@ int64_t report_buffer_bytes(const struct loop_buffer *b)
 }
 
 static bool is_stored_constant(const struct loop_buffer *b) { return b->space == SPACE_CONSTANT; }
-static bool is_workspace(const struct loop_buffer *b) { return b->space == SPACE_WORKSPACE; }
 
 static int64_t sum_bytes(const struct loop_program *p, bool (*counts)(const struct loop_buffer *))
 {
@@ -30,16 +29,16 @@ static int larger_first(const void *x, const void *y)
         return a < b ? 1 : a > b ? -1 : strcmp((*(struct loop_buffer *const *)x)->name, (*(struct loop_buffer *const *)y)->name);
 }
 
-/* "conv1 802816, t4 401408, ...": the five largest */
-static char *largest(struct run *run, bool (*counts)(const struct loop_buffer *))
+/* "conv1 802816, t4 401408, ...": the five largest constants */
+static char *largest_constants(struct run *run)
 {
         int count = 0;
         for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                count += counts(b);
+                count += is_stored_constant(b);
         struct loop_buffer **list = arena_array(run->arena, (size_t)count + 1, sizeof *list);
         count = 0;
         for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                if (counts(b))
+                if (is_stored_constant(b))
                         list[count++] = b;
         qsort(list, (size_t)count, sizeof *list, larger_first);
         struct text text = { 0 };
@@ -50,17 +49,42 @@ static char *largest(struct run *run, bool (*counts)(const struct loop_buffer *)
         return copy;
 }
 
+/* "t4 401408 (conv1), ...": the five largest of what is in use when most is */
+static char *largest_residents(struct run *run, const struct plan_facts *facts)
+{
+        struct text text = { 0 };
+        for (int i = 0; i < facts->resident_count && i < 5; i++) {
+                const struct loop_buffer *b = facts->residents[i].buffer;
+                text_add(&text, "%s%s %" PRId64, i ? ", " : "", b->name, facts->residents[i].bytes);
+                if (b->location)
+                        text_add(&text, " (%s)", b->location);
+        }
+        char *copy = arena_string(run->arena, text.data ? text.data : "none");
+        text_free(&text);
+        return copy;
+}
+
+struct plan_facts report_memory(struct run *run)
+{
+        return plan_find_facts(run->arena, run->state.program, run->context.lower.views);
+}
+
 bool report_budgets(struct run *run)
 {
         const struct loop_program *p = run->state.program;
         const struct options *o = &run->options;
-        int64_t constants = report_constant_bytes(p);
-        if (o->max_ram >= 0 && p->workspace_size > o->max_ram)
-                diag_error(&run->diag, EXIT_BUDGET, "the workspace takes %" PRId64 " bytes, --max-ram allows %" PRId64
-                           "; largest: %s", p->workspace_size, o->max_ram, largest(run, is_workspace));
+        int64_t ram = p->workspace_size, constants = report_constant_bytes(p);
+        for (int i = 0; i < p->region_count; i++)
+                ram += p->regions[i].size;
+        if (o->max_ram >= 0 && ram > o->max_ram) {
+                struct plan_facts facts = report_memory(run);
+                diag_error(&run->diag, EXIT_BUDGET, "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
+                           "; largest of those in use at once: %s", p->region_count ? " and the regions take" : " takes",
+                           ram, o->max_ram, largest_residents(run, &facts));
+        }
         if (o->max_consts >= 0 && constants > o->max_consts)
                 diag_error(&run->diag, EXIT_BUDGET, "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                           "; largest: %s", constants, o->max_consts, largest(run, is_stored_constant));
+                           "; largest: %s", constants, o->max_consts, largest_constants(run));
         return run->diag.code != EXIT_BUDGET;
 }
 
@@ -97,6 +121,16 @@ void report_stats(struct run *run)
         struct calls calls = report_calls(run);
         fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n", p->workspace_size,
                 p->live_peak, p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
+        struct plan_facts facts = report_memory(run);
+        fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64, facts.largest, facts.live_peak,
+                facts.best);
+        if (facts.best_found > facts.best)
+                fprintf(stderr, " to %" PRId64, facts.best_found);
+        fprintf(stderr, ", PLAN %" PRId64 " bytes%s\n", facts.size, facts.proved ? ", proved" : "");
+        for (int i = 0; i < p->region_count; i++)
+                fprintf(stderr, "stats: region     %s: %" PRId64 " of %" PRId64 " bytes\n", p->regions[i].name, p->regions[i].size,
+                        p->regions[i].limit);
+        fprintf(stderr, "stats: peak       %s\n", largest_residents(run, &facts));
         fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", report_constant_bytes(p));
         fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP\n", report_kernel_count(p), calls.count, calls.flops * 1e-6);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "compiler/driver.h"
+#include "passes/plan.h"
 
 /* The kernel calls of main in the order of its text, those under control flow included, each once. */
 struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops; };
@@ -14,6 +15,7 @@ struct calls report_calls(struct run *run);
 int64_t report_buffer_bytes(const struct loop_buffer *b);          /* of what is stored: one element of a splat */
 int64_t report_constant_bytes(const struct loop_program *p);
 int report_kernel_count(const struct loop_program *p);
+struct plan_facts report_memory(struct run *run);
 
 bool report_budgets(struct run *run);                     /* --max-ram, --max-consts */
 void report_stats(struct run *run);                       /* sizes, for --stats */

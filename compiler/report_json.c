@@ -115,12 +115,35 @@ static void put_passes(FILE *out, const struct run *run)
         }
 }
 
+/* the four numbers, who is there at the peak, the regions */
+static void put_plan(FILE *out, struct run *run)
+{
+        const struct loop_program *p = run->state.program;
+        struct plan_facts facts = report_memory(run);
+        fprintf(out, "\"largest_kernel\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"best\": %" PRId64 ", \"best_found\": %" PRId64
+                ", \"plan\": %" PRId64 ", \"proved\": %s,\n    \"peak\": [", facts.largest, facts.live_peak, facts.best, facts.best_found,
+                facts.size, facts.proved ? "true" : "false");
+        for (int i = 0; i < facts.resident_count; i++) {
+                json_member(out, i ? ",\n      {" : "\n      {", "buffer", facts.residents[i].buffer->name);
+                json_member(out, ", ", "location", facts.residents[i].buffer->location);
+                fprintf(out, ", \"bytes\": %" PRId64 "}", facts.residents[i].bytes);
+        }
+        fputs("],\n    \"regions\": [", out);
+        for (int i = 0; i < p->region_count; i++) {
+                json_member(out, i ? ", {" : "{", "name", p->regions[i].name);
+                fprintf(out, ", \"size\": %" PRId64 ", \"limit\": %" PRId64 "}", p->regions[i].size, p->regions[i].limit);
+        }
+        fputs("],\n    ", out);
+}
+
 /* What the workspace holds when: bytes from `offset` on, in use from one statement of main to another (passes/lifetimes.h). */
 static void put_memory(FILE *out, struct run *run)
 {
         struct lifetimes l = lifetimes_find(run->arena, run->state.program);
         lifetimes_share(&l, run->state.program);
-        fprintf(out, "{\"statements\": %d, \"in_use\": [", l.statements);
+        fputs("{", out);
+        put_plan(out, run);
+        fprintf(out, "\"statements\": %d, \"in_use\": [", l.statements);
         const char *before = "\n    {";
         for (int i = 0; i < l.count; i++)
                 for (int k = 0; k < l.storages[i].span_count; k++) {

@@ -87,6 +87,7 @@ struct loop_buffer {
         /* inputs and outputs */
         const char *port;               /* the model's own name */
         const struct type *type;        /* shape as the caller sees it; may be NULL elsewhere */
+        const char *location;           /* nodes of the model it is the result of, safe text, or NULL */
         /* constants: extent elements, or one when splat */
         const void *data;
         bool splat;

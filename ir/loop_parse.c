@@ -204,6 +204,23 @@ static bool take_name(struct loop_parser *p, const char *name)
                loop_lex_error(p, "'%s' (case ignored) is taken", name);
 }
 
+/* Names like the program's are safe text: they stand in the quotes as they are. */
+static char *parse_name(struct loop_parser *p)
+{
+        if (p->token.kind != TOKEN_STRING) {
+                loop_lex_error(p, "want a name in quotes, found %s", loop_lex_shown(p));
+                return NULL;
+        }
+        char *name = arena_alloc(p->arena, p->token.length + 1);
+        memcpy(name, p->token.start, p->token.length);
+        if (strlen(name) != p->token.length || !text_is_remark(name, strlen(name))) {
+                loop_lex_error(p, "the name is no plain text");
+                return NULL;
+        }
+        loop_lex_next(p);
+        return name;
+}
+
 static bool parse_buffer(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -213,6 +230,7 @@ static bool parse_buffer(struct program_reader *r)
             !take_name(p, b->name) || !loop_lex_expect(p, ":") ||
             !parse_storage(p, &b->element, &b->extent) || !parse_space(p, b) ||
             (loop_lex_accept(p, "shape") && !parse_shape(p, b)) ||
+            (loop_lex_accept(p, "node") && !(b->location = parse_name(p))) ||
             (b->space == SPACE_CONSTANT && !parse_data(r, b)))
                 return false;
         *p->program->buffers_end = b;
@@ -297,23 +315,6 @@ static bool parse_kernel(struct loop_parser *p)
 }
 
 /* ---- programs ---- */
-
-/* Names like the program's are safe text: they stand in the quotes as they are. */
-static char *parse_name(struct loop_parser *p)
-{
-        if (p->token.kind != TOKEN_STRING) {
-                loop_lex_error(p, "want the program's name in quotes, found %s", loop_lex_shown(p));
-                return NULL;
-        }
-        char *name = arena_alloc(p->arena, p->token.length + 1);
-        memcpy(name, p->token.start, p->token.length);
-        if (strlen(name) != p->token.length || !text_is_remark(name, strlen(name))) {
-                loop_lex_error(p, "the program's name is no plain text");
-                return NULL;
-        }
-        loop_lex_next(p);
-        return name;
-}
 
 static bool parse_head(struct program_reader *r)
 {

@@ -379,6 +379,8 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                         text_add(p->out, "%s%lld", i ? " x " : "", (long long)b->type->dims[i]);
                 text_add(p->out, ">");
         }
+        if (b->location)
+                text_add(p->out, " node \"%s\"", b->location);
         if (b->space == SPACE_CONSTANT)
                 print_data(p, b, options);
         text_add(p->out, "\n");

@@ -45,6 +45,7 @@ struct place *place_new(struct lowering *l, const struct value *v)
         struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type),
                                                 SPACE_WORKSPACE);
         b->type = v->type;
+        b->location = v->kind == VALUE_RESULT ? v->op->location : NULL;
         return place_at(l, b);
 }
 

@@ -242,7 +242,7 @@ static void finish(struct placing *p)
 
 int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
 {
-        enum { STEPS = 40000000 };
+        enum { STEPS_MAX = 40000000, STEPS_EACH = 100000 };
         int64_t spans = 0;
         for (int i = 0; i < count; i++)
                 spans += items[i].span_count;
@@ -250,7 +250,7 @@ int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
         for (int i = 0; i < count; i++)
                 p.list[i] = &items[i];
         try_orders(&p, bound);
-        p.steps = STEPS;
+        p.steps = count < STEPS_MAX / STEPS_EACH ? (int64_t)count * STEPS_EACH : STEPS_MAX;
         *proved = !count || p.size <= bound || place_search(items, count, bound, &p.size, p.best);
         if (!*proved) {
                 improve(&p, bound);

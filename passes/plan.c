@@ -113,6 +113,14 @@ static struct plan best_plan(struct arena *arena, struct loop_program *p, bool s
         return apart.size < plan.size ? apart : plan;
 }
 
+bool plan_is_least(struct loop_program *p, bool shares)
+{
+        struct arena *arena = arena_new();
+        bool proved = best_plan(arena, p, shares).proved;
+        arena_free(arena);
+        return proved;
+}
+
 static bool check_sizes(const struct loop_program *p, struct pass_context *context)
 {
         int64_t total = 0;

@@ -8,7 +8,6 @@
 struct plan_resident {
         const struct loop_buffer *buffer;
         int64_t bytes;
-        const struct loop_function *writer;       /* whose call writes it first; NULL: none */
 };
 
 struct plan_facts {
@@ -20,7 +19,9 @@ struct plan_facts {
         struct plan_resident *residents;          /* largest first */
         int resident_count;
 };
-/* of a planned program */
-struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p);
+/* Of a planned program; shares: results may lie on operands. */
+struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares);
+/* no placing in one region takes less */
+bool plan_is_least(struct loop_program *p, bool shares);
 
 #endif

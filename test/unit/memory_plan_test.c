@@ -1,0 +1,246 @@
+/* Placing and ordering against brute force, on random small cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/arrange_search.h"
+#include "passes/place.h"
+
+static uint64_t state = 88172645463325252u;
+static int draw(int count)
+{
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return (int)(state % (uint64_t)count);
+}
+
+/* ---- placing ---- */
+
+enum { ITEMS = 6, TIMES = 7 };
+
+static bool meet(const struct item *a, const struct item *b)
+{
+        for (int i = 0; i < a->span_count; i++)
+                for (int k = 0; k < b->span_count; k++) {
+                        const struct span *s = &a->spans[i], *t = &b->spans[k];
+                        if (s->first <= t->last && t->first <= s->last && a->offset + s->start < b->offset + t->end &&
+                            b->offset + t->start < a->offset + s->end)
+                                return true;
+                }
+        return false;
+}
+
+static int64_t check_places(const struct item *items, int count)
+{
+        int64_t size = 0;
+        for (int i = 0; i < count; i++) {
+                assert_true(items[i].offset >= 0 && items[i].offset % STORAGE_ALIGN == 0);
+                for (int k = 0; k < i; k++)
+                        assert_false(meet(&items[i], &items[k]));
+                if (items[i].offset + items[i].bytes > size)
+                        size = items[i].offset + items[i].bytes;
+        }
+        return size;
+}
+
+/* Can items from k on be placed below `limit`? Every offset is tried. */
+static bool fits(struct item *items, int count, int k, int64_t limit)
+{
+        if (k == count)
+                return true;
+        for (items[k].offset = 0; items[k].offset + items[k].bytes <= limit; items[k].offset += STORAGE_ALIGN) {
+                bool free = true;
+                for (int i = 0; i < k && free; i++)
+                        free = !meet(&items[i], &items[k]);
+                if (free && fits(items, count, k + 1, limit))
+                        return true;
+        }
+        return false;
+}
+
+static int64_t live_peak(const struct item *items, int count)
+{
+        int64_t peak = 0;
+        for (int t = 0; t < TIMES; t++) {
+                int64_t sum = 0;
+                for (int i = 0; i < count; i++)
+                        for (int k = 0; k < items[i].span_count; k++)
+                                if (items[i].spans[k].first <= t && t <= items[i].spans[k].last)
+                                        sum += items[i].spans[k].end - items[i].spans[k].start;
+                peak = sum > peak ? sum : peak;
+        }
+        return peak;
+}
+
+/* of one span, or of two that lie one above the other */
+static void make_item(struct item *item, struct span *spans, int number, bool several)
+{
+        *item = (struct item){ .spans = spans, .span_count = several && !draw(3) ? 2 : 1, .number = number, .first = TIMES };
+        for (int k = 0; k < item->span_count; k++) {
+                spans[k].start = item->bytes;
+                spans[k].end = item->bytes += (1 + draw(4)) * STORAGE_ALIGN;
+                spans[k].first = draw(TIMES);
+                spans[k].last = spans[k].first + draw(TIMES - spans[k].first);
+                item->first = spans[k].first < item->first ? spans[k].first : item->first;
+                item->last = spans[k].last > item->last ? spans[k].last : item->last;
+        }
+}
+
+static void place_random(int rounds, bool several)
+{
+        for (int round = 0; round < rounds; round++) {
+                struct item items[ITEMS], brute[ITEMS];
+                struct span spans[ITEMS][2];
+                int count = 1 + draw(ITEMS);
+                for (int i = 0; i < count; i++)
+                        make_item(&items[i], spans[i], i, several);
+                memcpy(brute, items, sizeof brute);
+                bool proved;
+                int64_t bound = live_peak(items, count), size = place_items(items, count, bound, &proved), best = bound;
+                assert_int_equal(size, check_places(items, count));
+                while (!fits(brute, count, 0, best))
+                        best += STORAGE_ALIGN;
+                assert_int_equal(size, best);
+                assert_true(proved || several || size > bound);
+                if (!several)
+                        assert_true(proved);
+        }
+}
+
+static void test_places(void **test) { (void)test; place_random(1000, false); }
+static void test_parts(void **test) { (void)test; place_random(200, true); }
+
+/* The smallest known case where the sum of what is in use cannot be reached: the search has to prove it. */
+static void test_fragmented(void **test)
+{
+        (void)test;
+        int found = 0;
+        for (int round = 0; round < 100; round++) {
+                struct item items[40];
+                struct span spans[40][2];
+                for (int i = 0; i < 40; i++) {
+                        make_item(&items[i], spans[i], i, false);
+                        spans[i][0].last = spans[i][0].first + draw(3);
+                        spans[i][0].last = items[i].last = spans[i][0].last < TIMES ? spans[i][0].last : TIMES - 1;
+                }
+                bool proved;
+                int64_t bound = live_peak(items, 40), size = place_items(items, 40, bound, &proved);
+                assert_int_equal(size, check_places(items, 40));
+                assert_true(size <= bound + bound / 10);
+                found += size == bound;
+        }
+        assert_true(found >= 95);
+}
+
+static void test_within(void **test)
+{
+        (void)test;
+        for (int round = 0; round < 200; round++) {
+                struct item items[ITEMS], *list[ITEMS], kept[ITEMS];
+                struct span spans[ITEMS][2];
+                int64_t limit = draw(12) * STORAGE_ALIGN;
+                int count = 0;
+                for (int i = 0; i < ITEMS; i++) {
+                        make_item(&items[i], spans[i], i, true);
+                        list[i] = &items[i];
+                }
+                int64_t size = place_within(list, ITEMS, limit);
+                for (int i = 0; i < ITEMS; i++)
+                        if (items[i].offset >= 0)
+                                kept[count++] = items[i];
+                assert_int_equal(check_places(kept, count), size);
+                assert_true(size <= limit);
+        }
+}
+
+/* ---- orders ---- */
+
+enum { STEPS = 8 };
+
+struct graph {
+        struct step_graph g;
+        struct step steps[STEPS];
+        struct resident residents[STEPS];
+        int before[STEPS][STEPS], uses[STEPS][STEPS], touches[STEPS][STEPS];
+        struct overlay overlays[STEPS];
+};
+
+/* Each step but a few makes a value that later ones read, and may lie on the first that it reads. */
+static void make_graph(struct graph *r, int count, int sparse)
+{
+        memset(r, 0, sizeof *r);
+        r->g = (struct step_graph){ r->steps, count, r->residents, count };
+        for (int i = 0; i < count; i++) {
+                r->steps[i] = (struct step){ .before = r->before[i], .residents = r->touches[i], .own = draw(4) ? 0 : draw(5),
+                                             .overlays = &r->overlays[i] };
+                r->residents[i] = (struct resident){ 1 + draw(9), r->uses[i], 0 };
+        }
+        for (int i = 0; i < count; i++) {
+                struct step *s = &r->steps[i];
+                r->uses[i][r->residents[i].step_count++] = i;
+                r->touches[i][s->resident_count++] = i;
+                for (int k = 0; k < i; k++) {
+                        if (draw(sparse))
+                                continue;
+                        r->before[i][s->before_count++] = k;
+                        r->uses[k][r->residents[k].step_count++] = i;
+                        r->touches[i][s->resident_count++] = k;
+                        if (!s->overlay_count && r->residents[k].bytes == r->residents[i].bytes)
+                                r->overlays[i] = (struct overlay){ k, r->residents[i].bytes, 0 }, s->overlay_count = 1;
+                }
+        }
+}
+
+static int64_t least_peak(const struct graph *r, int *order, unsigned done, int at)
+{
+        if (at == r->g.count)
+                return arrange_peak(&r->g, order);
+        int64_t least = INT64_MAX;
+        for (int i = 0; i < r->g.count; i++) {
+                bool ready = !(done >> i & 1);
+                for (int k = 0; k < r->steps[i].before_count && ready; k++)
+                        ready = done >> r->before[i][k] & 1;
+                if (!ready)
+                        continue;
+                order[at] = i;
+                int64_t peak = least_peak(r, order, done | 1u << i, at + 1);
+                least = peak < least ? peak : least;
+        }
+        return least;
+}
+
+static void test_orders(void **test)
+{
+        (void)test;
+        for (int round = 0; round < 200; round++) {
+                struct graph r;
+                int order[STEPS], brute[STEPS], count = 2 + draw(STEPS - 1), place[STEPS];
+                make_graph(&r, count, 2 + draw(4));
+                for (int i = 0; i < count; i++)
+                        order[i] = i;
+                int64_t bound, found = arrange_search(&r.g, order, &bound);
+                assert_int_equal(found, least_peak(&r, brute, 0, 0));
+                assert_int_equal(bound, found);
+                assert_int_equal(found, arrange_peak(&r.g, order));
+                for (int i = 0; i < count; i++)
+                        place[order[i]] = i;
+                for (int i = 0; i < count; i++)
+                        for (int k = 0; k < r.steps[i].before_count; k++)
+                                assert_true(place[r.before[i][k]] < place[i]);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_places), cmocka_unit_test(test_parts), cmocka_unit_test(test_fragmented),
+                cmocka_unit_test(test_within), cmocka_unit_test(test_orders),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
