@@ -156,6 +156,12 @@ static void print_ir(void)
 #define PIPELINE(...)
 #define ORDER(first, second, why) printf("| %s | %s | %s |\n", #first, #second, why);
 #include "passes/passes.def"
+        puts("\n## Rules of simplify\n\nClass E: exact to the bit; R: rounding may change, not under `--exact`; D: with `--assume-finite` only. "
+             "f is any element-wise operation.\n\n| operation | rule | class | algebra | when |\n|---|---|---|---|---|");
+#define RULE(code, class, name, algebra, when) \
+        printf("| %s | %s | %s | ", #code, #name, #class), cell(algebra), fputs(" | ", stdout), cell(when), puts(" |");
+#define ELEMENTWISE(class, name, algebra, when) RULE(f, class, name, algebra, when)
+#include "passes/simplify.def"
         puts("\n# Limits\n\n`--limit NAME=N` changes one.\n\n| limit | preset | |\n|---|---|---|");
 #define LIMIT(name, preset, doc) printf("| %s | %lld | %s |\n", #name, (long long)(preset), doc);
 #include "passes/limits.def"

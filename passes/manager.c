@@ -168,15 +168,19 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
         if (check)
                 check_before(check, state, pass);
         int before = options->stats ? state_size(state) : 0;
+        struct text notes = { 0 };
+        context->notes = options->stats ? &notes : NULL;
         double start = seconds();
         int rewrites = run_pass(state, pass, context);
+        context->notes = NULL;
         if (rewrites < 0)
                 return false;
         if (options->time)
                 fprintf(stderr, "time: %-10s %9.3f ms\n", pass->name, 1e3 * (seconds() - start));
         if (options->stats)
-                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s\n", pass->name, rewrites, before, state_size(state),
-                        state->program ? "kernels" : "operations");
+                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", pass->name, rewrites, before, state_size(state),
+                        state->program ? "kernels" : "operations", notes.length ? ": " : "", notes.length ? notes.data : "");
+        text_free(&notes);
         if (selected(options->print_after, pass->name))
                 state_show(state, "after", pass->name);
         if (options->observe)

@@ -29,6 +29,8 @@ struct pass_context {
         int region_count;
         bool exact;                     /* only class E rewrites */
         bool assume_finite;             /* class D allowed */
+        const char *rule;               /* simplify: by this rule alone; NULL: by all */
+        struct text *notes;             /* --stats: what a pass did in particular, "name count, ..."; or NULL */
         const struct schedule_book *book;         /* schedules given by the user; or NULL */
 };
 

@@ -4,15 +4,26 @@
  *   R  real-number equality, rounding may change                not under --exact
  *   D  true on finite values of the right domain only           with --assume-finite
  *
- * Every rule gives a value of the same type that uses no operation which uses the old one. A rule either removes an
- * operation, or replaces one by a cheaper one, or moves a constant towards the inputs or a reshape towards the outputs, or
- * makes an operand constant; none of these can be undone by another rule, so the worklist empties. (The count of rounds is
- * bounded all the same.)
+ * Every rule gives a value of the same type that uses no operation which uses the old one. Why rewriting ends: a rule does one
+ * of these, and none undoes what another did:
+ *
+ *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
+ *             what was joined, reductions of what was spread)
+ *   cheaper   as many, and one of them is lower in the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg,
+ *             shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of constants instead of one of
+ *             values)
+ *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, dot_scaled outward
+ *             along what is not constant: it never comes back, as scale_into_dot needs a constant operand)
+ *   outward   else a reshape or transpose is one operation nearer to the outputs, or a broadcast is (transpose_broadcast,
+ *             slice_broadcast, broadcast_join, reduce_transpose, concat_transposes, reshape_below), or a slice or pad nearer to
+ *             the inputs: these two kinds pass each other in one direction only
+ *
+ * So the worklist empties. (The count of rounds is bounded all the same.)
  *
  * New operations fold as they are built, so constants never pile up. */
-#include "passes/pass.h"
-
 #include "passes/simplify.h"
+
+#include <string.h>
 
 struct rule {
         const char *name, *algebra;
@@ -22,11 +33,11 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-#define RULE(code, class, name, algebra) { #name, algebra, OP_##code, #class[0], rewrite_##name },
+#define RULE(code, class, name, algebra, when) { #name, algebra, OP_##code, #class[0], rewrite_##name },
 #include "passes/simplify.def"
 };
 static const struct rule elementwise_rules[] = {
-#define ELEMENTWISE(class, name, algebra) { #name, algebra, OPCODE_COUNT, #class[0], rewrite_##name },
+#define ELEMENTWISE(class, name, algebra, when) { #name, algebra, OPCODE_COUNT, #class[0], rewrite_##name },
 #include "passes/simplify.def"
 };
 enum { RULE_COUNT = sizeof rules / sizeof *rules, ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules };
@@ -48,9 +59,17 @@ static void index_rules(struct rule_range range[OPCODE_COUNT])
 
 static bool allowed(const struct rule *rule, const struct pass_context *context)
 {
+        if (context->rule && strcmp(context->rule, rule->name))
+                return false;
         return rule->class == 'E' || (rule->class == 'R' && !context->exact) ||
                (rule->class == 'D' && context->assume_finite && !context->exact);
 }
+
+struct simplifying {
+        struct pass_context *context;
+        struct rule_range range[OPCODE_COUNT];
+        int applied[RULE_COUNT + ELEMENTWISE_COUNT];
+};
 
 static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
 {
@@ -66,28 +85,31 @@ static bool apply(const struct rule *rule, struct op *op, struct pass_context *c
         return true;
 }
 
-static int simplify_op(struct op *op, const struct rule_range *range, struct pass_context *context)
+static bool simplify_op(struct op *op, struct simplifying *s)
 {
-        const struct rule_range r = range[op->code];
+        const struct rule_range r = s->range[op->code];
         for (int i = r.first; i < r.end; i++)
-                if (rules[i].code == op->code && apply(&rules[i], op, context))
-                        return 1;
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                for (int i = 0; i < ELEMENTWISE_COUNT; i++)
-                        if (apply(&elementwise_rules[i], op, context))
-                                return 1;
-        return 0;
+                if (rules[i].code == op->code && apply(&rules[i], op, s->context)) {
+                        s->applied[i]++;
+                        return true;
+                }
+        for (int i = 0; i < ELEMENTWISE_COUNT && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
+                if (apply(&elementwise_rules[i], op, s->context)) {
+                        s->applied[RULE_COUNT + i]++;
+                        return true;
+                }
+        return false;
 }
 
-static int simplify_region(struct region *region, const struct rule_range *range, struct pass_context *context)
+static int simplify_region(struct region *region, struct simplifying *s)
 {
         int rewrites = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 struct op *previous = op->previous;
                 if (op->code != OP_fusion)
                         for (int i = 0; i < op->region_count; i++)
-                                rewrites += simplify_region(op->regions[i], range, context);
-                int done = op->result_count == 1 && op->results[0].uses ? simplify_op(op, range, context) : 0;
+                                rewrites += simplify_region(op->regions[i], s);
+                bool done = op->result_count == 1 && op->results[0].uses && simplify_op(op, s);
                 rewrites += done;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */
@@ -102,17 +124,27 @@ static int simplify_region(struct region *region, const struct rule_range *range
         return rewrites;
 }
 
+static void add_notes(struct text *notes, const struct simplifying *s)
+{
+        for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
+                if (s->applied[i])
+                        text_add(notes, "%s%s %d", notes->length ? ", " : "",
+                                 i < RULE_COUNT ? rules[i].name : elementwise_rules[i - RULE_COUNT].name, s->applied[i]);
+}
+
 int pass_simplify(struct function *f, struct pass_context *context)
 {
-        struct rule_range range[OPCODE_COUNT];
-        index_rules(range);
+        struct simplifying s = { .context = context };
+        index_rules(s.range);
         int total = 0;
         for (int round = 0; round < 8; round++) {
-                int rewrites = simplify_region(&f->body, range, context);
+                int rewrites = simplify_region(&f->body, &s);
                 if (!rewrites)
                         break;
                 total += rewrites;
                 pass_dce(f, context);           /* one-use tests must not count the dead */
         }
+        if (context->notes)
+                add_notes(context->notes, &s);
         return total;
 }

@@ -256,9 +256,8 @@ struct value *rewrite_gather_repeated(struct builder *b, struct op *op, struct p
         return build_reshape(b, build_broadcast(b, x, wide, onto), rank, y->dims);
 }
 
-struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pass_context *context)
+static struct value *without_axes(struct builder *b, const struct op *op)
 {
-        (void)context;
         struct value *x = op_operand(op, 0);
         int64_t axes[RANK_MAX];
         int n;
@@ -268,6 +267,23 @@ struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pa
                 if (x->type->dims[axes[i] < 0 ? axes[i] + x->type->rank : axes[i]] != 1)
                         return NULL;
         return build_reshape(b, x, op->results[0].type->rank, op->results[0].type->dims);
+}
+
+static bool is_float_sum(const struct op *op)
+{
+        return op_int(op, "kind") == REDUCE_sum && element_is_float(op->results[0].type->element);
+}
+
+struct value *rewrite_reduce_nothing(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return is_float_sum(op) ? NULL : without_axes(b, op);
+}
+
+struct value *rewrite_sum_of_nothing(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return is_float_sum(op) ? without_axes(b, op) : NULL;
 }
 
 /* zeros put around x by a pad become pads of the convolution; a cropping pad does not */

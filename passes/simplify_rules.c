@@ -108,6 +108,42 @@ struct value *rewrite_mul_constants(struct builder *b, struct op *op, struct pas
         return reassociate(b, op);
 }
 
+/* of integers and bool the same to the bit */
+static struct value *reassociate_exactly(struct builder *b, struct op *op)
+{
+        return element_is_float(element_of(op)) ? NULL : reassociate(b, op);
+}
+
+struct value *rewrite_add_constants_exact(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate_exactly(b, op);
+}
+
+struct value *rewrite_mul_constants_exact(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate_exactly(b, op);
+}
+
+struct value *rewrite_and_constants(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate_exactly(b, op);
+}
+
+struct value *rewrite_or_constants(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate_exactly(b, op);
+}
+
+struct value *rewrite_xor_constants(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return reassociate_exactly(b, op);
+}
+
 struct value *rewrite_sub_zero(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
@@ -363,6 +399,11 @@ struct value *rewrite_div_spread(struct builder *b, struct op *op, struct pass_c
         return build_binary(b, OP_mul, op_operand(op, 0), y);
 }
 
+struct value *rewrite_pow_one_exact(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return element_is_float(element_of(op)) ? NULL : rewrite_div_one(b, op, context);
+}
+
 struct value *rewrite_pow_one(struct builder *b, struct op *op, struct pass_context *context)
 {
         return rewrite_div_one(b, op, context);
@@ -493,7 +534,7 @@ struct value *rewrite_select_constant(struct builder *b, struct op *op, struct p
 {
         (void)b, (void)context;
         double condition;
-        if (op_operand(op, 1) == op_operand(op, 2))
+        if (simplify_same(op_operand(op, 1), op_operand(op, 2)))
                 return op_operand(op, 1);
         return value_is_splat(op_operand(op, 0), &condition) ? op_operand(op, condition ? 1 : 2) : NULL;
 }
