@@ -195,7 +195,8 @@ static void put_errors(struct c_writer *w)
 {
         text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
-        if (strcmp(#name, "WEIGHTS") || w->options->weights != C_WEIGHTS_INLINE)                   \
+        if ((strcmp(#name, "WEIGHTS") || w->options->weights != C_WEIGHTS_INLINE) &&               \
+            (strcmp(#name, "TILES") || w->uses_tiles))                                             \
                 text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name),   \
                          value, doc);
 #include "ir/fail_codes.def"

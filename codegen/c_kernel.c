@@ -54,7 +54,7 @@ static bool matters(const struct c_writer *w, const struct loop_stmt *s)
 {
         switch (s->kind) {
         case STMT_PREFETCH: return c_can_prefetch(w, s);
-        case STMT_LET: case STMT_VAR: return s->variable->number != 0;
+        case STMT_LET: case STMT_VAR: return s->variable->number != 0 || c_is_tile(s->variable);
         case STMT_SET:
                 return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column)
                                          : s->variable->number != 0;
@@ -228,6 +228,10 @@ static void put_stored(struct c_writer *w, const struct loop_buffer *b, const st
 static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
+        if (c_is_tile(v)) {
+                c_tiles(w, s);
+                return;
+        }
         const char *type = c_value_type(w, v->type);
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
@@ -383,6 +387,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_BARRIER:
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name);
                 break;
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
         case STMT_PREFETCH:
                 c_prefetch(w, s);
                 c_put(w, ";");

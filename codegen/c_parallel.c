@@ -79,6 +79,8 @@ static void find_buffer(struct loop_stmt *s, void *context)
 {
         if (s->buffer)
                 add(context, loop_buffer_root(s->buffer, NULL), NULL);
+        if (s->weights)
+                add(context, s->weights, NULL);
 }
 
 static void find_operand(struct loop_expr *e, void *context)

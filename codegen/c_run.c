@@ -217,6 +217,7 @@ void c_run(struct c_writer *w, struct text *out)
                 put_alignment_check(w);
         }
         c_weights_check(w);
+        c_tiles_enable(w);
         put_pointers(w);
         if (w->options->profile)
                 c_line(w, "dnncc_profile(-1);");

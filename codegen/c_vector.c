@@ -49,6 +49,7 @@ void c_vectors_reserve(struct c_writer *w)
         c_reserve(w, attribute_name(w));
         c_reserve(w, "KEEP");
         c_reserve(w, "PIN");
+        c_reserve(w, "enable_tiles");
         for (const struct target *t = target(w); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++)
                         if (row->definition)
@@ -75,15 +76,7 @@ const char *c_value_type(struct c_writer *w, struct loop_type type)
 
 /* ---- rows ---- */
 
-struct operand {
-        const struct loop_expr *value;
-        struct loop_buffer *address;    /* of the element at `value`, of the first when that is NULL */
-        int scale;                      /* value times that, in bytes; 0: none */
-        const char *text;               /* as it is */
-};
-enum { OPERANDS_MAX = 4 };
-
-static void put_address(struct c_writer *w, const struct operand *o)
+static void put_address(struct c_writer *w, const struct c_operand *o)
 {
         struct loop_buffer *b = o->address;
         int64_t offset = 0;
@@ -101,7 +94,7 @@ static void put_address(struct c_writer *w, const struct operand *o)
         c_put(w, "]");
 }
 
-static void put_operand(struct c_writer *w, const struct operand *o)
+static void put_operand(struct c_writer *w, const struct c_operand *o)
 {
         if (o->text) {
                 c_put(w, "%s", o->text);
@@ -115,8 +108,8 @@ static void put_operand(struct c_writer *w, const struct operand *o)
         }
 }
 
-static struct c_shape put_row(struct c_writer *w, const struct spelling *row,
-                              const struct operand operands[OPERANDS_MAX])
+struct c_shape c_row(struct c_writer *w, const struct spelling *row,
+                              const struct c_operand operands[C_OPERANDS_MAX])
 {
         if (row->definition) {
                 const char *name = defined_name(w->arena, row->definition);
@@ -151,7 +144,7 @@ static void put_zero(struct c_writer *w, struct loop_type type)
 {
         const struct spelling *row = spelling_of_zero(target(w), type);
         if (row)
-                put_row(w, row, NULL);
+                c_row(w, row, NULL);
         else
                 fail_on(w, "zero", type);
 }
@@ -161,13 +154,13 @@ static void put_zero(struct c_writer *w, struct loop_type type)
 static void put_load(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
-        struct operand operands[OPERANDS_MAX] = {
+        struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = e->buffer, .value = gather ? NULL : e->args[0] },
         };
         if (gather)
                 operands[1].value = spelling_subscripts(e->args[0]);
         operands[1 + gather].value = e->args[1];
-        put_row(w, row, operands);
+        c_row(w, row, operands);
 }
 
 /* the numbers of all lanes */
@@ -186,7 +179,7 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
                 text_add(&list, "%s%s", l ? "," C_SOFT : "",
                          c_literal(w->arena, t == E_U32 ? E_I32 : t, n));
         }
-        put_row(w, row, (const struct operand[OPERANDS_MAX]){ { .text = list.data } });
+        c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = list.data } });
         text_free(&list);
 }
 
@@ -194,7 +187,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
                                     const struct loop_expr *e)
 {
         struct loop_expr literal = { .op = LOOP_LITERAL };
-        struct operand operands[OPERANDS_MAX] = { 0 };
+        struct c_operand operands[C_OPERANDS_MAX] = { 0 };
         for (int i = 0; i < e->arity; i++)
                 operands[i].value = e->op == LOOP_FMA ? spelling_factor(row, e, i) : e->args[i];
         if (e->op == LOOP_LITERAL) {
@@ -206,7 +199,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
                 literal.literal.i = spelling_shift(e);
                 operands[1].value = &literal;
         }
-        return put_row(w, row, operands);
+        return c_row(w, row, operands);
 }
 
 /* exp_f32 of 16 lanes: exp_f32x16 */
@@ -308,7 +301,7 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct spelling *row = w->in_kernel ? spelling_of_store(target(w), s) : NULL;
         bool scatter = s->a->type.lanes > 1;
-        struct operand operands[OPERANDS_MAX] = {
+        struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = s->buffer, .value = scatter ? NULL : s->a },
         };
         if (!row) {
@@ -319,7 +312,7 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
                 operands[1].value = spelling_subscripts(s->a);
         operands[1 + scatter].value = s->b;
         operands[2 + scatter].value = s->c;
-        put_row(w, row, operands);
+        c_row(w, row, operands);
 }
 
 bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s)
@@ -330,11 +323,11 @@ bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s)
 /* The address may lie outside the buffer, so that it is reckoned in bytes, as an integer. */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct operand operands[OPERANDS_MAX] = {
+        const struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = s->buffer },
                 { .value = s->a, .scale = element_info[s->buffer->element].bytes },
         };
-        put_row(w, spelling_of_prefetch(target(w), s->code), operands);
+        c_row(w, spelling_of_prefetch(target(w), s->code), operands);
 }
 
 /* ---- what stands before the functions ---- */

@@ -55,7 +55,8 @@ struct c_writer {
 
         bool has_vectors;               /* the target has; its table spells operations, but not of run */
         bool in_kernel;                 /* what is printed carries the target's attribute */
-        bool attribute_used, keeps, pins;
+        bool attribute_used, keeps, pins, uses_tiles;
+        struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
         struct map *spelled;            /* functions that rows define, by name: those used */
         struct loop_buffer **inputs, **outputs;   /* in order */
@@ -141,6 +142,23 @@ const char *c_zero(struct c_writer *w, struct loop_type type);
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s);
 bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s);
+/* TILES, MULTIPLY, UNLOAD, and a VAR in tiles (c_tiles.c) */
+bool c_is_tile(const struct loop_variable *v);
+void c_tiles(struct c_writer *w, const struct loop_stmt *s);
+/* what run does before it uses tiles */
+void c_tiles_enable(struct c_writer *w);
+void c_tiles_top(struct c_writer *w, struct text *out);
+
+/* an operand of a row: an expression, a text, or an address */
+struct c_operand {
+        const struct loop_expr *value;
+        struct loop_buffer *address;    /* of the element at `value`, of the first when that is NULL */
+        int scale;                      /* value times that, in bytes; 0: none */
+        const char *text;               /* as it is */
+};
+enum { C_OPERANDS_MAX = 4 };
+struct c_shape c_row(struct c_writer *w, const struct spelling *row, const struct c_operand operands[C_OPERANDS_MAX]);
+
 /* "X86_64_V4 ", between `static` and the type of a kernel; "" where there are no vectors */
 const char *c_attribute(struct c_writer *w);
 void c_vectors_reserve(struct c_writer *w);

@@ -52,6 +52,7 @@ static bool prepare_context(struct run *run)
         context->diag = &run->diag;
         context->limits = limits_preset;
         context->exact = o->exact;
+        context->precision = o->precision ? E_BF16 : E_F32;
         context->assume_finite = o->assume_finite;
         context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 && !o->no_alias, .threads = o->threads };
         context->threads = o->threads;

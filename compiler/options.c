@@ -182,6 +182,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 text_add(&text, " --weights=%s", options->weights == WEIGHTS_FILE ? "file" : "incbin");
         if (options->threads > 1)
                 text_add(&text, " --threads=%d", options->threads);
+        if (options->precision)
+                text_add(&text, " --precision=bf16");
         if (options->goal == GOAL_MEMORY || options->max_ram >= 0)
                 text_add(&text, " --goal=memory");
         static const struct { const char *text; size_t field; } lists[] = {

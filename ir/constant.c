@@ -229,6 +229,16 @@ struct value *constant_packed(struct module *m, const struct constant *c, const 
         return pack(m, c, type_tensor(m, c->value.type->element, rank, moved), packing_of(c, padded, rank, dims, perm));
 }
 
+struct value *constant_cast(struct module *m, const struct constant *c, enum element to)
+{
+        const struct type *t = c->value.type;
+        int64_t count = type_elements(t);
+        void *data = arena_array(m->arena, (size_t)count, (size_t)element_info[to].bytes);
+        for (int64_t i = 0; i < count; i++)
+                element_store(to, data, i, constant_element(c, i));
+        return constant_dense(m, type_with_element(m, t, to), data, c->name);
+}
+
 struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts, const int64_t *steps,
                               const dim_t *dims)
 {

@@ -10,8 +10,9 @@ enum { BLOCKS_MAX = 1000 };
 
 static int tile_slots(struct compiler *c, const struct loop_variable *v)
 {
-        int64_t count = (int64_t)(v->rows ? v->rows : 1) * (v->rows ? v->columns : 1) * v->type.lanes;
-        if (count > UINT16_MAX || v->type.lanes > LANES_MAX)
+        int lanes = v->type.lanes == LANES_TILE ? TILE_LANES : v->type.lanes;
+        int64_t count = (int64_t)(v->rows ? v->rows : 1) * (v->rows ? v->columns : 1) * lanes;
+        if (count > UINT16_MAX || lanes > LANES_MAX)
                 compiler_fail(c, EXIT_UNSUPPORTED, "a register tile of that size");
         return c->failed ? 1 : (int)count;
 }
@@ -60,6 +61,16 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
         if (v->rows)
                 slot += (s->row * v->columns + s->column) * v->type.lanes;
         compile_expr(c, s->a, slot);
+}
+
+/* by what they mean, on the same slots */
+static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
+{
+        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", (struct loop_type){ E_F32, TILE_LANES }, VARIABLE_VAR);
+        sums->rows = s->variable->rows;
+        sums->columns = s->variable->columns;
+        bind_variable(c, sums, bound_of(c, s->variable)->value, -1);
+        compile_block(c, loop_tiles_expand(c->p->arena, s, sums));
 }
 
 static void compile_store(struct compiler *c, const struct loop_stmt *s)
@@ -324,6 +335,9 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                         c->returned.changes = false; /* nobody sets it any more */
                 break;
         case STMT_ALLOC: compile_alloc(c, s); break;
+        case STMT_MULTIPLY:
+        case STMT_UNLOAD: compile_tiles(c, s); break;
+        case STMT_TILES:
         case STMT_BARRIER:
         case STMT_PREFETCH: break;
         }

@@ -54,7 +54,8 @@
 #include "ir/element.h"
 #include "ir/tensor.h"
 
-enum { LANES_MAX = 64, LANES_TILE = 255 };       /* LANES_TILE: an opaque hardware tile, touched by intrinsics only */
+/* LANES_TILE: a register tile of vectors of TILE_LANES that lies in hardware tiles; touched by MULTIPLY and UNLOAD only */
+enum { LANES_MAX = 64, LANES_TILE = 255, TILE_LANES = 16 };
 struct loop_type { uint8_t element, lanes; };
 #define LOOP_TYPE(e) ((struct loop_type){ (uint8_t)(e), 1 })
 static inline bool loop_type_same(struct loop_type a, struct loop_type b)
@@ -161,8 +162,23 @@ enum loop_stmt_kind {
         STMT_FAIL,                      /* leave the program with code */
         STMT_RETURN,                    /* a: last statement of a library function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_BARRIER, STMT_PREFETCH     /* prefetch: buffer[a], code 0..2 = to L1, L2, non-temporal */
+        STMT_BARRIER, STMT_PREFETCH,    /* prefetch: buffer[a], code 0..2 = to L1, L2, non-temporal */
+        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape; all 0: there are none */
+        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..] */
+        STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
 };
+/* Sums in hardware tiles, f32tile[positions][vectors]; what it means in plain statements, which is what is interpreted: loop_tiles.c.
+ *
+ *     tiles 28 by 2 rows 14 depth 32
+ *     var %acc : f32tile[28][2]
+ *     multiply %acc += %x[%i] * %w[%k] rows 14 step 32 jump 448 depth 32
+ *     unload %sums[0] = %acc rows 14
+ *
+ * acc{p, j}[l] += the sum over c below depth of x[i + at(p) + c] * w[k + (c / 2 * vectors + j) * 32 + 2 * l + c % 2], bf16 by bf16, even
+ * and odd c added up apart, where at(p) = p / rows * jump + p % rows * step: one tile holds `rows` positions. Hardware may take
+ * subnormal operands and sums for zero. */
+struct loop_tiles { int positions, vectors, rows, depth; int64_t step, jump; };
+enum { TILE_ROWS = 16, TILE_DEPTH = 32 };
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may stand around it); sets no
  * variable and reads no register tile from outside, holds no fail and no barrier. That no iteration reads or writes what
  * another one writes is for who makes such a loop to know. */
@@ -172,7 +188,8 @@ struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
         struct loop_variable *variable;
-        struct loop_buffer *buffer;
+        struct loop_buffer *buffer, *weights;
+        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD: all of it */
         struct loop_expr *a, *b, *c;
         int64_t step;                   /* FOR: > 0 */
         enum loop_for_kind for_kind;
@@ -283,6 +300,9 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);      
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context), void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
                      void (*expr)(struct loop_expr *e, void *context), void *context);    /* in order, nested too */
+
+/* MULTIPLY or UNLOAD as statements on vectors, `sums` being its variable as f32x16 (loop_tiles.c) */
+struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s, struct loop_variable *sums);
 
 /* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type of args[0]; calls
  * resolve in the library. NULL after an error (a formula that does not parse is a bug of ours). */

@@ -293,6 +293,56 @@ static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
+/* " word N" */
+static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, int64_t *n)
+{
+        return (!word || loop_lex_expect(p, word)) && loop_lex_int(p, word ? word : "positions", 0, most, n);
+}
+
+/* what of a tile's shape follows the operands */
+static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
+{
+        int64_t positions = 0, vectors = 0, rows, depth = 0;
+        bool shape = s->kind == STMT_TILES, steps = s->kind == STMT_MULTIPLY;
+        if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) || !parse_extent(p, "by", TILE_MAX, &vectors))) ||
+            !parse_extent(p, "rows", TILE_ROWS, &rows) || (steps && !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step)) ||
+            (steps && !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump)) ||
+            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_DEPTH, &depth)))
+                return false;
+        s->tiles.positions = shape ? (int)positions : s->variable->rows;
+        s->tiles.vectors = shape ? (int)vectors : s->variable->columns;
+        s->tiles.rows = (int)rows;
+        s->tiles.depth = (int)depth;
+        return true;
+}
+
+static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_binding *b = loop_parse_name(p);
+        if (b && !b->variable)
+                return loop_lex_error(p, "only a variable holds sums");
+        s->variable = b ? b->variable : NULL;
+        return b != NULL;
+}
+
+static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
+{
+        if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") || !parse_place(p, s) ||
+            !loop_lex_expect(p, "*"))
+                return false;
+        struct loop_stmt weights = { 0 };
+        if (!parse_place(p, &weights))
+                return false;
+        s->weights = weights.buffer;
+        s->b = weights.a;
+        return parse_tiles(p, s);
+}
+
+static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)
+{
+        return parse_place(p, s) && loop_lex_expect(p, "=") && parse_sums(p, s) && parse_tiles(p, s);
+}
+
 static const struct {
         const char *word;
         enum loop_stmt_kind kind;
@@ -312,6 +362,9 @@ static const struct {
         { "alloc", STMT_ALLOC, IN_KERNEL, parse_alloc },
         { "barrier", STMT_BARRIER, IN_KERNEL, parse_barrier },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },
+        { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
+        { "multiply", STMT_MULTIPLY, IN_KERNEL, parse_multiply },
+        { "unload", STMT_UNLOAD, IN_KERNEL, parse_unload },
 };
 
 static bool parse_statement(struct loop_parser *p, struct loop_block *block)

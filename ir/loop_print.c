@@ -111,6 +111,36 @@ static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
                  (long long)b->extent, space);
 }
 
+/* what of a tile's shape follows the operands */
+static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
+{
+        const struct loop_tiles *t = &s->tiles;
+        if (s->kind == STMT_TILES)
+                text_add(p->out, "tiles %d by %d", t->positions, t->vectors);
+        text_add(p->out, " rows %d", t->rows);
+        if (s->kind == STMT_MULTIPLY)
+                text_add(p->out, " step %lld jump %lld", (long long)t->step, (long long)t->jump);
+        if (s->kind != STMT_UNLOAD)
+                text_add(p->out, " depth %d", t->depth);
+}
+
+static void print_multiply(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "multiply %%%s += %%%s[", s->variable->name, s->buffer->name);
+        print_expression(p, s->a, true);
+        text_add(p->out, "] * %%%s[", s->weights->name);
+        print_expression(p, s->b, true);
+        text_add(p->out, "]");
+        print_tiles(p, s);
+}
+
+static void print_unload(struct loop_printer *p, const struct loop_stmt *s)
+{
+        print_access(p, "unload", s);
+        text_add(p->out, " = %%%s", s->variable->name);
+        print_tiles(p, s);
+}
+
 static void print_condition(struct loop_printer *p, const char *word,
                             const struct loop_expr *condition)
 {
@@ -134,6 +164,9 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
         case STMT_BARRIER: text_add(p->out, "barrier"); break;
         case STMT_PREFETCH: print_access(p, "prefetch", s); text_add(p->out, " %d", s->code); break;
+        case STMT_TILES: print_tiles(p, s); break;
+        case STMT_MULTIPLY: print_multiply(p, s); break;
+        case STMT_UNLOAD: print_unload(p, s); break;
         }
 }
 

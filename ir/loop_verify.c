@@ -403,6 +403,31 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
         return declare(v, b->name, b);
 }
 
+static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
+{
+        bool good = t->rows >= 1 && t->rows <= TILE_ROWS && t->positions >= 1 && t->vectors >= 1 && t->step >= 0 && t->jump >= 0 &&
+                    (!depth || (t->depth >= 2 && t->depth <= TILE_DEPTH && t->depth % 2 == 0));
+        return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d", t->positions, t->vectors, t->rows, t->depth);
+}
+
+/* MULTIPLY, UNLOAD: variable, buffers, places */
+static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_variable *x = s->variable;
+        bool multiplies = s->kind == STMT_MULTIPLY;
+        enum element e = multiplies ? E_BF16 : E_F32;
+        if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
+            !loop_type_same(x->type, (struct loop_type){ E_F32, LANES_TILE }) || x->rows != s->tiles.positions ||
+            x->columns != s->tiles.vectors)
+                return verify_error(v, "sums are no f32tile of their shape");
+        if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||
+            !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) || !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") ||
+            (multiplies && (!check_buffer(v, s->weights, ACCESS_IN) || !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place"))))
+                return false;
+        return (s->buffer->element == e && (!multiplies || s->weights->element == e)) ||
+               verify_error(v, "tiles multiply bf16 and store f32");
+}
+
 static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 {
         static const int codes[] = {
@@ -461,6 +486,13 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
+                if (kind != FUNCTION_KERNEL)
+                        return verify_error(v, "only kernels have hardware tiles");
+                if (s->kind != STMT_TILES)
+                        return check_tiles(v, s);
+                return (!s->tiles.positions && !s->tiles.vectors && !s->tiles.rows && !s->tiles.depth) ||
+                       check_shape(v, &s->tiles, true);
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (kind != FUNCTION_KERNEL)
                         return verify_error(v, "only kernels have this statement");

@@ -284,10 +284,12 @@ static void write_results(struct emit *e, const struct kernel_request *request,
 
 /* ---- parameters ---- */
 
-static void find_fail(struct loop_stmt *s, void *context)
+static void mark_stmt(struct loop_stmt *s, void *context)
 {
         struct loop_function *kernel = context;
         kernel->can_fail |= s->kind == STMT_FAIL;
+        if (s->kind == STMT_MULTIPLY)
+                s->buffer->number = s->weights->number = 1;
 }
 
 static void mark_load(struct loop_expr *x, void *context)
@@ -315,7 +317,7 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         struct loop_function *kernel = e->kernel;
         for (int i = 0; i < e->input_count; i++)
                 e->parameters[i]->number = 0;
-        loop_block_walk(kernel->body, find_fail, mark_load, kernel);
+        loop_block_walk(kernel->body, mark_stmt, mark_load, kernel);
         int kept = 0;                   /* what was read only where nothing runs, goes */
         for (int i = 0; i < e->input_count; i++)
                 if (e->parameters[i]->number) {

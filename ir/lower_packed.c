@@ -54,7 +54,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         if (!type_elements(x))
                 return emit_number(e, y->element, 0);
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
-        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2];
+        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2], pair = packed_pair(w);
         int64_t blocks = y->dims[1] / groups, panels = w->dims[0] / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
@@ -83,8 +83,11 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
                                          emit_op_int(e, LOOP_MUL, c, inner));
         if (channels % inner == 0)
                 left = emit_int(e, inner);
-        wi[w->rank - 3] = xi[x->rank - 1] =
-                emit_for(e, "i", emit_int(e, 0), emit_op_int(e, LOOP_MIN, left, inner));
+        xi[x->rank - 1] = emit_for(e, "i", emit_int(e, 0), emit_op_int(e, LOOP_MIN, left, inner));
+        wi[w->rank - 3] = emit_op_int(e, LOOP_DIV, xi[x->rank - 1], pair);
+        if (pair > 1)
+                wi[w->rank - 1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair),
+                                          emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair));
         return close_sum(e, op, &sum, xi, wi);
 }
 

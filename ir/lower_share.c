@@ -118,6 +118,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 }
                 if (s->buffer)
                         t->buffer = c->buffers[s->buffer->number];
+                if (s->weights)
+                        t->weights = c->buffers[s->weights->number];
                 t->body = copy_block(c, s->body);
                 t->other = copy_block(c, s->other);
                 *block->end = t;
@@ -192,6 +194,16 @@ static void digest_expr(struct text *out, const struct loop_expr *x)
                 digest_expr(out, x->args[i]);
 }
 
+static void digest_tiles(struct text *out, const struct loop_stmt *s)
+{
+        const struct loop_tiles *t = &s->tiles;
+        add_small(out, t->positions, t->vectors, t->rows, t->depth);
+        add_number(out, t->step);
+        add_number(out, t->jump);
+        add_number(out, s->buffer ? s->buffer->number : 0);
+        add_number(out, s->weights ? s->weights->number : 0);
+}
+
 static void digest_block(struct text *out, const struct loop_block *block)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
@@ -205,6 +217,8 @@ static void digest_block(struct text *out, const struct loop_block *block)
                         add_small(out, v->type.lanes, v->rows, v->columns, 0);
                         add_small(out, s->row, s->column, 0, 0);
                 }
+                if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD)
+                        digest_tiles(out, s);
                 digest_expr(out, s->a);
                 digest_expr(out, s->b);
                 digest_expr(out, s->c);

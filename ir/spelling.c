@@ -43,6 +43,11 @@ const struct spelling *spelling_of_prefetch(const struct target *t, int level)
         return find(t, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level }, 0);
 }
 
+const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_op op)
+{
+        return find(t, (struct spelling){ .op = (uint8_t)op, .element = E_F32 }, 0);
+}
+
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index)
 {
         return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0] : NULL;

@@ -25,6 +25,7 @@ struct target {
         int vector_issue;               /* multiplications or additions of vectors that a core starts in a cycle */
         int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache, and from beyond it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
+        int tile_registers;             /* for sums of products of bf16; 0: no hardware tiles */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it: codegen/c_keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the base's */
@@ -47,6 +48,7 @@ TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, vector_issue)
 TARGET_FIELD(int, l2_speed)
 TARGET_FIELD(int, memory_speed)
+TARGET_FIELD(int, tile_registers)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)

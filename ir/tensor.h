@@ -244,6 +244,7 @@ struct value *function_add_input(struct function *f, const char *name, const str
  * live as long as the module. A dense constant whose elements are all equal becomes a splat. Equal small constants are
  * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
+struct value *constant_cast(struct module *m, const struct constant *c, enum element to);        /* floats, each rounded once */
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);
 struct value *constant_number(struct module *m, const struct type *type, double value);  /* splat, converted */
 struct value *constant_ints(struct module *m, const int64_t *values, int count);         /* <count x i64>, copied */
@@ -333,6 +334,8 @@ struct attr *attrs_new(struct module *m, enum opcode code);               /* all
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
+/* channels that lie side by side for each output in the panels of convolve_packed: hardware adds products of bf16 in pairs */
+static inline int packed_pair(const struct type *w) { return w->element == E_BF16 ? 2 : 1; }
 /* ---- loops (tensor_loop.c) ---- */
 
 /* The parts of a loop. What it carries is an operand (the value at first), an argument, an operand of the yield (the next

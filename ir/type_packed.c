@@ -36,7 +36,7 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
         return true;
 }
 
-/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi, vectors, 16] */
+/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / pair, vectors, 16 * pair] */
 bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 4, diag))
@@ -45,12 +45,13 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         int spatial = x->rank - 3;
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
-        if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES)
+        int pair = packed_pair(w);
+        if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES * pair)
                 return rule_fail(op, diag, "operands are %s and %s, want panels of two more dimensions, the last %d",
-                                 rule_type(m, x), rule_type(m, w), PANEL_LANES);
+                                 rule_type(m, x), rule_type(m, w), PANEL_LANES * pair);
         int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2];
         if (groups < 1 || groups > x->dims[1] || x->dims[1] % groups ||
-            w->dims[1] != x->dims[1] / groups || w->dims[w->rank - 3] != inner)
+            w->dims[1] != x->dims[1] / groups || w->dims[w->rank - 3] * pair != inner)
                 return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups", rule_type(m, w),
                                  rule_type(m, x), (long long)groups);
         if (channels < 1 || channels > w->dims[1] * inner)

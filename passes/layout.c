@@ -6,7 +6,8 @@
  *   %3 = add(%1, %2)                                      %3 = broadcast(@b as <4 x 16>) dims=[1, 4]
  *                                                         %4 = add(%2, %3)
  *
- * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels padded to a multiple of 16.
+ * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels padded to a multiple of 16
+ * (32 where hardware tiles multiply bf16, so that a block is a row of a tile).
  * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
  * conversions to the logical value slice them off.
  *
@@ -47,7 +48,7 @@ struct value *layout_blocked(struct layout *l, struct value *v)
         if (blocks_of(v))
                 return blocks_of(v);
         struct builder b = builder_behind(l, v);
-        struct value *blocks = layout_split(&b, v, 1);
+        struct value *blocks = layout_split(&b, v, 1, l->block);
         layout_form(l, v)->blocks = blocks;
         l->failed |= !blocks;
         return blocks;
@@ -110,11 +111,22 @@ static void restore_logical(struct layout *l)
         }
 }
 
+/* of bf16 that tiles multiply, or of f32 */
+static int64_t choose_block(const struct function *f, const struct target *target)
+{
+        for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                if ((op->code == OP_convolve || op->code == OP_dot) && op_operand(op, 0)->type->element == E_BF16 &&
+                    target_tile_registers(target))
+                        return LAYOUT_LINE / 2;
+        return LAYOUT_LINE / 4;
+}
+
 int pass_layout(struct function *f, struct pass_context *context)
 {
         if (target_lanes(context->target, E_F32) == 1 || context->exact)
                 return 0;
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
+                            .block = choose_block(f, context->target),
                             .b = { .m = f->module, .diag = context->diag } };
         visit_region(&l, &f->body);
         restore_logical(&l);

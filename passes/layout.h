@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-enum { LAYOUT_LANES = 16 };             /* channels of a block, and of a vector of packed weights */
+enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of packed weights; bytes of a cache line */
 
 /* How a value is there besides its own shape; its scratch. */
 struct form {
@@ -17,6 +17,7 @@ struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
+        int64_t block;                  /* channels: 16; 32 where contractions read bf16, a row of a hardware tile */
         struct arena *arena;
         struct value **formed;          /* values whose scratch is set */
         int formed_count;
@@ -25,7 +26,7 @@ struct layout {
         bool failed;
 };
 
-static inline int64_t layout_blocks(int64_t extent) { return (extent + LAYOUT_LANES - 1) / LAYOUT_LANES; }
+static inline int64_t layout_blocks(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 /* of a panel: few outputs need one; one position alone reads long panels fastest */
 static inline int64_t layout_vectors(int64_t outputs, int64_t positions)
 {
@@ -50,10 +51,10 @@ struct value *layout_reshape(struct builder *b, struct value *x, int rank, const
 struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm);
 struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps, const dim_t *dims);
 struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);      /* from 0 in steps of 1 */
-/* dimension `at` of x as blocks of 16, the lanes becoming the last dimension */
-struct value *layout_split(struct builder *b, struct value *x, int at);
+/* dimension `at` of x as blocks, the lanes becoming the last dimension */
+struct value *layout_split(struct builder *b, struct value *x, int at, int64_t block);
 /* the type of the blocked form of [N, C, ...] */
-const struct type *layout_type(struct module *m, const struct type *t);
+const struct type *layout_type(struct module *m, const struct type *t, int64_t block);
 /* pads of convolutions, zeros (or crops where negative), on the dimensions of x from `first` on: count low, count high */
 struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads, int count);
 /* the logical value of type t back from its blocked form */

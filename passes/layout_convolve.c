@@ -66,7 +66,7 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
 static bool bring_groups(struct convolution *c)
 {
         int64_t channels = c->w->type->dims[1], outputs = c->w->type->dims[0] / c->groups;
-        if (c->groups == 1 || is_depthwise(c) || (channels % LAYOUT_LANES == 0 && outputs % LAYOUT_LANES == 0))
+        if (c->groups == 1 || is_depthwise(c) || (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         if (channels == 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
@@ -74,7 +74,7 @@ static bool bring_groups(struct convolution *c)
                 return true;
         }
         for (int64_t t = 2; t <= MERGED_MAX && t <= c->groups; t++) {
-                bool whole = t * channels % LAYOUT_LANES == 0 && t * outputs % LAYOUT_LANES == 0;
+                bool whole = t * channels % c->l->block == 0 && t * outputs % c->l->block == 0;
                 if (c->groups % t || !(whole || t == c->groups))
                         continue;
                 c->w = merge_groups(&c->l->b, c->w, c->groups, t);
@@ -101,31 +101,34 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16] */
+/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other */
 static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks, int64_t inner,
                                  int64_t vectors)
 {
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
-        int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES;
-        int64_t panels = (outputs + panel - 1) / panel;
+        int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES, stored = layout_blocks(outputs, l->block) * l->block;
+        int64_t panels = (stored + panel - 1) / panel;
         dim_t split[RANK_MAX] = { groups, outputs, old[1] };
         dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
-        dim_t dims[RANK_MAX] = { groups, panels, vectors, LAYOUT_LANES, blocks, inner };
+        int pair = packed_pair(w->type), pairs = pair > 1;
+        dim_t dims[RANK_MAX] = { groups, panels, vectors, LAYOUT_LANES, blocks, inner / pair, pair };
         int64_t perm[RANK_MAX] = { 0, 1, 4 };
         for (int d = 0; d < window; d++) {
-                split[3 + d] = padded[3 + d] = dims[6 + d] = old[2 + d];
-                perm[3 + d] = 6 + d;
+                split[3 + d] = padded[3 + d] = dims[6 + pairs + d] = old[2 + d];
+                perm[3 + d] = 6 + pairs + d;
         }
-        const int64_t inside[] = { 5, 2, 3 };
+        const int64_t inside[] = { 5, 2, 3, 6 };
         memcpy(perm + 3 + window, inside, sizeof inside);
         struct value *packed = layout_reshape(&l->b, w, 3 + window, split);
-        packed = packed ? layout_pack(&l->b, packed, padded, 6 + window, dims, perm) : NULL;
+        packed = packed ? layout_pack(&l->b, packed, padded, 6 + pairs + window, dims, perm) : NULL;
         if (!packed)
                 return NULL;
-        memcpy(dims, packed->type->dims, (size_t)packed->type->rank * sizeof *dims);
+        int rank = 6 + window;
+        memcpy(dims, packed->type->dims, (size_t)rank * sizeof *dims);
         dims[1] *= groups;
-        return layout_reshape(&l->b, packed, packed->type->rank - 1, dims + 1);
+        dims[rank - 1] *= pair;
+        return layout_reshape(&l->b, packed, rank - 1, dims + 1);
 }
 
 /* depthwise: [C, 1, K..] as [C / 16, K.., 16] */
@@ -135,7 +138,7 @@ static struct value *pack_lanes(struct layout *l, struct value *w)
         int spatial = w->type->rank - 2;
         memcpy(dims + 1, w->type->dims + 2, (size_t)spatial * sizeof *dims);
         w = layout_reshape(&l->b, w, 1 + spatial, dims);
-        return w ? layout_split(&l->b, w, 0) : NULL;
+        return w ? layout_split(&l->b, w, 0, l->block) : NULL;
 }
 
 /* ---- the operation ---- */
@@ -162,12 +165,15 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         if (lanes) {
                 w = pack_lanes(l, w);
         } else {
-                int64_t outputs = w->type->dims[0] / c->groups;
+                int64_t outputs = w->type->dims[0] / c->groups, stored = layout_blocks(outputs, l->block) * l->block;
+                int64_t positions = type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
+                int64_t inner = x->type->dims[x->type->rank - 1], blocks = x->type->dims[1] / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
-                attr_set(attrs, code, "channels", w->type->dims[1]);
+                bool tiles = x->type->element == E_BF16;         /* which take whole blocks: zeros behind the channels */
+                attr_set(attrs, code, "channels", tiles ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
-                w = pack_panels(l, w, c->groups, x->type->dims[1] / c->groups, x->type->dims[x->type->rank - 1],
-                                layout_vectors(outputs, type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1]));
+                attr_set(attrs, code, "block", l->block);
+                w = pack_panels(l, w, c->groups, blocks, inner, layout_vectors(stored, positions));
         }
         return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
 }
@@ -224,8 +230,8 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
         }
         if (none) {                     /* no weight meets an element */
                 memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
-                part[1] = layout_blocks(w->type->dims[0]);
-                part[p->x->type->rank - 1] = LAYOUT_LANES;
+                part[1] = layout_blocks(w->type->dims[0], p->c->l->block);
+                part[p->x->type->rank - 1] = p->c->l->block;
                 return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
         }
         return contract(p->c, build_slice(b, p->x, from, ones, part), layout_slice(b, w, starts, steps, dims));
@@ -246,14 +252,14 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         }
         dims[spatial] = y->dims[0];
         dims[spatial + 1] = parts->type->dims[1];
-        dims[2 * spatial + 2] = LAYOUT_LANES;
+        dims[2 * spatial + 2] = p->c->l->block;
         perm[2 * spatial + 2] = 2 * spatial + 2;
         struct value *v = build_transpose(b, build_reshape(b, parts, 2 * spatial + 3, dims), perm);
         dims[0] = y->dims[0];
         dims[1] = parts->type->dims[1];
         for (int d = 0; d < spatial; d++)
                 dims[2 + d] = p->count[d] * p->steps[d];
-        dims[2 + spatial] = LAYOUT_LANES;
+        dims[2 + spatial] = p->c->l->block;
         v = build_reshape(b, v, spatial + 3, dims);
         memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
         return v ? layout_slice_to(b, v, dims) : NULL;
@@ -390,7 +396,8 @@ bool layout_convolve(struct layout *l, struct op *op)
         struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = op_operand(op, 1),
                                  .groups = op_int(op, "groups"), .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = all_ones(op, "input_dilations");
-        if (c.x->type->element != E_F32 || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
+        bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
+        if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
             c.spatial > SPATIAL_MAX || (!whole && !can_have_phases(op, c.spatial)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;

@@ -76,25 +76,30 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m, const i
         return layout_reshape(&l->b, x, 3, dims);
 }
 
-/* b as panels <B * P x 1 x 1 x K x vectors x 16> */
+/* b as panels <B * P x 1 x 1 x K x vectors x 16>, or with pairs along K */
 static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t vectors)
 {
         static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
-        static const int64_t rows_perm[] = { 0, 2, 1, 3, 4 }, columns_perm[] = { 0, 1, 4, 2, 3 };
+        static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
+        static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
         int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = (b->extent[FREE] + panel - 1) / panel;
         int64_t batch = b->extent[BATCH], inner = b->extent[CONTRACT];
+        int pair = packed_pair(b->value->type), pairs = pair > 1;
         bool columns;
         order_of(b, by_columns, perm, &columns);
         struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
         if (!w)
                 return NULL;
         if (columns)
-                w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5,
-                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner }, columns_perm);
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5 + pairs,
+                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner / pair, pair }, columns_perm[pairs]);
+        else if (pairs)
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 6,
+                                (dim_t[]){ batch, inner / pair, pair, panels, vectors, LAYOUT_LANES }, rows_perm[pairs]);
         else
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
-                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES }, rows_perm);
-        return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner, vectors, LAYOUT_LANES });
+                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES }, rows_perm[pairs]);
+        return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, LAYOUT_LANES * pair });
 }
 
 /* packing at run time should not pad */
@@ -111,7 +116,8 @@ bool layout_dot(struct layout *l, struct op *op)
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
-        if (a.value->type->element != E_F32 || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
+        bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2 && inner % l->block == 0;
+        if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
             (!value_is_constant(b.value) && rows < LEAST_ROWS))
                 return false;

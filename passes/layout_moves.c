@@ -21,7 +21,7 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         if (at < 0)
                 return build_broadcast(&l->b, x, to, dims);
         dims[rank] = to->rank - 1;
-        x = at == 1 && blocks_of(x) ? blocks_of(x) : layout_split(&l->b, x, at);
+        x = at == 1 && blocks_of(x) ? blocks_of(x) : layout_split(&l->b, x, at, l->block);
         return build_broadcast(&l->b, x, to, dims);
 }
 
@@ -41,7 +41,7 @@ static struct value *blocked_operand(struct layout *l, struct value *v);
 
 static struct value *blocked_spread(struct layout *l, struct value *v)
 {
-        const struct type *to = layout_type(l->m, v->type);
+        const struct type *to = layout_type(l->m, v->type, l->block);
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
@@ -62,6 +62,22 @@ static struct value *blocked_operand(struct layout *l, struct value *v)
         return is_spread(v, 0) ? blocked_spread(l, v) : layout_blocked(l, v);
 }
 
+/* Contractions in tiles add up whole blocks: what lies behind the last channel is zero. */
+static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t channels)
+{
+        const struct type *t = blocks->type;
+        int64_t count = t->dims[1] * l->block;
+        if (channels == count)
+                return blocks;
+        uint8_t *there = arena_array(l->m->arena, (size_t)count, sizeof *there);
+        for (int64_t i = 0; i < count; i++)
+                there[i] = i < channels;
+        const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], l->block });
+        struct value *live = build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL), type_with_element(l->m, t, E_BOOL),
+                                             (int64_t[]){ 1, t->rank - 1 });
+        return build_select(&l->b, live, blocks, build_like(&l->b, blocks, 0));
+}
+
 static struct value *elementwise(struct layout *l, struct op *op)
 {
         struct value *operands[OPERAND_ROW_MAX];
@@ -73,6 +89,8 @@ static struct value *elementwise(struct layout *l, struct op *op)
                 if (!operands[i])
                         return NULL;
         }
+        if (any && op->code == OP_cast && op_int(op, "to") == E_BF16)
+                operands[0] = zero_behind(l, operands[0], op_result(op)->type->dims[1]);
         return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
 }
 
@@ -133,7 +151,7 @@ static struct value *reduce(struct layout *l, struct op *op)
 static struct value *reshape(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
-        const struct type *y = op_result(op)->type, *to = layout_type(l->m, y);
+        const struct type *y = op_result(op)->type, *to = layout_type(l->m, y, l->block);
         if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1] || !to)
                 return NULL;
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
@@ -152,7 +170,7 @@ static struct value *repeat(struct layout *l, struct op *op)
         for (const struct use *u = op_result(op)->uses; u; u = u->next)
                 if (u->user->code != OP_reshape)
                         return NULL;
-        const struct type *to = layout_type(l->m, op_result(op)->type);
+        const struct type *to = layout_type(l->m, op_result(op)->type, l->block);
         dims[rank] = to->rank - 1;
         return build_broadcast(&l->b, blocks_of(x), to, dims);
 }
@@ -165,7 +183,7 @@ static struct value *concat(struct layout *l, struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *x = op_operand(op, i);
                 any |= blocks_of(x) != NULL;
-                if (axis == 1 && i + 1 < op->operand_count && x->type->dims[1] % LAYOUT_LANES)
+                if (axis == 1 && i + 1 < op->operand_count && x->type->dims[1] % l->block)
                         return NULL;
         }
         for (int i = 0; any && i < op->operand_count; i++)
@@ -181,12 +199,12 @@ static struct value *slice(struct layout *l, struct op *op)
         if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
             !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
                 return NULL;
-        const struct type *to = layout_type(l->m, op_result(op)->type);
+        const struct type *to = layout_type(l->m, op_result(op)->type, l->block);
         if (op_result(op)->type->dims[1] == 1)
                 steps[1] = 1;
-        if (steps[1] != 1 || starts[1] % LAYOUT_LANES)
+        if (steps[1] != 1 || starts[1] % l->block)
                 return NULL;
-        starts[1] /= LAYOUT_LANES;
+        starts[1] /= l->block;
         starts[rank] = 0;
         steps[rank] = 1;
         return build_slice(&l->b, blocks_of(x), starts, steps, to->dims);
@@ -202,7 +220,7 @@ static struct value *pad(struct layout *l, struct op *op)
                 return NULL;
         low[x->type->rank] = 0;
         struct value *operands[] = { blocks_of(x), op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
-        return value_build(&l->b, OP_pad, operands, 3, op->attrs, layout_type(l->m, op_result(op)->type));
+        return value_build(&l->b, OP_pad, operands, 3, op->attrs, layout_type(l->m, op_result(op)->type, l->block));
 }
 
 static struct value *gather(struct layout *l, struct op *op)

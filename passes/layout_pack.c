@@ -45,7 +45,7 @@ struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padde
         return build_transpose(b, build_reshape(b, x, rank, dims), perm);
 }
 
-struct value *layout_split(struct builder *b, struct value *x, int at)
+struct value *layout_split(struct builder *b, struct value *x, int at, int64_t block)
 {
         dim_t padded[RANK_MAX], dims[RANK_MAX];
         int64_t perm[RANK_MAX];
@@ -56,19 +56,19 @@ struct value *layout_split(struct builder *b, struct value *x, int at)
                 if (d == at)
                         k++;
         }
-        dims[at] = layout_blocks(x->type->dims[at]);
-        dims[at + 1] = LAYOUT_LANES;
-        padded[at] = dims[at] * LAYOUT_LANES;
+        dims[at] = layout_blocks(x->type->dims[at], block);
+        dims[at + 1] = block;
+        padded[at] = dims[at] * block;
         perm[rank] = at + 1;
         return layout_pack(b, x, padded, rank + 1, dims, perm);
 }
 
-const struct type *layout_type(struct module *m, const struct type *t)
+const struct type *layout_type(struct module *m, const struct type *t, int64_t block)
 {
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
-        dims[1] = layout_blocks(t->dims[1]);
-        dims[t->rank] = LAYOUT_LANES;
+        dims[1] = layout_blocks(t->dims[1], block);
+        dims[t->rank] = block;
         return type_tensor(m, t->element, t->rank + 1, dims);
 }
 

@@ -461,6 +461,7 @@ int pass_legalize(struct loop_program *p, struct pass_context *context)
 {
         struct rewriting r = { { p->arena, context->target, NULL }, 0 };
         for (struct loop_function *k = p->kernels; k; k = k->next) {
+                r.count += legalize_tiles(p->arena, context->target, k);
                 if (!has_vectors(k))
                         continue;
                 r.l.bounds = loop_bounds_new(p->arena, k);

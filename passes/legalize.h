@@ -27,6 +27,11 @@ struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buff
 /* a scalar subscript as a sum, its constant last */
 struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e);
 
+/* ---- legalize_tiles.c ---- */
+
+/* number of statements that were replaced */
+int legalize_tiles(struct arena *arena, const struct target *t, struct loop_function *f);
+
 /* ---- legalize_lanes.c: the rest, lane by lane ---- */
 
 /* Replaces f's body; -1 after an error. */

@@ -24,6 +24,7 @@ struct pass_context {
         struct lower_options lower;
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int threads;                    /* that generated code may use; 1: no threading code at all */
+        enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
         bool memory;                    /* the goal is little memory rather than speed */
         struct loop_region *regions;    /* beside the workspace */
         int region_count;

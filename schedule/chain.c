@@ -9,7 +9,8 @@ static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; 
 
 static bool can_link(const struct op *op)
 {
-        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || is_pool(op);
+        bool links = op->code == OP_convolve_packed || op->code == OP_convolve_lanes || is_pool(op);
+        return links && op_operand(op, 0)->type->element == E_F32;
 }
 
 /* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial ones */

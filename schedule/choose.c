@@ -11,8 +11,7 @@ static int most_positions(const struct target *target, int vectors)
         return (target_vector_registers(target) - vectors - 1) / vectors;
 }
 
-/* The spatial dimensions can run as one: nothing in the fusion tells them apart. */
-static bool can_flatten(const struct op *contraction)
+bool schedule_can_flatten(const struct op *contraction)
 {
         int rank = op_result(contraction)->type->rank;
         for (int d = 2; d < rank - 1; d++)
@@ -148,7 +147,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         const struct packed_work work = packed_work_of(op);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
         int lanes = target_lanes(machine->target, E_F32), most = (int)work.panel * 16 / lanes;
-        for (int flat = work.spatial > 1 && can_flatten(op); flat >= 0; flat--)
+        for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
                 for (int vectors = 16 / lanes; vectors <= most && vectors <= 4; vectors++) {
                         if (vectors * lanes % 16 || most % vectors)
                                 continue;

@@ -1,19 +1,20 @@
 /* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is meant, too). */
 #include "schedule/stage.h"
 
-struct lowering { enum opcode code; stage_prepare prepare; stage_choose choose; };
+struct lowering { enum opcode code; enum element reads; stage_prepare prepare; stage_choose choose; };
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, packed_prepare, packed_choose },
-        { OP_convolve_lanes, lanes_prepare, lanes_choose },
-        { OP_convolve_winograd, winograd_prepare, winograd_choose },
-        { OP_reduce_window, windows_prepare, windows_choose },
+        { OP_convolve_packed, E_F32, packed_prepare, packed_choose },
+        { OP_convolve_packed, E_BF16, tiles_prepare, tiles_choose },
+        { OP_convolve_lanes, E_F32, lanes_prepare, lanes_choose },
+        { OP_convolve_winograd, E_F32, winograd_prepare, winograd_choose },
+        { OP_reduce_window, E_F32, windows_prepare, windows_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 
 static const struct lowering *find_lowering(const struct op *op)
 {
         for (int i = 0; i < LOWERING_COUNT; i++)
-                if (lowerings[i].code == op->code)
+                if (lowerings[i].code == op->code && lowerings[i].reads == op_operand(op, 0)->type->element)
                         return &lowerings[i];
         return NULL;
 }

@@ -37,6 +37,8 @@ struct schedule_machine { const struct target *target; int threads; };
  * nothing to say. */
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena,
                              const char **why);
+/* The spatial dimensions of a convolve_packed can run as one: nothing in its fusion tells them apart. */
+bool schedule_can_flatten(const struct op *contraction);
 
 /* Cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is predicted to save of a convolution by 3 x 3
  * windows; 0: too few for what it costs. (choose_winograd.c) */

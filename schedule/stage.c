@@ -47,6 +47,8 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                 if (one ? !r : !stage_tiles(s, &s->row, r, "row", from, to, &row, &s->position[s->spatial_count - 2]))
                         continue;
                 for (int c = 1; c >= 0 && good; c--) {
+                        if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
+                                s->enter(s, cut_size(&s->row, r), cut_size(&s->column, c));
                         struct loop_expr *begin = one ? from : number(e, 0);
                         struct loop_expr *end = one ? to : number(e, s->column.count);
                         if (!stage_tiles(s, &s->column, c, "column", begin, end, &column,
@@ -296,7 +298,7 @@ static bool write_tasks(struct stage *s)
         return good;
 }
 
-static bool is_float(const struct value *v) { return v->type->element == E_F32; }
+static bool is_float(const struct value *v) { return v->type->element == E_F32 || v->type->element == E_BF16; }
 
 /* what the contraction reads and where its result goes, through the moves around it */
 static bool find_access(struct stage *s, struct value *result)

@@ -45,6 +45,8 @@ struct stage {
         /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial dimension has rows of one tile */
         bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
                       struct loop_expr *end);
+        /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
+        void (*enter)(struct stage *s, int rows, int columns);
         bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of its own; or NULL */
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
@@ -62,6 +64,10 @@ typedef struct schedule (*stage_choose)(const struct op *contraction, const stru
 /* convolve_packed: packed.c, choose.c */
 struct stage *packed_prepare(const struct stage *common);
 struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
+/* the same on bf16: tiles.c */
+struct stage *tiles_prepare(const struct stage *common);
+struct schedule tiles_choose(const struct op *contraction, const struct schedule_machine *machine,
                               struct arena *arena, const char **why);
 /* convolve_lanes: lanes.c */
 struct stage *lanes_prepare(const struct stage *common);

@@ -1,0 +1,195 @@
+/* Sums in hardware tiles: which tile holds what, and the instructions.
+ *
+ *     sums of `rows` positions by 16 outputs    tile t * vectors + j
+ *     positions                                 the tiles behind them, one for each t (or, where there are more t than j, in turn)
+ *     weights                                   the rest in turn (or one for each j)
+ *
+ * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of what stays stand between the
+ * products, where the unit has time for them. */
+#include <string.h>
+
+#include "codegen/c_writer.h"
+#include "ir/spelling.h"
+
+enum { SHAPE_BYTES = 64, COLUMN_BYTES = 16, ROWS = 48, ROW_BYTES = 64, TILE_COUNT = 8 };
+
+struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
+
+static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
+{
+        struct plan p = { .tiles = (t->positions + t->rows - 1) / t->rows, .vectors = t->vectors };
+        int sums = p.tiles * p.vectors, left = target_tile_registers(w->options->target) - sums;
+        bool by_position = p.tiles <= p.vectors;
+        p.x_count = by_position ? p.tiles : left - p.vectors;
+        p.w_count = by_position ? left - p.tiles : p.vectors;
+        p.x_count = p.x_count > p.tiles ? p.tiles : p.x_count;
+        p.w_count = p.w_count > p.vectors ? p.vectors : p.w_count;
+        p.first_x = sums;
+        p.first_w = sums + p.x_count;
+        if (p.x_count < 1 || p.w_count < 1 || (!by_position && t->positions % t->rows))
+                c_fail(w, EXIT_INTERNAL, "%d x %d sums do not fit the target's tiles", t->positions, t->vectors);
+        return p;
+}
+
+static int rows_of(const struct loop_tiles *t, int tile)
+{
+        int left = t->positions - tile * t->rows;
+        return left < t->rows ? left : t->rows;
+}
+
+bool c_is_tile(const struct loop_variable *v) { return v->type.lanes == LANES_TILE; }
+
+static const struct spelling *row_of(struct c_writer *w, enum spelling_op op)
+{
+        const struct spelling *row = spelling_of_tiles(w->options->target, op);
+        if (!row)
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no hardware tiles", w->options->target->name);
+        return row;
+}
+
+static void put(struct c_writer *w, enum spelling_op op, const struct c_operand operands[C_OPERANDS_MAX])
+{
+        const struct spelling *row = row_of(w, op);
+        if (!row)
+                return;
+        c_row(w, row, operands);
+        c_put(w, ";");
+        c_end(w);
+}
+
+static struct c_operand literal(struct c_writer *w, long long n)
+{
+        return (struct c_operand){ .text = arena_printf(w->arena, "%lld", n) };
+}
+
+/* ---- shapes ---- */
+
+static void set_shape(unsigned char shape[SHAPE_BYTES], int tile, int rows, int bytes)
+{
+        shape[COLUMN_BYTES + 2 * tile] = (unsigned char)bytes;
+        shape[ROWS + tile] = (unsigned char)rows;
+}
+
+static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
+{
+        unsigned char shape[SHAPE_BYTES] = { 1 };       /* the only palette there is */
+        struct plan p = plan_of(w, t);
+        w->tiles = *t;
+        for (int i = 0; i < p.tiles; i++)
+                for (int j = 0; j < p.vectors; j++)
+                        set_shape(shape, i * p.vectors + j, rows_of(t, i), ROW_BYTES);
+        for (int i = 0; i < p.x_count; i++)
+                set_shape(shape, p.first_x + i, rows_of(t, i), 2 * t->depth);
+        for (int j = 0; j < p.w_count; j++)
+                set_shape(shape, p.first_w + j, t->depth / 2, ROW_BYTES);
+        const char *name = c_local(w, "shape");
+        c_put(w, "static const unsigned char %s[%d] = {", name, SHAPE_BYTES);
+        for (int i = 0; i < ROWS + TILE_COUNT; i++)
+                c_put(w, "%s%d", i ? "," C_SOFT : C_SOFT, shape[i]);
+        c_put(w, C_SOFT "};");
+        c_end(w);
+        put(w, SPELL_TILES, (struct c_operand[C_OPERANDS_MAX]){ { .text = name } });
+}
+
+/* ---- products ---- */
+
+static void put_load(struct c_writer *w, int tile, struct loop_buffer *b, const struct loop_expr *at, int64_t add, int64_t step)
+{
+        struct loop_expr *base = (struct loop_expr *)(uintptr_t)at;
+        struct loop_expr *from = loop_op(w->arena, LOOP_ADD, base, loop_index(w->arena, add), NULL);
+        int bytes = element_info[b->element].bytes;
+        put(w, SPELL_TILE_LOAD, (struct c_operand[C_OPERANDS_MAX]){ literal(w, tile), { .address = b, .value = from },
+                                                                    literal(w, bytes * step) });
+}
+
+static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct plan p = plan_of(w, &s->tiles);
+        bool by_position = p.tiles <= p.vectors;
+        int outer = by_position ? p.vectors : p.tiles, inner = by_position ? p.tiles : p.vectors;
+        int pair = 2 * TILE_LANES;
+        for (int o = 0; o < outer; o++)
+                for (int i = 0; i < inner; i++) {
+                        int t = by_position ? i : o, j = by_position ? o : i;
+                        int x = p.first_x + t % p.x_count, weights = p.first_w + j % p.w_count;
+                        if (by_position ? !i : !o)
+                                put_load(w, weights, s->weights, s->b, pair * j, pair * p.vectors);
+                        if (by_position ? !o : !i)
+                                put_load(w, x, s->buffer, s->a, s->tiles.jump * t, s->tiles.step);
+                        put(w, SPELL_TILE_MULTIPLY, (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j), literal(w, x),
+                                                                                        literal(w, weights) });
+                }
+}
+
+static void put_zeros(struct c_writer *w)
+{
+        const struct loop_tiles *t = &w->tiles;
+        for (int i = 0; t->rows && i < (t->positions + t->rows - 1) / t->rows * t->vectors; i++)
+                put(w, SPELL_TILE_ZERO, (struct c_operand[C_OPERANDS_MAX]){ literal(w, i) });
+}
+
+static void put_unload(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct loop_tiles *t = &s->tiles;
+        int bytes = element_info[s->buffer->element].bytes;
+        for (int i = 0; i < t->positions; i += t->rows)
+                for (int j = 0; j < t->vectors; j++) {
+                        int64_t first = ((int64_t)i * t->vectors + j) * TILE_LANES;
+                        struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a, loop_index(w->arena, first), NULL);
+                        put(w, SPELL_TILE_STORE,
+                            (struct c_operand[C_OPERANDS_MAX]){ literal(w, i / t->rows * t->vectors + j),
+                                                                { .address = s->buffer, .value = at },
+                                                                literal(w, bytes * TILE_LANES * t->vectors) });
+                }
+}
+
+void c_tiles(struct c_writer *w, const struct loop_stmt *s)
+{
+        if (s->kind == STMT_VAR)
+                put_zeros(w);
+        else if (s->kind == STMT_MULTIPLY)
+                put_multiply(w, s);
+        else if (s->kind == STMT_UNLOAD)
+                put_unload(w, s);
+        else if (s->tiles.positions)
+                put_shapes(w, &s->tiles);
+        else
+                put(w, SPELL_TILES_END, (struct c_operand[C_OPERANDS_MAX]){ { 0 } });
+}
+
+/* ---- the system's leave ----
+ *
+ * Linux gives a process the state of tiles when it asks, once, by a system call: the C library is not needed for that, and asking
+ * again costs a tenth of a microsecond. Elsewhere the caller sees to it. */
+
+static void find_tiles(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_TILES; }
+
+void c_tiles_enable(struct c_writer *w)
+{
+        for (struct loop_function *k = w->p->kernels; k; k = k->next)
+                loop_block_walk(k->body, find_tiles, NULL, &w->uses_tiles);
+        if (!w->uses_tiles)
+                return;
+        c_line(w, "if (!enable_tiles())");
+        w->indent++;
+        c_line(w, "return %s;", c_macro(w, "ERROR_TILES"));
+        w->indent--;
+}
+
+void c_tiles_top(struct c_writer *w, struct text *out)
+{
+        if (w->uses_tiles)
+                text_add(out, "\n/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does not. */\n"
+                              "static int enable_tiles(void)\n"
+                              "{\n"
+                              "#if defined(__linux__) && defined(__x86_64__)\n"
+                              "        enum { SYS_ARCH_PRCTL = 158, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };\n"
+                              "        long result = SYS_ARCH_PRCTL;\n"
+                              "        __asm__ volatile (\"syscall\" : \"+a\" (result) : \"D\" ((long)REQUEST_PERMISSION), \"S\" ((long)TILE_DATA)\n"
+                              "                          : \"rcx\", \"r11\", \"memory\");\n"
+                              "        return result == 0;\n"
+                              "#else\n"
+                              "        return 1;\n"
+                              "#endif\n"
+                              "}\n");
+}

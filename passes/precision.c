@@ -1,0 +1,201 @@
+/* precision: contractions read bf16, as --precision=bf16 asks.
+ *
+ *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
+ *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
+ *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
+ *
+ * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and added up in f32. So what is computed
+ * stands in the IR, and every target computes it: those with tiles for bf16 read such tensors as they are (layout), others bring
+ * them back to f32 first.
+ *
+ * A value that a contraction reads is rounded where it is made, through moves, and for all its readers: it is stored once, in half
+ * the memory. But for contractions that stay in f32 and for the function's results. Which ones round: products by constants with
+ * enough channels to be worth it; depthwise convolutions read each weight once for an output and gain nothing. */
+#include <string.h>
+
+#include "passes/pass.h"
+
+enum { LEAST_CHANNELS = 16, MOVES_MAX = 8 };
+
+struct rounding {
+        struct module *m;
+        struct pass_context *context;
+        struct arena *arena;
+        struct value **rounded;         /* whose scratch is their rounded value */
+        int count;
+        bool failed;
+};
+
+static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
+
+static bool all_ones(const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++)
+                if (values[i] != 1)
+                        return false;
+        return true;
+}
+
+/* tiles of the target can multiply it as it is: rows of 32 channels */
+static bool fits_tiles(const struct op *op, const struct target *target)
+{
+        enum { ROW = 32, SPATIAL_MAX = 6 };
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        if (!target_tile_registers(target) || !type_is_static(x) || !type_elements(x))
+                return false;
+        if (op->code == OP_dot) {
+                int count;
+                const int64_t *dims = op_ints(op, "contract_b", &count);
+                int64_t channels = 1;
+                for (int i = 0; i < count; i++)
+                        channels *= w->dims[dims[i]];
+                return channels % ROW == 0;
+        }
+        int64_t groups = op_int(op, "groups");
+        bool whole = groups == 1 || (w->dims[1] % ROW == 0 && w->dims[0] / groups % ROW == 0);
+        return whole && x->rank > 2 && x->rank - 2 <= SPATIAL_MAX && all_ones(op, "input_dilations");
+}
+
+static bool rounds(const struct op *op)
+{
+        if ((op->code != OP_convolve && op->code != OP_dot) || !is_f32(op_operand(op, 0)) || !is_f32(op_result(op)) ||
+            !value_is_constant(op_operand(op, 1)) || op_operand(op, 1)->constant->kind != CONSTANT_DENSE)
+                return false;
+        const struct type *w = op_operand(op, 1)->type;
+        int64_t channels = w->dims[1];
+        if (op->code == OP_dot) {
+                int count;
+                const int64_t *dims = op_ints(op, "contract_b", &count);
+                channels = 1;
+                for (int i = 0; i < count; i++)
+                        channels *= w->dims[dims[i]];
+        }
+        return channels >= LEAST_CHANNELS;
+}
+
+/* ---- values ---- */
+
+static struct builder behind(struct rounding *r, const struct value *v)
+{
+        struct builder b = { .m = r->m, .diag = r->context->diag };
+        b.region = v->kind == VALUE_RESULT ? v->op->region : v->region;
+        b.before = v->kind == VALUE_RESULT ? v->op->next : b.region->first;
+        b.location = v->kind == VALUE_RESULT ? v->op->location : NULL;
+        return b;
+}
+
+/* rounds no differently behind it than before it: elements in other places, and zeros */
+static bool is_move(const struct op *op)
+{
+        switch (op->code) {
+        case OP_reshape: case OP_transpose: case OP_concat: return true;
+        case OP_slice: return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        default: return false;
+        }
+}
+
+static struct value *round_value(struct rounding *r, struct value *v, int depth);
+
+static struct value *rounded_move(struct rounding *r, struct value *v, int depth)
+{
+        const struct op *op = v->op;
+        struct value **operands = arena_array(r->arena, (size_t)op->operand_count, sizeof *operands);
+        int values = op->code == OP_concat ? op->operand_count : 1;
+        for (int i = 0; i < op->operand_count; i++) {
+                operands[i] = i < values ? round_value(r, op_operand(op, i), depth + 1) : op_operand(op, i);
+                if (!operands[i])
+                        return NULL;
+        }
+        struct builder b = behind(r, v);
+        const struct type *type = op->code == OP_concat || op->code == OP_transpose ? NULL : type_with_element(r->m, v->type, E_BF16);
+        return value_build(&b, op->code, operands, op->operand_count, op->attrs, type);
+}
+
+/* who reads v as it is: a cast of ours, contractions in f32, what takes it out of the region */
+static bool keeps_f32(const struct op *user)
+{
+        return user->code == OP_yield || op_info[user->code].traits & TRAIT_CONTRACTION || user->region_count;
+}
+
+static void replace_readers(struct rounding *r, struct value *v, struct value *rounded)
+{
+        struct value *wide = NULL;
+        for (struct use *u = v->uses, *next; u && !r->failed; u = next) {
+                next = u->next;
+                if (keeps_f32(u->user) || u->user == rounded->op)
+                        continue;
+                struct builder b = behind(r, rounded);
+                wide = wide ? wide : build_cast(&b, rounded, E_F32);
+                r->failed |= !wide;
+                if (wide)
+                        op_set_operand(u->user, u->index, wide);
+        }
+}
+
+static struct value *round_value(struct rounding *r, struct value *v, int depth)
+{
+        if (v->scratch)
+                return v->scratch;
+        struct value *rounded;
+        if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
+                rounded = constant_cast(r->m, v->constant, E_BF16);
+        } else if (v->kind == VALUE_RESULT && depth < MOVES_MAX && is_move(v->op)) {
+                rounded = rounded_move(r, v, depth);
+        } else {
+                struct builder b = behind(r, v);
+                rounded = build_cast(&b, v, E_BF16);
+        }
+        r->failed |= !rounded;
+        if (rounded) {
+                v->scratch = rounded;
+                ARENA_GROW(r->arena, r->rounded, r->count);
+                r->rounded[r->count++] = v;
+        }
+        return rounded;
+}
+
+/* ---- the pass ---- */
+
+static bool round_operands(struct rounding *r, struct op *op)
+{
+        struct value *operands[] = { round_value(r, op_operand(op, 0), 0), round_value(r, op_operand(op, 1), 0) };
+        struct builder b = { .m = r->m, .diag = r->context->diag, .region = op->region, .before = op, .location = op->location };
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_F32);
+        if (operands[0] && operands[1] && !fits_tiles(op, r->context->target)) {
+                operands[0] = build_cast(&b, operands[0], E_F32);
+                operands[1] = constant_cast(r->m, operands[1]->constant, E_F32);
+        }
+        struct value *y = operands[0] && operands[1] ? value_build(&b, op->code, operands, 2, attrs, op_result(op)->type) : NULL;
+        if (!y)
+                return false;
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return true;
+}
+
+int pass_precision(struct function *f, struct pass_context *context)
+{
+        if (context->exact || context->precision != E_BF16)
+                return 0;
+        struct rounding r = { .m = f->module, .context = context, .arena = arena_new() };
+        int contractions = 0;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op && !r.failed; op = next) {
+                next = region_walk(&f->body, op);
+                if (!rounds(op))
+                        continue;
+                r.failed |= !round_operands(&r, op);
+                contractions++;
+        }
+        for (int i = 0; i < r.count; i++) {
+                struct value *v = r.rounded[i], *rounded = v->scratch;
+                v->scratch = NULL;
+                if (!r.failed && v->kind == VALUE_RESULT)
+                        replace_readers(&r, v, rounded);
+        }
+        arena_free(r.arena);
+        return r.failed ? -1 : contractions;
+}

@@ -1,0 +1,314 @@
+/* The scheduled lowering of convolve_packed on bf16: hardware tiles.
+ *
+ *                     V * 16 outputs of a panel
+ *                  +---------+---------+
+ *      rows * 16   | tile    | tile    |     sums{p, j} += x[position p, 32 channels] * w[32 channels, vector j]
+ *      positions   | of sums | of sums |     for every 32 channels and window offset, in the order of w's memory
+ *                  +---------+---------+
+ *
+ * A tile holds up to 16 positions that follow each other in the last spatial dimension; where that is short, each tile has positions
+ * of a row of its own. The sums leave the tiles through memory that stays in the first cache (a share of `sums` for each task), and
+ * a loop over positions makes of them what the fusion says. Loops are those of packed.c. */
+#include "schedule/stage.h"
+
+enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1024, LINE = 32, PAIR_LANES = 2 * TILE_LANES };      /* LINE: bf16 of a cache line */
+
+struct tiles {
+        struct stage s;                 /* first: its functions get this */
+        int64_t groups, blocks, inner;  /* of x, in a group; channels of a block */
+        int64_t outputs;                /* stored, of a group */
+        int64_t panel_size;
+        int vectors, depth;
+        bool alike;                     /* all blocks of sums have one shape */
+        struct loop_buffer *sums;
+        struct loop_expr *group, *panel;
+        int live;                       /* outputs of the panel that there are */
+};
+
+/* ---- shapes ---- */
+
+static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
+{
+        const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
+        int tiles = (columns + TILE_ROWS - 1) / TILE_ROWS;
+        struct loop_tiles shape = { .positions = rows * columns, .vectors = t->vectors, .depth = t->depth };
+        shape.rows = rows > 1 ? columns : (columns + tiles - 1) / tiles;
+        shape.step = last->x_step;
+        shape.jump = rows > 1 ? last[-1].x_step : shape.rows * shape.step;
+        return shape;
+}
+
+static void say_shape(struct tiles *t, struct loop_tiles shape)
+{
+        struct loop_stmt *s = loop_append(t->s.arena, t->s.e->scope->block, STMT_TILES);
+        shape.step = shape.jump = 0;
+        s->tiles = shape;
+}
+
+static void enter(struct stage *s, int rows, int columns)
+{
+        struct tiles *t = (struct tiles *)s;
+        if (!t->alike)
+                say_shape(t, shape_of(t, rows, columns));
+}
+
+/* ---- the sums ---- */
+
+static void fetch(struct tiles *t, struct loop_expr *next, struct loop_expr *step)
+{
+        struct emit *e = t->s.e;
+        for (int i = 0; i < t->s.schedule.prefetch; i++) {
+                struct loop_stmt *s = loop_append(t->s.arena, e->scope->block, STMT_PREFETCH);
+                s->buffer = t->s.ws;
+                s->a = plus(e, plus(e, next, times(e, step, (int64_t)t->s.schedule.prefetch * LINE)), number(e, i * LINE));
+                s->code = 1;
+        }
+}
+
+/* where the next panel is fetched from while this block of sums is added up: its share, from the front to the back */
+static struct loop_expr *next_panel(struct tiles *t, struct loop_expr *panel)
+{
+        struct emit *e = t->s.e;
+        if (!t->s.schedule.prefetch)
+                return NULL;
+        int64_t step = (int64_t)t->depth / 2 * t->vectors * PAIR_LANES, share = t->panel_size / step * t->s.schedule.prefetch * LINE;
+        int64_t room = t->panel_size > share ? t->panel_size - share : 0;
+        struct loop_expr *last = number(e, t->s.panels * t->groups - 1), *next = minimum(e, plus(e, panel, number(e, 1)), last);
+        struct loop_expr *skip = minimum(e, times(e, t->s.tile_number, share), number(e, room));
+        return emit_let(e, "next", plus(e, times(e, next, t->panel_size), skip));
+}
+
+static void add_up(struct tiles *t, struct loop_variable *sums, const struct loop_tiles *shape)
+{
+        struct emit *e = t->s.e;
+        int64_t steps = t->inner / t->depth, count = steps;
+        for (int d = 0; d < t->s.spatial_count; d++)
+                count *= t->s.spatial[d].window;
+        struct loop_expr *x = plus(e, stage_x(&t->s), times(e, t->group, t->blocks * t->s.x.stride[1]));
+        struct loop_expr *panel = plus(e, times(e, t->group, t->s.panels), t->panel);
+        struct loop_expr *base = emit_let(e, "w_at", times(e, panel, t->panel_size)), *next = next_panel(t, panel), *step = number(e, 0);
+        x = emit_let(e, "x_at", x);
+        struct { const char *name; int64_t extent, x_step; } loops[WINDOW_LOOPS + 2];
+        int n = 0, opened = 0;
+        loops[n].name = "c", loops[n].extent = t->blocks, loops[n++].x_step = t->s.x.stride[1];
+        for (int d = 0; d < t->s.spatial_count; d++)
+                loops[n].name = "k", loops[n].extent = t->s.spatial[d].window, loops[n++].x_step = t->s.spatial[d].x_window;
+        loops[n].name = "i", loops[n].extent = steps, loops[n++].x_step = t->depth * t->s.x.stride[t->s.rank - 1];
+        count *= t->blocks;
+        for (int i = 0; i < n; i++) {
+                count /= loops[i].extent;
+                if (loops[i].extent == 1)
+                        continue;
+                struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
+                x = emit_let(e, "xi", plus(e, x, times(e, k, loops[i].x_step)));
+                step = plus(e, step, times(e, k, count));
+                opened++;
+        }
+        struct loop_stmt *s = loop_append(t->s.arena, e->scope->block, STMT_MULTIPLY);
+        s->variable = sums;
+        s->buffer = t->s.xs;
+        s->weights = t->s.ws;
+        s->a = x;
+        s->b = plus(e, base, times(e, step, (int64_t)t->depth / 2 * t->vectors * PAIR_LANES));
+        s->tiles = *shape;
+        if (next)
+                fetch(t, next, step);
+        while (opened-- > 0)
+                emit_end(e);
+}
+
+/* ---- what becomes of them ---- */
+
+/* index of vector j of the panel at the stage's position; all but the lane */
+static void vector_index(struct tiles *t, int j, struct loop_expr **index, struct loop_expr **first_lane)
+{
+        struct emit *e = t->s.e;
+        int64_t in_block = (op_int(t->s.op, "block") + TILE_LANES - 1) / TILE_LANES;
+        int64_t per_group = op_result(t->s.op)->type->dims[1] / t->groups;
+        struct loop_expr *n = number(e, j % in_block);
+        stage_index(&t->s, 0, 0, index);
+        index[1] = times(e, t->group, per_group);
+        if (t->vectors % in_block == 0) {         /* panels are whole blocks */
+                index[1] = plus(e, index[1], plus(e, times(e, t->panel, t->vectors / in_block), number(e, j / in_block)));
+        } else {
+                n = plus(e, times(e, t->panel, t->vectors), number(e, j));
+                if (per_group > 1)
+                        index[1] = plus(e, index[1], emit_op_int(e, LOOP_DIV, n, in_block));
+                n = per_group > 1 ? emit_op_int(e, LOOP_REM, n, in_block) : n;
+        }
+        *first_lane = times(e, n, TILE_LANES);
+}
+
+static bool write_position(struct tiles *t, struct loop_expr *at)
+{
+        for (int j = 0; j < t->vectors; j++) {
+                struct loop_expr *index[RANK_MAX], *first_lane;
+                int left = t->live - j * TILE_LANES;
+                if (left <= 0)
+                        break;
+                vector_index(t, j, index, &first_lane);
+                struct loop_expr *sum = stage_load(&t->s, "sum", t->sums, at, j * TILE_LANES, TILE_LANES);
+                if (!stage_store(&t->s, sum, index, first_lane, left))
+                        return false;
+        }
+        return true;
+}
+
+static bool write_results(struct tiles *t, int rows, int columns, struct loop_expr *sums_at)
+{
+        struct emit *e = t->s.e;
+        int last = t->s.spatial_count - 1;
+        struct loop_expr *before[2] = { t->s.position[last], last ? t->s.position[last - 1] : NULL };
+        struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, rows));
+        struct loop_expr *column = emit_for(e, "p", number(e, 0), number(e, columns));
+        t->s.position[last] = plus(e, before[0], column);
+        if (rows > 1)
+                t->s.position[last - 1] = plus(e, before[1], row);
+        int64_t width = (int64_t)t->vectors * TILE_LANES;
+        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, columns * width), times(e, column, width)));
+        bool good = write_position(t, emit_let(e, "sum_at", at));
+        emit_end(e);
+        emit_end(e);
+        t->s.position[last] = before[0];
+        if (last)
+                t->s.position[last - 1] = before[1];
+        return good;
+}
+
+static bool write_tile(struct stage *s, int rows, int columns)
+{
+        struct tiles *t = (struct tiles *)s;
+        struct loop_tiles shape = shape_of(t, rows, columns);
+        struct loop_variable *sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, LANES_TILE }, NULL);
+        sums->rows = shape.positions;
+        sums->columns = shape.vectors;
+        add_up(t, sums, &shape);
+        struct loop_stmt *unload = loop_append(s->arena, s->e->scope->block, STMT_UNLOAD);
+        unload->variable = sums;
+        unload->buffer = t->sums;
+        unload->a = times(s->e, s->task, BLOCK_SUMS);
+        unload->tiles = shape;
+        return write_results(t, rows, columns, unload->a);
+}
+
+/* ---- panels, groups ---- */
+
+static bool write_panels(struct tiles *t, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first, struct loop_expr *end)
+{
+        struct emit *e = t->s.e;
+        int64_t width = (int64_t)t->vectors * TILE_LANES, whole = t->outputs / width;
+        bool good = true;
+        for (int part = 0; part < 2 && good; part++) {
+                if (part ? whole == t->s.panels : !whole)
+                        continue;
+                t->live = (int)(part ? t->outputs % width : width);
+                struct loop_expr *start = part ? maximum(e, first, number(e, whole)) : first;
+                struct loop_expr *stop = !part && whole < t->s.panels ? minimum(e, end, number(e, whole)) : end;
+                t->panel = emit_for(e, "panel", start, stop);
+                good = stage_each_tile(&t->s, from, to, write_tile);
+                emit_end(e);
+        }
+        return good;
+}
+
+static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first, struct loop_expr *end)
+{
+        struct tiles *t = (struct tiles *)s;
+        struct loop_tiles none = { 0 };
+        t->sums = t->sums ? t->sums : emit_scratch(s->e, "sums", E_F32, (int64_t)BLOCK_SUMS * s->schedule.row_tasks * s->schedule.panel_tasks);
+        if (t->alike)
+                say_shape(t, shape_of(t, s->row.size, s->column.size));
+        t->group = emit_for(s->e, "group", number(s->e, 0), number(s->e, t->groups));
+        bool good = write_panels(t, from, to, first, end);
+        emit_end(s->e);
+        say_shape(t, none);
+        return good;
+}
+
+/* sums, positions and weights have tiles */
+static bool fits(const struct tiles *t, const struct target *target)
+{
+        int rows = t->s.row.size, columns = t->s.column.size;
+        int tiles = rows > 1 ? rows : (columns + TILE_ROWS - 1) / TILE_ROWS;
+        return tiles * t->vectors + tiles + 1 <= target_tile_registers(target) && (rows == 1 || columns <= TILE_ROWS) &&
+               rows * columns * t->vectors * TILE_LANES <= BLOCK_SUMS;
+}
+
+struct stage *tiles_prepare(const struct stage *common)
+{
+        struct tiles *t = ARENA_NEW(common->arena, struct tiles);
+        const struct op *op = common->op;
+        const struct target *target = common->e->options->target;
+        const struct type *w = op_operand(op, 1)->type;
+        t->s = *common;
+        t->s.write = write_groups;
+        t->s.enter = enter;
+        t->groups = op_int(op, "groups");
+        t->blocks = w->dims[1];
+        t->inner = w->dims[w->rank - 3] * packed_pair(w);
+        t->depth = (int)(t->inner < TILE_DEPTH ? t->inner : TILE_DEPTH);
+        t->outputs = op_result(op)->type->dims[1] / t->groups * op_int(op, "block");
+        t->vectors = (int)w->dims[w->rank - 2];
+        t->s.panels = w->dims[0] / t->groups;
+        t->panel_size = type_elements(w) / w->dims[0];
+        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || t->inner % t->depth || t->depth % 2 ||
+            t->s.x.stride[t->s.rank - 1] != 1 || op_int(op, "channels") != t->blocks * t->inner || t->s.rank - 3 > WINDOW_LOOPS)
+                return NULL;
+        stage_spatial(&t->s, 2);
+        stage_cut(&t->s);
+        t->alike = t->s.row.large == t->s.row.count && t->s.column.large == t->s.column.count;
+        return fits(t, target) ? &t->s : NULL;
+}
+
+/* ---- choice ---- */
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* How many of a row of positions at a time: as few tiles as there can be, for a tile takes its time however few positions it has;
+ * then blocks of one shape, so that shapes are not said again for each panel. */
+static int choose_columns(int64_t positions, int most, int64_t steps)
+{
+        enum { TILE_CYCLES = 16, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };
+        int64_t best = INT64_MAX;
+        int chosen = 1;
+        for (int n = most; n > most / 2; n--) {
+                struct cut cut = cut_evenly(positions, n);
+                int64_t small = divide_up(cut.size - 1, TILE_ROWS), large = divide_up(cut.size, TILE_ROWS);
+                int64_t tiles = cut.large * large + (cut.count - cut.large) * small;
+                int64_t cycles = tiles * steps * TILE_CYCLES + cut.count * BLOCK_CYCLES;
+                cycles += cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
+                if (cycles < best) {
+                        best = cycles;
+                        chosen = cut.size;
+                }
+        }
+        return chosen;
+}
+
+struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena, const char **why)
+{
+        (void)arena, (void)why;
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        struct schedule s = schedule_preset();
+        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2], most = vectors > 2 ? TILE_ROWS : 2 * TILE_ROWS;
+        bool flat = k > 1 && schedule_can_flatten(op);
+        int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
+        for (int d = 0; d < k && flat; d++)
+                columns = d ? columns * y->dims[2 + d] : y->dims[2];
+        rows = flat ? 1 : rows;
+        s.flat = flat;
+        s.vectors = vectors;
+        s.columns = choose_columns(columns, most, type_elements(w) / w->dims[0] / vectors / PAIR_LANES / TILE_ROWS);
+        if (columns <= TILE_ROWS && rows > 1 && most > TILE_ROWS)
+                s.rows = 2;
+        int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
+        s.prefetch = (int)(divide_up(lines, tiles) < 8 ? divide_up(lines, tiles) : 8);
+        int64_t shared = rows > 1 ? row_tiles : tiles;
+        if (machine->threads > 1) {
+                if (shared >= 2 * machine->threads || w->dims[0] / op_int(op, "groups") < machine->threads)
+                        s.row_tasks = machine->threads;
+                else
+                        s.panel_tasks = machine->threads;
+        }
+        return s;
+}

@@ -1,0 +1,146 @@
+"""--precision=bf16: random networks keep their meaning through every pass behind `precision`; networks of the kinds there are, compiled
+for targets with and without tiles, agree with the canonical program and are near to f32."""
+import json
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+sys.path.insert(0, str(HERE))
+import dnncc  # noqa: E402
+from test_layout import Attention, Network  # noqa: E402
+from test_tiles import COMPILERS, HAS_TILES, needs_tiles  # noqa: E402
+
+SHARE = 20
+
+
+@pytest.mark.parametrize("target", ["sapphirerapids", "x86-64-v4"])
+@pytest.mark.parametrize("network,first", [(Network, 0), (Network, SHARE), (Attention, 0)])
+def test_every_pass(tmp_path, network, first, target):
+    """what `precision` itself rounds differs; from there on every pass keeps it"""
+    rounded = 0
+    for seed in range(first, first + SHARE):
+        path, narrow = tmp_path / f"n{seed}.dnn", tmp_path / f"r{seed}.dnn"
+        path.write_text(network(seed).text())
+        options = [f"--target={target}", "--precision=bf16"]
+        done = dnncc.run([dnncc.DNNCC, path, *options, "--passes=precision,dce", "--emit=ir", "-o", narrow])
+        assert done.returncode == 0, (seed, done.stderr)
+        rounded += "to=bf16" in narrow.read_text()
+        done = dnncc.run([dnncc.DNNCC, narrow, f"--target={target}", "-o", tmp_path / "n.loops", "--emit=loops", "--check"], cwd=tmp_path)
+        assert done.returncode == 0, (seed, done.stderr[-3000:])
+        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
+    assert rounded > SHARE // 8, rounded
+
+
+class Model:
+    """an ONNX model of small parts"""
+
+    def __init__(self):
+        self.r, self.nodes, self.weights, self.count = np.random.default_rng(7), [], [], 0
+
+    def add(self, kind, *inputs, **attributes):
+        self.count += 1
+        self.nodes.append(helper.make_node(kind, list(inputs), [f"t{self.count}"], **attributes))
+        return f"t{self.count}"
+
+    def weight(self, *shape):
+        self.weights.append(numpy_helper.from_array((self.r.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) or 1)).astype(np.float32),
+                                                    f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
+    def conv(self, x, c, m, k, stride=1, group=1, relu=True):
+        y = self.add("Conv", x, self.weight(m, c // group, k, k), self.weight(m), pads=[k // 2] * 4, strides=[stride] * 2, group=group)
+        return self.add("Relu", y) if relu else y
+
+    def save(self, path, y, *shape):
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                                  [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        onnx.save(model, path)
+
+
+def residual(m):
+    """a first layer, residual sums, strides, partial blocks"""
+    a = m.conv("x", 3, 64, 3)
+    a = m.add("Relu", m.add("Add", a, m.conv(m.conv(a, 64, 48, 1), 48, 64, 3, relu=False)))
+    b = m.add("Add", m.conv(a, 64, 80, 3, 2, relu=False), m.conv(a, 64, 80, 1, 2, relu=False))
+    b = m.add("GlobalAveragePool", m.conv(b, 80, 96, 3))
+    return m.add("Gemm", m.add("Flatten", b), m.weight(96, 40)), (1, 3, 21, 21)
+
+
+def mobile(m):
+    """depthwise, groups, concats, pools, a transposed convolution"""
+    a = m.conv(m.conv("x", 20, 96, 1), 96, 96, 3, group=96)
+    a = m.add("Concat", m.conv(a, 96, 32, 1), m.add("MaxPool", m.conv(a, 96, 48, 1), kernel_shape=[3, 3], pads=[1] * 4), axis=1)
+    a = m.conv(m.conv(a, 80, 64, 3), 64, 64, 3, group=2)
+    return m.add("ConvTranspose", a, m.weight(64, 24, 2, 2), strides=[2, 2]), (2, 20, 13, 13)
+
+
+def rows(m):
+    """projections of rows, a norm between them, one row"""
+    a = m.add("MatMul", "x", m.weight(96, 160))
+    a = m.add("Softmax", m.add("Add", a, m.weight(160)), axis=-1)
+    a = m.add("Add", m.add("MatMul", a, m.weight(160, 96)), "x")
+    a = m.add("Tanh", m.add("MatMul", m.add("ReduceMean", a, axes=[1], keepdims=0), m.weight(96, 200)))
+    return m.add("MatMul", a, m.weight(200, 10)), (1, 37, 96)
+
+
+SERIAL = "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)\n{\n        for (int i = 0; i < count; i++)\n" \
+         "                task(arg, i, count);\n}\n"
+
+
+def run(path, folder, options, values, cc="gcc"):
+    folder.mkdir()
+    dnncc.compile_model(path, folder, options)
+    if "dnncc_parallel" in (folder / "model.c").read_text():
+        with open(folder / "model.c", "a") as c:
+            c.write(SERIAL)
+    host = dnncc.build_host(folder, ["-O1", "-w"], cc)
+    return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
+
+
+@pytest.mark.parametrize("kind", [residual, mobile, rows])
+def test_models(kind, tmp_path):
+    m = Model()
+    y, shape = kind(m)
+    path = tmp_path / "model.onnx"
+    m.save(path, y, *shape)
+    values = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
+    exact, _ = run(path, tmp_path / "f32", ["--target=generic"], values)
+    canonical, _ = run(path, tmp_path / "bf16", ["--target=generic", "--precision=bf16"], values)
+    largest = np.abs(exact).max()
+    assert 1e-5 < np.abs(exact - canonical).max() / largest < 2e-2
+    bits, _ = run(path, tmp_path / "exact", ["--target=x86-64-v4", "--precision=bf16", "--exact"], values)
+    assert np.array_equal(bits, run(path, tmp_path / "plain", ["--target=x86-64-v4", "--exact"], values)[0])
+    got, _ = run(path, tmp_path / "v4", ["--target=x86-64-v4", "--precision=bf16"], values)
+    assert np.abs(got - canonical).max() / largest < 1e-2
+    for cc in COMPILERS if HAS_TILES else []:
+        for threads in (1, 3):
+            again, text = run(path, tmp_path / f"{cc}{threads}", ["--target=sapphirerapids", "--precision=bf16", f"--threads={threads}"], values, cc)
+            assert "_tile_dpbf16ps" in text
+            assert np.abs(again - canonical).max() / largest < 1e-2
+            assert threads == 1 or np.array_equal(again, before)
+            before = again
+
+
+@needs_tiles
+def test_constants_are_half(tmp_path):
+    m = Model()
+    path = tmp_path / "model.onnx"
+    m.save(path, m.conv(m.conv("x", 64, 64, 3), 64, 64, 3), 1, 64, 9, 9)
+    sizes = []
+    for precision in ("f32", "bf16"):
+        report = tmp_path / f"{precision}.json"
+        done = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "m.c", "--target=sapphirerapids", f"--precision={precision}",
+                          "--passes=simplify,fold,precision,layout,simplify,fold,fuse,schedule,lower,plan", f"--report={report}"])
+        assert done.returncode == 0, done.stderr
+        sizes.append(json.loads(report.read_text())["constants"])
+    assert sizes[0] and sizes[1] < 0.51 * sizes[0], sizes

@@ -1,0 +1,172 @@
+"""Contractions of bf16 in hardware tiles against canonical ones: random shapes, schedules and fusions, in the interpreter; compiled,
+where this processor has tiles; as plain vectors on targets that have none. And the machine code of the sums."""
+import pathlib
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+sys.path.insert(0, str(HERE.parent / "targets"))
+sys.path.insert(0, str(HERE))
+import dnncc  # noqa: E402
+from test_registers import loops  # noqa: E402
+from test_schedule import Contraction, program, window_of  # noqa: E402
+
+COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
+CPUINFO = pathlib.Path("/proc/cpuinfo")
+HAS_TILES = CPUINFO.exists() and "amx_bf16" in CPUINFO.read_text()
+needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tiles for bf16")
+PASSES = "--passes=lower,vectorize,contract,legalize,plan"
+
+
+class Tiles(Contraction):
+    name = "convolve_packed"
+
+    def operation(self, out, target):
+        r = self.r
+        n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2])
+        inner, blocks = r.choice([32, 32, 32, 64, 96, 16, 4, 2]), r.randint(1, 3)
+        strides, dilations, window, extent = window_of(r, out, 3, 0.35)
+        if r.random() < 0.6:
+            block = 16 * r.choice([1, 2, 2, 4])
+            outputs = r.randint(1, 80) if groups == 1 else block * r.randint(1, 2)
+        else:
+            outputs = block = r.choice([r.randint(1, 70), 16, 32, 48]) if groups == 1 else 16
+        vectors = r.choice([1, 2, 2, 2, 4])
+        panels = groups * -(-(-(-outputs // block) * block) // (16 * vectors))
+        attributes = (f"strides={strides} dilations={dilations} groups={groups} channels={blocks * inner} outputs={outputs} "
+                      f"block={block} accumulator=f32")
+        return ([n, groups * blocks, *extent, inner], [panels, blocks, *window, inner // 2, vectors, 32],
+                [n, groups * -(-outputs // block), *out, block], attributes, self.schedule(vectors, len(out)))
+
+    def stored(self, rank):
+        return [*range(2, rank - 1), 0, 1, rank - 1]      # channels stay next to each other
+
+    def schedule(self, vectors, spatial):
+        r = self.r
+        rows = 2 if spatial > 1 and vectors < 4 and r.random() < 0.4 else 1
+        columns = r.randint(1, 16 if rows > 1 or vectors > 2 else 32)
+        return f"rows={rows} columns={columns} vectors={vectors} flat={r.choice([0, 1])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}"
+
+    def read_x(self, x, body):
+        value = super().read_x(x, body)
+        body[:] = [self.as_bf16(line) for line in body]
+        return value
+
+    def move_y(self, value, y, body):
+        """rounded at the end, perhaps, inside a halo"""
+        if self.r.random() < 0.5:
+            return super().move_y(value, y, body)
+        dims = " x ".join(map(str, y))
+        body.append(f"%z = cast({value}) to=bf16 : <{dims} x bf16>")
+        if self.r.random() < 0.5:
+            return "%z", y
+        final = [d + 2 * (1 < k < len(y) - 1) for k, d in enumerate(y)]
+        low = [int(1 < k < len(y) - 1) for k in range(len(y))]
+        body.append(f"%p = pad(%z, <bf16> 0.0, <{len(y)} x i64> {low}) : <{' x '.join(map(str, final))} x bf16>")
+        return "%p", final
+
+    @staticmethod
+    def as_bf16(text):
+        return text.replace("x f32>", "x bf16>")
+
+    def __init__(self, seed, target):
+        super().__init__(seed, target)
+        head, rest = self.text.split(") ->", 1)
+        ports = re.split(r", (?=%)", head)
+        head = ", ".join(self.as_bf16(p) if re.search(r"%[xw] ", p) else p for p in ports)
+        rest = rest if "%z = cast" not in rest else re.sub(r"(%f = fusion\([^)]*\) : <[^>]*)x f32>", r"\1x bf16>", rest)
+        self.text = head + ") ->" + rest
+
+
+def inputs_of(host, seed):
+    rng = np.random.default_rng(seed)
+    return [(rng.standard_normal(shape) / 4).astype(dnncc.numpy_type(kind)) for first, _, kind, shape in dnncc.describe(host) if first]
+
+
+def run_c(path, folder, options, flags, values, cc="gcc"):
+    folder.mkdir()
+    dnncc.compile_model(path, folder, options)
+    host = dnncc.build_host(folder, flags, cc)
+    return dnncc.run_host(host, values if values is not None else inputs_of(host, 0))
+
+
+def assert_close(got, want):
+    bf16 = got.dtype != np.float32
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    assert np.abs(got - want).max() <= (2 ** -7 if bf16 else 2e-6) * max(1, np.abs(want).max())
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_scheduled_is_canonical(first):
+    for seed in range(first, first + 10):
+        c = Tiles(seed, "sapphirerapids")
+        with dnncc.Workspace(f"tiles-{seed}") as folder:
+            path = folder / "program.dnn"
+            path.write_text(c.text)
+            options = ["--passes=lower,plan", "--target=sapphirerapids", "--threads=3"]
+            done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", folder / "model.loops", "--check", *options])
+            assert done.returncode == 0, f"seed {seed}: {done.stderr}\n{c.text}"
+            text = (folder / "model.loops").read_text()
+            assert "multiply %acc" in text, f"seed {seed}: not scheduled\n{c.text}"
+            again = dnncc.run([dnncc.DNNCC, folder / "model.loops", "--emit=loops", "-o", "-", "--passes=", "--target=sapphirerapids"])
+            assert again.returncode == 0, f"seed {seed}: {again.stderr}"
+            assert re.findall(r"(?:tiles|multiply|unload) .*", again.stdout) == re.findall(r"(?:tiles|multiply|unload) .*", text)
+
+
+@needs_tiles
+@pytest.mark.parametrize("first", range(0, 24, 4))
+def test_compiled(first, tmp_path):
+    for seed in range(first, first + 4):
+        path = tmp_path / f"{seed}.dnn"
+        path.write_text(Tiles(seed, "sapphirerapids").text)
+        plain = tmp_path / f"plain{seed}.dnn"
+        plain.write_text(re.sub(r' schedule="[^"]*"', "", path.read_text()))
+        folder = tmp_path / f"generic{seed}"
+        want = run_c(plain, folder, ["--passes=lower,plan"], ["-O2"], None)
+        values = inputs_of(folder / "host", 0)
+        for cc in COMPILERS:
+            got = run_c(path, tmp_path / f"{cc}{seed}", [PASSES, "--target=sapphirerapids"], ["-O2"], values, cc)
+            assert_close(got[0], want[0])
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+def test_without_tiles(target, tmp_path):
+    """a program with tiles, for a target that has none: vectors, in the end lane by lane"""
+    for seed in range(3):
+        path, loops_text = tmp_path / f"{seed}.dnn", tmp_path / f"{seed}.loops"
+        path.write_text(Tiles(seed, "sapphirerapids").text)
+        done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", loops_text, "--passes=lower", "--target=sapphirerapids"])
+        assert done.returncode == 0 and "multiply" in loops_text.read_text(), done.stderr
+        plain = tmp_path / f"plain{seed}.dnn"
+        plain.write_text(re.sub(r' schedule="[^"]*"', "", path.read_text()))
+        folder = tmp_path / f"generic{seed}"
+        want = run_c(plain, folder, ["--passes=lower,plan"], ["-O1"], None)
+        got = run_c(loops_text, tmp_path / f"{target}-{seed}", ["--passes=legalize,plan", f"--target={target}"], ["-O1"],
+                    inputs_of(folder / "host", 0))
+        assert_close(got[0], want[0])
+
+
+@pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_machine_code(cc, tmp_path):
+    """the loop of the sums is four products, the loads they need, what fetches weights, and subscripts"""
+    x, w, y = "<1 x 4 x 30 x 30 x 32 x bf16>", "<4 x 4 x 3 x 3 x 16 x 2 x 32 x bf16>", "<1 x 4 x 28 x 28 x 32 x f32>"
+    text = program([f'%x "x": {x}', f'%w "w": {w}'],
+                   [f"%c = convolve_packed(%x, %w) strides=[1, 1] channels=128 outputs=128 block=32 accumulator=f32 : {y}"],
+                   "%c", [1, 4, 28, 28, 32])
+    (tmp_path / "layer.dnn").write_text(text)
+    dnncc.compile_model(tmp_path / "layer.dnn", tmp_path, ["--target=sapphirerapids", PASSES.replace("=", "=schedule,")])
+    done = dnncc.run([cc, "-O2", "-std=c99", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+    assert done.returncode == 0, done.stderr
+    found = [loop for loop in loops(dnncc.run(["objdump", "-d", "--no-show-raw-insn", tmp_path / "model.o"]).stdout)
+             if any(i.startswith("tdpbf16ps") for i in loop)]
+    assert found
+    for loop in found:
+        count = lambda name: sum(i.startswith(name) for i in loop)
+        assert count("tdpbf16ps") % 4 == 0 and count("tileload") == count("tdpbf16ps"), loop
+        assert not any("mm" in i and "(%rsp" in i and "tile" not in i for i in loop), loop
