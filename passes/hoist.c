@@ -1,0 +1,206 @@
+/* hoist: what a loop computes again and again is computed once, before it.
+ *
+ *   %r = loop(none, none, %h) steps=9 {(%i, %a)           %1 = exp(%w)
+ *     %1 = exp(%w)                                        %r = loop(none, none, %h) steps=9 {(%i, %a)
+ *     %2 = add(%a, %1)                             ->       %2 = add(%a, %1)
+ *     yield(%2)                                             yield(%2)
+ *   }                                                     }
+ *
+ * Innermost loops first, so an operation leaves as many as it can. What costs only index arithmetic where it is read
+ * (broadcast, iota, reshape) goes out only with what reads it. What can fail (run-time positions) stays unless the loop runs at
+ * least once: nothing may fail that would not have run. Operations with regions stay.
+ *
+ * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat is a splat, and a loop of
+ * no or of one iteration is none. Exact: the same operations on the same values. */
+#include "passes/pass.h"
+
+enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
+
+/* ---- what leaves ---- */
+
+static bool is_inside(const struct value *v, const struct region *region)
+{
+        const struct region *r = v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+        for (; r; r = r->owner ? r->owner->region : NULL)
+                if (r == region)
+                        return true;
+        return false;
+}
+
+/* its positions are known only when it runs */
+static bool can_fail(const struct op *op)
+{
+        const struct op_info *info = &op_info[op->code];
+        if (op->code == OP_gather || op->code == OP_gather_elements || op->code == OP_gather_nd)
+                return true;
+        for (int i = 0; i < op->operand_count && i < info->operand_count && !info->formula; i++)
+                if (info->operands[i].kind == OPERAND_SHAPE && !value_is_constant(op_operand(op, i)))
+                        return true;
+        return false;
+}
+
+static bool is_free_where_read(const struct op *op)
+{
+        return op->code == OP_broadcast || op->code == OP_iota || op->code == OP_reshape;
+}
+
+static bool is_free_to_go(const struct op *op, const struct region *body, bool runs)
+{
+        if (!(op_info[op->code].traits & TRAIT_PURE) || op->region_count || (can_fail(op) && !runs))
+                return false;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                bool along = v && v->kind == VALUE_RESULT && v->op->region == body && v->op->number == FREE_TO_GO;
+                if (v && is_inside(v, body) && !along)
+                        return false;
+        }
+        return true;
+}
+
+static bool goes(const struct op *op)
+{
+        if (op->number != FREE_TO_GO || !is_free_where_read(op))
+                return op->number == FREE_TO_GO;
+        for (const struct use *u = op_result(op)->uses; u; u = u->next)
+                if (u->user->region == op->region && u->user->number == GOES)
+                        return true;
+        return false;
+}
+
+static int hoist_from(struct op *loop, bool runs)
+{
+        struct region *body = loop->regions[0];
+        int moved = 0;
+        for (struct op *op = body->first; op; op = op->next)
+                op->number = is_free_to_go(op, body, runs) ? FREE_TO_GO : STAYS;
+        for (struct op *op = body->last; op; op = op->previous)
+                if (goes(op))
+                        op->number = GOES;
+        for (struct op *op = body->first, *next; op; op = next) {
+                next = op->next;
+                if (op->number != GOES)
+                        continue;
+                op_move_before(op, loop);
+                moved++;
+        }
+        return moved;
+}
+
+/* ---- what is carried and scanned for nothing ---- */
+
+static int drop_constant_parts(struct op **op, struct arena *arena, struct diag *diag)
+{
+        struct op_loop loop = op_loop(*op);
+        struct op_loop_kept kept = op_loop_all(arena, &loop);
+        int dropped = 0;
+        for (int i = 0; i < loop.carried; i++) {
+                if (loop.next[i].value != &loop.held[i])
+                        continue;
+                value_replace(&loop.held[i], loop.first[i].value);
+                value_replace(&loop.last[i], loop.first[i].value);
+                kept.carried[i] = loop.carried + loop.stacked - dropped == 1;     /* a loop has results */
+                dropped++;
+        }
+        for (int i = 0; i < loop.scanned; i++) {
+                const struct value *x = loop.scans[i].value;
+                if (!value_is_constant(x) || x->constant->kind != CONSTANT_SPLAT)
+                        continue;
+                value_replace(&loop.rows[i], constant_splat((*op)->region->function->module, loop.rows[i].type, x->constant->data));
+                kept.scanned[i] = false;
+                dropped++;
+        }
+        if (dropped && !(*op = op_loop_keep(*op, &kept, diag)))
+                return -1;
+        return dropped;
+}
+
+/* ---- loops that are none ---- */
+
+static struct value *with_row(struct builder *b, struct value *row, const struct type *stack)
+{
+        return build_reshape(b, row, stack->rank, stack->dims);
+}
+
+/* one iteration: the body stands in the loop's place */
+static void unroll_once(struct op *op, struct builder *b)
+{
+        struct op_loop loop = op_loop(op);
+        value_replace(loop.number, build_scalar(b, E_I64, 0));
+        for (int i = 0; i < loop.carried; i++)
+                value_replace(&loop.held[i], loop.first[i].value);
+        for (int i = 0; i < loop.scanned; i++) {
+                const struct type *t = loop.rows[i].type;
+                value_replace(&loop.rows[i], build_reshape(b, loop.scans[i].value, t->rank, t->dims));
+        }
+        for (struct op *inner = op->regions[0]->first, *next; inner != loop.yield; inner = next) {
+                next = inner->next;
+                op_move_before(inner, op);
+        }
+        for (int i = 0; i < loop.carried; i++)
+                value_replace(&loop.last[i], loop.next[i].value);
+        for (int i = 0; i < loop.stacked; i++)
+                value_replace(&loop.stacks[i], with_row(b, loop.stacked_rows[i].value, loop.stacks[i].type));
+        op_erase(op);
+}
+
+static void skip(struct op *op, struct builder *b)
+{
+        struct op_loop loop = op_loop(op);
+        for (int i = 0; i < loop.carried; i++)
+                value_replace(&loop.last[i], loop.first[i].value);
+        for (int i = 0; i < loop.stacked; i++)
+                value_replace(&loop.stacks[i], constant_number(b->m, loop.stacks[i].type, 0));
+        op_erase(op);
+}
+
+static bool is_static_type(const struct op_loop *loop)
+{
+        for (int i = 0; i < loop->stacked; i++)
+                if (!type_is_static(loop->stacks[i].type))
+                        return false;
+        return true;
+}
+
+/* ---- all loops, innermost first ---- */
+
+static int hoist_region(struct region *region, struct arena *arena, struct pass_context *context)
+{
+        int rewrites = 0;
+        for (struct op *op = region->first, *next; op && rewrites >= 0; op = next) {
+                next = op->next;
+                int inside = 0;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count && inside >= 0; i++) {
+                        int more = hoist_region(op->regions[i], arena, context);
+                        inside = more < 0 ? -1 : inside + more;
+                }
+                if (inside < 0)
+                        return -1;
+                rewrites += inside;
+                if (op->code != OP_loop)
+                        continue;
+                struct op_loop loop = op_loop(op);
+                struct builder b = { .m = region->function->module, .region = region, .before = op, .location = op->location,
+                                     .diag = context->diag };
+                if (!loop.trip && loop.steps == 0 && is_static_type(&loop)) {
+                        skip(op, &b);
+                        rewrites++;
+                } else if (!loop.trip && !loop.go && loop.steps == 1) {
+                        unroll_once(op, &b);
+                        rewrites++;
+                } else {
+                        int dropped = drop_constant_parts(&op, arena, context->diag);
+                        if (dropped < 0)
+                                return -1;
+                        rewrites += dropped + hoist_from(op, !loop.trip && !loop.go && loop.steps > 0);
+                }
+        }
+        return rewrites;
+}
+
+int pass_hoist(struct function *f, struct pass_context *context)
+{
+        struct arena *arena = arena_new();
+        int rewrites = hoist_region(&f->body, arena, context);
+        arena_free(arena);
+        return rewrites;
+}
