@@ -150,13 +150,14 @@ static int by_first_use(const void *x, const void *y)
         return a->first != b->first ? a->first - b->first : by_size(x, y);
 }
 
+enum { LONG_PROGRAM = 4000 };           /* items in orders other than that of time: each asks all that were placed before it */
+
 static void try_orders(struct placing *p, int64_t bound)
 {
         static const struct { int (*order)(const void *, const void *); bool tight, by_time; } tries[] = {
                 { by_first_use, true, true }, { by_first_use, false, true }, { by_size, false, false },
                 { by_size, true, false }, { by_length, false, false }, { by_length, true, false },
         };
-        enum { LONG_PROGRAM = 4000 };
         for (size_t t = 0; t < sizeof tries / sizeof *tries && p->size > bound; t++) {
                 if (p->count > LONG_PROGRAM && !tries[t].by_time)
                         continue;
@@ -252,7 +253,7 @@ int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
         try_orders(&p, bound);
         p.steps = count < STEPS_MAX / STEPS_EACH ? (int64_t)count * STEPS_EACH : STEPS_MAX;
         *proved = !count || p.size <= bound || place_search(items, count, bound, &p.size, p.best);
-        if (!*proved) {
+        if (!*proved && count <= LONG_PROGRAM) {
                 improve(&p, bound);
                 *proved = p.size <= bound;
         }
