@@ -88,7 +88,7 @@ static bool set_schedules(struct chain *chain, const struct schedule_machine *ma
                 s->columns = s->rows * s->columns / rows;
                 s->rows = rows;
                 s->row_tasks = s->panel_tasks = 1;
-                s->flat = s->strip = s->prefetch = 0;
+                s->flat = s->strip = s->prefetch = s->pack = 0;
                 tile = rows > tile ? rows : tile;
         }
         int64_t strip = strip_rows(chain, machine, tile);

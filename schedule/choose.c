@@ -5,6 +5,8 @@
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+enum { PACKED_PANELS = 4 };             /* that read x before it is worth gathering what strides set apart */
+
 /* The most positions a tile may have: sums, weights and one channel of x stay in registers. */
 static int most_positions(const struct target *target, int vectors)
 {
@@ -65,6 +67,7 @@ static void complete(struct schedule *s, const struct packed_work *work, const s
                         s->panel_tasks = machine->threads;
         }
         s->strip = choose_strip(work, machine->target, shared);
+        s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
 /* ---- the search ---- */

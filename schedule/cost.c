@@ -33,12 +33,16 @@ struct packed_work packed_work_of(const struct op *op)
                                     .panel = w->dims[w->rank - 2] };
         work.panels = w->dims[0] / work.groups;
         work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
+        bool pointwise = work.spatial <= 2 && work.inner % 16 == 0;
         for (int d = 0; d < work.spatial; d++) {
                 int64_t read = y->dims[2 + d] * w->dims[2 + d];
                 work.extent[d] = y->dims[2 + d];
                 work.window[d] = w->dims[2 + d];
                 work.read[d] = read < x->dims[2 + d] ? read : x->dims[2 + d];
+                pointwise &= w->dims[2 + d] == 1;
+                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && y->dims[2 + d] > 1;
         }
+        work.skips &= pointwise;
         return work;
 }
 
