@@ -128,10 +128,10 @@ def test_22_in_subgraphs_and_functions(tmp_path):
     inner = choose(branch([node("Foo1", ["x"], ["t"], "s1")], "t"), branch([node("Foo2", ["x"], ["e"], "s2")], "e"))
     body = [node("Foo3", ["a"], ["o"], "f1")]
     f = helper.make_function("com.example", "Fun", ["a"], ["o"], body, [helper.make_opsetid("", 17)])
-    loop = node("Loop", ["", "c", "x"], ["l"], "loop", body=branch([node("Foo4", ["x"], ["q"], "s4")], "q"))
-    nodes = [inner, node("Fun", ["x"], ["z"], "c1", domain="com.example"), node("Fun", ["z"], ["z2"], "c2", domain="com.example"), loop]
-    refused(tmp_path, model(nodes, [value("x"), value("c", (), B)], opsets=[("", 17), ("com.example", 1)], functions=[f]), codes=(4,), lines=5,
-            names=["'s1' (Foo1", "'s2' (Foo2", "'f1' (Foo3, opset 17) in function 'Fun'", "'loop' (Loop", "'s4' (Foo4"])
+    looped = loop(loop_body([node("Foo4", ["v"], ["q"], "s4")], ("again", "q")), ("", "c", "x"), ("l",))
+    nodes = [inner, node("Fun", ["x"], ["z"], "c1", domain="com.example"), node("Fun", ["z"], ["z2"], "c2", domain="com.example"), looped]
+    refused(tmp_path, model(nodes, [value("x"), value("c", (), B)], opsets=[("", 17), ("com.example", 1)], functions=[f]), codes=(4,), lines=4,
+            names=["'s1' (Foo1", "'s2' (Foo2", "'f1' (Foo3, opset 17) in function 'Fun'", "'s4' (Foo4"])
 
 
 @pytest.mark.parametrize("bad", [
@@ -355,14 +355,61 @@ def test_32_attribute_references(tmp_path):
 # ---- 29, 33, 34, 35 ----
 
 
+def loop_body(nodes=(), outputs=("again", "v2"), inputs=None):
+    nodes = [node("Identity", ["cond"], ["again"]), node("Neg", ["v"], ["v2"]), *nodes]
+    return graph(nodes, inputs or [value("i", (), I64), value("cond", (), B), value("v")], [untyped(o) for o in outputs])
+
+
+def loop(body=None, inputs=("n", "c", "x"), outputs=("y",), name="loop"):
+    return node("Loop", list(inputs), list(outputs), name, body=body or loop_body())
+
+
+TRIP = [constant("n", 3, np.int64), constant("c", True, bool)]
+
+
 def test_29_loops(tmp_path):
-    body = graph([node("Identity", ["cond"], ["again"]), node("Neg", ["v"], ["v2"])], [value("i", (), I64), value("cond", (), B), value("v")],
-                 [untyped("again"), untyped("v2")])
-    for trip, cond in ((2 ** 63 - 1, True), (0, True), (-1, False)):
-        loop = node("Loop", ["n", "c", "x"], ["y"], "loop", body=body)
-        refused(tmp_path, model([loop], initializers=[constant("n", trip, np.int64), constant("c", cond, bool)]), names="'loop' (Loop", lines=1, codes=(4,))
+    for trip, cond, want in ((0, True, X), (-1, False, X), (3, False, X), (2, True, X), (3, True, -X)):
+        fixed = [constant("n", trip, np.int64), constant("c", cond, bool)]
+        assert (results(tmp_path, model([loop()], initializers=fixed), [X])[0] == want).all()
+    accepted(tmp_path, model([loop()], initializers=[constant("n", 2 ** 63 - 1, np.int64), constant("c", True, bool)]))
+    refused(tmp_path, model([loop(inputs=("", "c", "x"))], initializers=TRIP[1:]), names=["'loop' (Loop", "never ends"], lines=1, codes=(3,))
+    refused(tmp_path, model([loop(inputs=("", "", "x"))]), names=["'loop' (Loop", "never ends"], lines=1, codes=(3,))
     scan = node("Scan", ["x"], ["y"], "scan", num_scan_inputs=1, body=graph([node("Neg", ["v"], ["w"])], [value("v", (3,))], [untyped("w")]))
-    refused(tmp_path, model([scan]), names="'scan' (Scan", lines=1, codes=(4,))
+    assert (results(tmp_path, model([scan]), [X])[0] == -X).all()
+
+
+def test_29_loops_that_do_not_fit(tmp_path):
+    def bad(body, names, codes=(3,), inputs=("n", "c", "x"), outputs=("y",), given=TRIP):
+        refused(tmp_path, model([loop(body, inputs, outputs)], initializers=given), names=names, lines=1, codes=codes)
+    bad(loop_body(outputs=("again",)), "'loop' (Loop")                   # a carried value is missing
+    bad(loop_body(outputs=()), "'loop' (Loop")
+    bad(loop_body(inputs=[value("i", (), I64), value("cond", (), B)]), "'loop' (Loop")
+    bad(loop_body(outputs=("again", "nowhere")), "nowhere")
+    bad(loop_body(inputs=[value("x", (), I64), value("cond", (), B), value("v")]), "'x'")       # hides an outer name
+    bad(loop_body([node("Add", ["v", "p"], ["q"]), node("Neg", ["q"], ["p"])], ("again", "p")), "cycle")
+    bad(loop_body([node("Flatten", ["v"], ["f"], axis=0)], ("again", "f")), "carried value 0", (4,))
+    bad(loop_body(outputs=("v", "v2")), "condition")
+    bad(loop_body(), "'loop' (Loop", inputs=("n", "c", "x", "x"))
+    bad(loop_body(), "'loop' (Loop", outputs=("y", "z"))
+    bad(loop_body(), "trip count", given=[constant("n", 3, np.float32), TRIP[1]])
+    bad(loop_body([node("ReduceSum", ["v"], ["s"], keepdims=0), node("Less", ["s", "s"], ["more"])], ("more", "v2", "s")), "only a run can tell",
+        (4,), outputs=("", "y"))
+    scan = graph([node("Neg", ["v"], ["w"])], [value("v", (3,))], [untyped("w")])
+    for more in (dict(num_scan_inputs=0), dict(num_scan_inputs=2), dict(num_scan_inputs=1, scan_input_axes=[2]),
+                 dict(num_scan_inputs=1, scan_input_directions=[2]), dict(num_scan_inputs=1, scan_output_axes=[0, 0]), {}):
+        refused(tmp_path, model([node("Scan", ["x"], ["y"], "scan", body=scan, **more)]), names="'scan' (Scan", lines=1, codes=(3,))
+
+
+def test_29_nested_loops(tmp_path):
+    for depth, options, verdict in ((12, [], accepted), (25, [], accepted), (25, ["--limit=nesting=20"], refused)):
+        body = loop_body()
+        for k in range(depth):
+            inner = node("Loop", ["n", "c", f"w{k}"], [f"r{k}"], body=body)
+            body = graph([node("Identity", [f"c{k}"], [f"a{k}"]), inner], [value(f"i{k}", (), I64), value(f"c{k}", (), B), value(f"w{k}")],
+                         [untyped(f"a{k}"), untyped(f"r{k}")])
+        verdict(tmp_path, model([loop(body)], initializers=TRIP), *options)
+        (tmp_path / "out.c").unlink(missing_ok=True)
+        (tmp_path / "out.h").unlink(missing_ok=True)
 
 
 def test_33_features(tmp_path):
