@@ -87,10 +87,14 @@ static void add_blocks(struct placing *p, const struct item *item)
         for (int k = 0; k < item->span_count; k++) {
                 const struct span *s = &item->spans[k];
                 struct block b = { item->offset + s->start, item->offset + s->end, s->first, s->last };
-                int i = p->block_count++;
-                for (; i > 0 && p->blocks[i - 1].start > b.start; i--)
-                        p->blocks[i] = p->blocks[i - 1];
-                p->blocks[i] = b;
+                int at = 0, end = p->block_count++;
+                for (int middle; at < end;)             /* behind those that start no later */
+                        if (p->blocks[middle = (at + end) / 2].start <= b.start)
+                                at = middle + 1;
+                        else
+                                end = middle;
+                memmove(p->blocks + at + 1, p->blocks + at, (size_t)(p->block_count - 1 - at) * sizeof b);
+                p->blocks[at] = b;
         }
 }
 
