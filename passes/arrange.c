@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "passes/pass.h"
+#include "passes/plan.h"
 
 /* ---- the graph ---- */
 
@@ -319,42 +320,86 @@ static void order_by_need(const struct step_graph *g, struct arena *arena, int *
 
 /* ---- all ---- */
 
-static int rearrange(struct loop_program *p, const struct step_graph *g, const int *order, struct arena *arena)
+struct arranging {
+        struct loop_program *p;
+        struct pass_context *context;
+        struct step_graph g;
+        struct loop_stmt **statements;  /* in the order that they came in */
+        int *order, *best;              /* the one that stands now; the best yet */
+        int64_t size, peak;             /* of the best */
+};
+
+static void put_in_order(const struct arranging *a, const int *order)
 {
-        struct loop_stmt **statements = arena_array(arena, (size_t)g->count + 1, sizeof *statements);
-        struct loop_block *body = p->main->body;
-        int count = 0, moved = 0;
-        for (struct loop_stmt *s = body->first; s; s = s->next)
-                statements[count++] = s;
+        struct loop_block *body = a->p->main->body;
         body->end = &body->first;
-        for (int i = 0; i < count; i++) {
-                moved += order[i] != i;
-                *body->end = statements[order[i]];
-                body->end = &statements[order[i]]->next;
+        for (int i = 0; i < a->g.count; i++) {
+                *body->end = a->statements[order[i]];
+                body->end = &a->statements[order[i]]->next;
         }
         *body->end = NULL;
-        return moved;
+}
+
+/* What is least in use may not be what is planned with least: the plan decides, then the peak. */
+static void try_order(struct arranging *a)
+{
+        bool proved;
+        put_in_order(a, a->order);
+        int64_t peak = arrange_peak(&a->g, a->order), size = plan_size(a->p, a->context->lower.views, &proved);
+        if (a->size >= 0 && (size > a->size || (size == a->size && peak >= a->peak)))
+                return;
+        a->size = size;
+        a->peak = peak;
+        memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
+}
+
+/* the model's order, that by need, and the one that the search makes of the better of the two */
+static void arrange_for_memory(struct arranging *a, struct arena *arena)
+{
+        int64_t bound;
+        int *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
+        a->size = -1;
+        try_order(a);
+        order_by_need(&a->g, arena, need);
+        if (arrange_peak(&a->g, need) < a->peak) {
+                memcpy(a->order, need, (size_t)a->g.count * sizeof *need);
+                try_order(a);
+        }
+        arrange_search(&a->g, a->order, &bound);
+        try_order(a);
+}
+
+static void arrange_for_speed(struct arranging *a, struct arena *arena)
+{
+        int *position = arena_array(arena, (size_t)a->g.count, sizeof *position);
+        order_by_need(&a->g, arena, a->order);
+        if (arrange_peak(&a->g, a->order) <= arrange_peak(&a->g, NULL) &&
+            waiting(&a->g, a->order, position) < waiting(&a->g, a->best, position))
+                memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
 int pass_arrange(struct loop_program *p, struct pass_context *context)
 {
         struct arena *arena = arena_new();
-        struct step_graph g;
+        struct arranging a = { .p = p, .context = context };
         int moved = 0;
-        if (arrange_graph(arena, p, context->lower.views, &g) && g.count > 2) {
-                int *order = arena_array(arena, (size_t)g.count, sizeof *order), *found = arena_array(arena, (size_t)g.count, sizeof *found);
-                int *position = arena_array(arena, (size_t)g.count, sizeof *position);
-                for (int i = 0; i < g.count; i++)
-                        order[i] = i;
-                order_by_need(&g, arena, found);
-                int64_t peak = arrange_peak(&g, NULL), other = arrange_peak(&g, found), bound;
-                bool better = context->memory ? other < peak
-                                              : other <= peak && waiting(&g, found, position) < waiting(&g, order, position);
-                if (better)
-                        memcpy(order, found, (size_t)g.count * sizeof *order);
+        if (arrange_graph(arena, p, context->lower.views, &a.g) && a.g.count > 2) {
+                size_t count = (size_t)a.g.count;
+                a.statements = arena_array(arena, count, sizeof *a.statements);
+                a.order = arena_array(arena, count, sizeof *a.order);
+                a.best = arena_array(arena, count, sizeof *a.best);
+                int i = 0;
+                for (struct loop_stmt *s = p->main->body->first; s; s = s->next, i++) {
+                        a.statements[i] = s;
+                        a.order[i] = a.best[i] = i;
+                }
                 if (context->memory)
-                        arrange_search(&g, order, &bound);
-                moved = rearrange(p, &g, order, arena);
+                        arrange_for_memory(&a, arena);
+                else
+                        arrange_for_speed(&a, arena);
+                put_in_order(&a, a.best);
+                for (i = 0; i < a.g.count; i++)
+                        moved += a.best[i] != i;
         }
         arena_free(arena);
         return moved;

@@ -16,8 +16,8 @@
 enum {
         STATES_MAX = 1000000,
         WORDS_MAX = 16000000,           /* of their sets */
-        WORK_MAX = 400000000,           /* steps of ours: looks at a step or at what it touches */
-        BEAM_WORK = 200000000, BEAM_MAX = 256,
+        WORK_MAX = 100000000,           /* steps of ours: looks at a step or at what it touches */
+        BEAM_WORK = 50000000, BEAM_MAX = 256,
         STRETCH_MAX = 2048              /* longer ones are left as they are */
 };
 
@@ -31,6 +31,7 @@ struct stretch {
         const struct step_graph *g;
         int from, to, words;
         int64_t live;                   /* in use before it */
+        int64_t floor;                  /* a peak that no order is below, or that is low enough */
         int64_t work;
 };
 
@@ -91,9 +92,10 @@ static struct effect effect_of(struct stretch *s, const uint64_t *set, int step,
         return (struct effect){ live + born + p->own - overlaid(s, set, step), live + born - dead };
 }
 
-static bool is_ready(const struct stretch *s, const uint64_t *set, int step)
+static bool is_ready(struct stretch *s, const uint64_t *set, int step)
 {
         const struct step *p = &s->g->steps[step];
+        s->work += p->before_count;
         for (int i = p->before_count - 1; i >= 0; i--)
                 if (!has_run(s, set, p->before[i]))
                         return false;
@@ -190,7 +192,7 @@ static void run_free_steps(struct search *x, struct state *state)
 
 static struct state new_state(struct search *x, const struct state *parent, int number, int step)
 {
-        struct state state = { .parent = number, .first_step = x->step_count, .live = x->s->live, .peak = x->s->live };
+        struct state state = { .parent = number, .first_step = x->step_count, .live = x->s->live, .peak = x->s->floor };
         if (parent) {
                 state = *parent;
                 state.parent = number;
@@ -379,6 +381,23 @@ static bool *find_cuts(struct arena *arena, const struct step_graph *g)
 
 struct part { struct stretch s; int64_t peak; };
 
+/* bytes that some step of a stretch cannot do without */
+static int64_t least_needed(const struct stretch *s)
+{
+        int64_t most = s->live;
+        for (int i = s->from; i < s->to; i++) {
+                const struct step *p = &s->g->steps[i];
+                int64_t bytes = p->own;
+                for (int k = 0; k < p->resident_count; k++)
+                        bytes += s->g->residents[p->residents[k]].bytes;
+                for (int k = 0; k < p->overlay_count; k++)
+                        if (!k || p->overlays[k].result != p->overlays[k - 1].result)
+                                bytes -= p->overlays[k].bytes;
+                most = bytes > most ? bytes : most;
+        }
+        return most;
+}
+
 static int by_peak(const void *x, const void *y)
 {
         const struct part *a = x, *b = y;
@@ -394,6 +413,7 @@ static int64_t improve_part(struct part *part, int *order, int64_t enough)
                 return part->peak <= enough || steps < 2 ? part->peak : 0;
         int64_t bound = 0, live = s->live;
         int *found = memory_alloc((size_t)s->to * sizeof *found);
+        s->floor = least_needed(s) > enough ? least_needed(s) : enough;
         bool sure = search_states(s, found, part->peak, &bound);
         if (!sure && bound < part->peak)
                 search_beam(s, found);

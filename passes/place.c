@@ -247,7 +247,7 @@ static void finish(struct placing *p)
 
 int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
 {
-        enum { STEPS_MAX = 40000000, STEPS_EACH = 100000 };
+        enum { STEPS_MAX = 20000000, STEPS_EACH = 100000 };
         int64_t spans = 0;
         for (int i = 0; i < count; i++)
                 spans += items[i].span_count;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITEMS_MAX = 256, STEPS_MAX = 60000000 };
+enum { ITEMS_MAX = 256, STEPS_MAX = 30000000 };
 
 struct part { int section; int64_t start, end; };         /* of an item: what it takes in a section */
 struct piece {                          /* an item of the stretch */

@@ -113,12 +113,13 @@ static struct plan best_plan(struct arena *arena, struct loop_program *p, bool s
         return apart.size < plan.size ? apart : plan;
 }
 
-bool plan_is_least(struct loop_program *p, bool shares)
+int64_t plan_size(struct loop_program *p, bool shares, bool *proved)
 {
         struct arena *arena = arena_new();
-        bool proved = best_plan(arena, p, shares).proved;
+        struct plan plan = best_plan(arena, p, shares);
+        *proved = plan.proved;
         arena_free(arena);
-        return proved;
+        return plan.size;
 }
 
 static bool check_sizes(const struct loop_program *p, struct pass_context *context)

@@ -21,7 +21,7 @@ struct plan_facts {
 };
 /* Of a planned program; shares: results may lie on operands. */
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares);
-/* no placing in one region takes less */
-bool plan_is_least(struct loop_program *p, bool shares);
+/* what the plan of a program would take, in one region; *proved: no placing takes less */
+int64_t plan_size(struct loop_program *p, bool shares, bool *proved);
 
 #endif

@@ -23,17 +23,27 @@ static int64_t bytes_at(const struct storage *s, int time)
         return bytes;
 }
 
-/* An operand that a result is written over, right then: the result is there. */
-static bool is_overwritten(const struct lifetimes *shared, const struct storage *s, int time)
+static const struct storage *find_root(const struct storage *s, int64_t *at)
 {
-        const struct storage *t = &shared->storages[s->buffer->number];
-        if (s->last != time)
-                return false;
-        if (t->into && bytes_at(t, time) == 0 && t->last == time)
-                return true;            /* it lies where the result is */
-        for (int i = 0; i < shared->count; i++)
-                if (shared->storages[i].into == t && shared->storages[i].first == time)
-                        return true;    /* the result lies where it was */
+        for (*at = 0; s->into; s = s->into)
+                *at += s->at;
+        return s;
+}
+
+/* An operand that a result is written over, right then: the result is there. */
+static bool is_overwritten(const struct lifetimes *alone, const struct lifetimes *shared, const struct storage *s, int time)
+{
+        int64_t at, other_at;
+        const struct storage *root = find_root(&shared->storages[s->buffer->number], &at);
+        for (int i = 0; i < alone->count && s->last == time; i++) {
+                const struct storage *other = &alone->storages[i];
+                bool born = other != s && other->first <= time && bytes_at(other, time);
+                if (born && find_root(&shared->storages[i], &other_at) == root)
+                        for (int k = 0; k < other->span_count; k++)
+                                if (other->spans[k].first == time && other_at + other->spans[k].start < at + s->bytes &&
+                                    at < other_at + other->spans[k].end)
+                                        return true;
+        }
         return false;
 }
 
@@ -43,7 +53,7 @@ static void find_residents(struct arena *arena, struct plan_facts *facts, const 
         for (int i = 0; i < alone->count; i++) {
                 const struct storage *s = &alone->storages[i];
                 int64_t bytes = bytes_at(s, peak);
-                if (!bytes || is_overwritten(shared, s, peak))
+                if (!bytes || is_overwritten(alone, shared, s, peak))
                         continue;
                 ARENA_GROW(arena, facts->residents, facts->resident_count);
                 facts->residents[facts->resident_count++] = (struct plan_resident){ s->buffer, bytes };
@@ -64,7 +74,9 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         lifetimes_live(&shared, &peak);
         find_residents(arena, &facts, &alone, &shared, peak);
         facts.largest = lifetimes_largest(&alone, p);
-        facts.proved = facts.size == facts.live_peak || (!p->region_count && plan_is_least(p, shares));
+        facts.proved = facts.size == facts.live_peak;
+        if (!facts.proved && !p->region_count)
+                plan_size(p, shares, &facts.proved);
         facts.best = facts.best_found = facts.live_peak;
         struct step_graph g;
         if (arrange_graph(arena, p, shares, &g)) {
