@@ -89,10 +89,10 @@ def start_peer(peer, precision, subject, threads, given, o):
     return engine, prepared
 
 
-def start_ours(subject, threads, given, o, compiler):
-    folder, *seconds = compiler.compile(subject.path, o.target, threads, o.options.split())
-    results = o.out / "io" / subject.name / "dnncc"
-    engine = Engine("dnncc", compiler.command(folder, given, results, o.cores[:threads]))
+def start_ours(subject, threads, given, o, compiler, name="dnncc", options=()):
+    folder, *seconds = compiler.compile(subject.path, o.target, threads, [*o.options.split(), *options])
+    results = o.out / "io" / subject.name / name.replace(" ", "-")
+    engine = Engine(name, compiler.command(folder, given, results, o.cores[:threads]))
     engine.results = subjects.read_outputs(results, engine.ready["outputs"])
     return engine, sum(seconds)
 
@@ -103,6 +103,8 @@ def start_all(subject, threads, o, compiler):
     wanted, source = subjects.reference(subject, compiler)
     engines, facts = [], {}
     starts = {"dnncc": lambda: start_ours(subject, threads, given, o, compiler)}
+    if not subject.quantized:
+        starts[tables.BF16] = lambda: start_ours(subject, threads, given, o, compiler, tables.BF16, ["--precision=bf16"])
     for peer in o.peers:
         for precision in peers.PEERS[peer].precisions:
             starts[peer if precision == "fp32" else f"{peer} default"] = \

@@ -47,7 +47,7 @@ def test_a_run(tmp_path, model):
     result = json.loads((tmp_path / "results" / "tiny.times.json").read_text())
     assert result["model"] == "tiny" and [r["threads"] for r in result["runs"]] == threads
     for run in result["runs"]:
-        assert run["reference"] == "float64" and list(run["engines"]) == ["dnncc", "onnxruntime"]
+        assert run["reference"] == "float64" and list(run["engines"]) == ["dnncc", "dnncc bf16", "onnxruntime"]
         for fact in run["engines"].values():
             assert fact["time"] >= fact["min"] > 0 and fact["ratio"] > 0 and len(fact["blocks"]) == run["rounds"] == 2
             assert fact["load"] > 0 and fact["first"] > 0 and 0 <= fact["error"] < 1e-6
