@@ -67,7 +67,7 @@ struct group { const struct loop_buffer *buffer; struct c_name *name; struct gro
 static bool same_data(const struct loop_buffer *a, const struct loop_buffer *b)
 {
         return a->element == b->element && a->extent == b->extent && a->splat == b->splat &&
-               !memcmp(a->data, b->data, data_bytes(a));
+               (a->data == b->data || !memcmp(a->data, b->data, data_bytes(a)));
 }
 
 static struct c_name *find_equal(struct c_writer *w, struct map *groups,
@@ -90,19 +90,21 @@ static struct c_name *find_equal(struct c_writer *w, struct map *groups,
         struct group *group = ARENA_NEW(w->arena, struct group);
         *group = (struct group){ b, c_name_set(w, b, name), first };
         map_set(groups, (const char *)&key, sizeof key, group);
+        group->name->is_weight = c_is_weight(w, b);
+        ARENA_GROW(w->arena, w->constants, w->constant_count);
+        w->constants[w->constant_count++] = (struct c_constant){ b, group->name };
         return NULL;
 }
 
 void c_constant_names(struct c_writer *w)
 {
         struct map *groups = map_new(w->arena);
-        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
-                if (b->space != SPACE_CONSTANT)
-                        continue;
-                struct c_name *equal = find_equal(w, groups, b);
-                if (equal)
-                        map_set(w->names, (const char *)&b, sizeof b, equal);
-        }
+        for (int level = 0; level < w->level_count; level++)
+                for (struct loop_buffer *b = w->levels[level].p->buffers; b; b = b->next) {
+                        struct c_name *equal = b->space == SPACE_CONSTANT ? find_equal(w, groups, b) : NULL;
+                        if (equal)
+                                map_set(w->names, (const char *)&b, sizeof b, equal);
+                }
 }
 
 /* ---- output: through a buffer of our own, for constants may be large ---- */
@@ -310,48 +312,54 @@ static const char little_preamble[] =
 static size_t ordered_bytes(struct c_writer *w)
 {
         size_t sum = 0;
-        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_CONSTANT && element_info[b->element].bytes > 1 &&
-                    c_name(w, b)->used && form_of(w, b) == FORM_ROWS)
+        for (size_t i = 0; i < w->constant_count; i++) {
+                const struct loop_buffer *b = w->constants[i].buffer;
+                if (element_info[b->element].bytes > 1 && w->constants[i].name->used && form_of(w, b) == FORM_ROWS)
                         sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
+        }
         return sum;
+}
+
+static void print_constant(struct c_writer *w, struct stream *s, const struct c_constant *c, bool both, bool first)
+{
+        enum form form = form_of(w, c->buffer);
+        const char *name = arena_printf(w->arena, "%.*s", (int)strcspn(c->name->text, "."), c->name->text);
+        stream_text(s, !first && form == FORM_NUMBERS ? "" : "\n");
+        struct text text = { 0 };
+        c_level_open(w, &text, c->name->level);
+        if (form == FORM_NUMBERS) {
+                w->out = &text;
+                put_numbers(w, c->buffer, name);
+        }
+        stream_text(s, text.length ? text.data : "");
+        text.length = 0;
+        if (form != FORM_NUMBERS)
+                stream_constant(w, s, c->buffer, name, both);
+        c_level_close(w, &text, c->name->level);
+        stream_text(s, text.length ? text.data : "");
+        text_free(&text);
 }
 
 void c_constants(struct c_writer *w, FILE *out)
 {
         struct stream *s = memory_alloc(sizeof *s);
-        struct text numbers = { 0 };
         bool any = false, any_rows = false;
         s->file = out;
         bool both = ordered_bytes(w) <= BOTH_FORMS_BYTES;
-        for (struct loop_buffer *b = w->p->buffers; b && !w->failed; b = b->next) {
-                struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
-                if (!c || !c->used || c->printed)
+        for (size_t i = 0; i < w->constant_count && !w->failed; i++) {
+                const struct c_constant *c = &w->constants[i];
+                if (!c->name->used || c->name->is_weight)
                         continue;
-                c->printed = true;
-                enum form form = form_of(w, b);
-                const char *dot = strchr(c->text, '.');
-                char *name = arena_copy(w->arena, c->text, strlen(c->text) + 1);
-                if (dot)
-                        name[dot - c->text] = 0;
-                if (form == FORM_ROWS && !any_rows) {
+                bool rows = form_of(w, c->buffer) == FORM_ROWS;
+                if (rows && !any_rows) {
                         stream_text(s, rows_preamble);
                         stream_text(s, both ? both_preamble : little_preamble);
                         stream_text(s, "#endif\n#endif\n");
                 }
-                any_rows |= form == FORM_ROWS;
-                stream_text(s, any && form == FORM_NUMBERS ? "" : "\n");
+                any_rows |= rows;
+                print_constant(w, s, c, both, !any);
                 any = true;
-                if (form != FORM_NUMBERS) {
-                        stream_constant(w, s, b, name, both);
-                        continue;
-                }
-                w->out = &numbers;
-                put_numbers(w, b, name);
-                stream_text(s, numbers.data);
-                numbers.length = 0;
         }
-        text_free(&numbers);
         stream_flush(s);
         free(s);
 }

@@ -45,13 +45,13 @@ static const char *weights_parameter(const struct c_writer *w)
 static void put_usage(struct c_writer *w)
 {
         const char *prefix = w->options->prefix;
-        bool workspace = w->p->workspace_size > 0;
+        bool workspace = w->workspace_size > 0;
         const char *weights = weights_parameter(w);
         w->indent = 0;
         if (workspace)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
         for (int i = 0; i < w->p->region_count; i++)
-                if (w->p->regions[i].size)
+                if (w->areas[i].size)
                         c_line(w, " *     %s(%s);", c_macro(w, arena_printf(w->arena, "%s_DEFINE", w->regions[i])), w->regions[i]);
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
                 const char *name = c_name(w, port(w, i))->text;
@@ -64,7 +64,7 @@ static void put_usage(struct c_writer *w)
         }
         c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
         for (int i = 0; i < w->p->region_count; i++)
-                c_put(w, ", %s", w->p->regions[i].size ? w->regions[i] : "NULL");
+                c_put(w, ", %s", w->areas[i].size ? w->regions[i] : "NULL");
         c_put(w, "%s", weights ? ", weights" : "");
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
                 c_put(w, ", %s", c_name(w, port(w, i))->text);
@@ -114,6 +114,7 @@ static void put_header_comment(struct c_writer *w)
         if (has_element(w, E_F16, E_BF16))
                 text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
         put_weights_rules(w);
+        c_levels_rules(w);
         if (w->uses_threads)
                 text_add(w->out,
                          " *\n"
@@ -151,15 +152,15 @@ static void put_memory(struct c_writer *w, const char *stem, const struct loop_r
 
 static void put_workspace(struct c_writer *w)
 {
-        const struct loop_region workspace = { "workspace", "", 0, w->p->workspace_align, w->p->workspace_size };
+        const struct loop_region workspace = { "workspace", "", 0, w->workspace_align, w->workspace_size };
         text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
                          " * a macro that declares a static one: %s(name); */\n",
                  workspace.size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
         put_memory(w, "WORKSPACE", &workspace);
         for (int i = 0; i < w->p->region_count; i++) {
-                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n", (long long)w->p->regions[i].limit,
-                         w->p->regions[i].size ? "" : " (none: may be NULL)");
-                put_memory(w, w->regions[i], &w->p->regions[i]);
+                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n", (long long)w->areas[i].limit,
+                         w->areas[i].size ? "" : " (none: may be NULL)");
+                put_memory(w, w->regions[i], &w->areas[i]);
         }
 }
 
@@ -191,12 +192,21 @@ static void put_port_macros(struct c_writer *w)
         }
 }
 
+/* run may return it: not all codes are for all kinds of code */
+static bool is_returned(const struct c_writer *w, const char *error)
+{
+        if (!strcmp(error, "WEIGHTS"))
+                return w->options->weights != C_WEIGHTS_INLINE;
+        if (!strcmp(error, "TILES"))
+                return w->uses_tiles;
+        return strcmp(error, "PROCESSOR") || w->level_count > 1;
+}
+
 static void put_errors(struct c_writer *w)
 {
         text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
-        if ((strcmp(#name, "WEIGHTS") || w->options->weights != C_WEIGHTS_INLINE) &&               \
-            (strcmp(#name, "TILES") || w->uses_tiles))                                             \
+        if (is_returned(w, #name))                                                                 \
                 text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name),   \
                          value, doc);
 #include "ir/fail_codes.def"
@@ -241,9 +251,10 @@ void c_header(struct c_writer *w, struct text *out)
         put_port_macros(w);
         put_errors(w);
         text_add(out, "\n");
-        c_run_prototype(w);
+        c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));
         c_put(w, ";");
         c_end(w);
+        c_levels_header(w);
         if (w->options->descriptor) {
                 text_add(out, "%s", descriptor_types);
                 text_add(out, "const struct dnncc_model_1 *%s_describe(void);\n",
@@ -342,7 +353,7 @@ void c_descriptor(struct c_writer *w, struct text *out)
         c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
         c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
         for (int i = 0; i < w->p->region_count; i++)
-                c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->p->regions[i].name,
+                c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->areas[i].name,
                       c_macro(w, arena_printf(w->arena, "%s_SIZE", w->regions[i])),
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
         if (weights_parameter(w))

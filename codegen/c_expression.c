@@ -567,7 +567,7 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
         case LOOP_LOAD: return put_load(w, e);
         case LOOP_CALL: return put_call(w, c_use(w, e->function), e, e->arity);
         default:
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->options->target->name,
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->target->name,
                        loop_op_info[e->op].text);
                 return primary();
         }

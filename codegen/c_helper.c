@@ -73,7 +73,9 @@ static char *expand_name(struct c_writer *w, enum c_helper h, enum element e, en
 
 const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum element from)
 {
-        w->helper_used[h][e][from] = true;
+        unsigned char *used = &w->helper_used[h][e][from];
+        if (!*used || w->level + 1 < *used)
+                *used = (unsigned char)(w->level + 1);
         if (h == HELPER_BITS)
                 w->copies_memory = true;
         if (h == HELPER_ODD_F64_SIGNED)
@@ -116,17 +118,28 @@ void c_helpers_reserve(struct c_writer *w)
         }
 }
 
-void c_helpers_print(struct c_writer *w)
+static void print_helpers(struct c_writer *w, int level)
 {
         bool any = false;
         for (int k = 0; k < INSTANCES; k++) {
                 struct instance i = instance_at(k);
-                if (!w->helper_used[i.helper][i.element][i.from])
+                if (w->helper_used[i.helper][i.element][i.from] != level + 1)
                         continue;
-                text_add(w->out, "%sstatic inline ",
-                         any ? "" : "\n/* C's operators and conversions, made total */\n");
+                if (!any)
+                        text_add(w->out, "\n");
+                if (!any)
+                        c_level_open(w, w->out, level);
+                text_add(w->out, "%sstatic inline ", any ? "" : "/* C's operators and conversions, made total */\n");
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);
                 text_add(w->out, "\n");
                 any = true;
         }
+        if (any)
+                c_level_close(w, w->out, level);
+}
+
+void c_helpers_print(struct c_writer *w)
+{
+        for (int level = 0; level < w->level_count; level++)
+                print_helpers(w, level);
 }

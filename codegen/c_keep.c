@@ -39,7 +39,7 @@ struct map *c_last_uses(struct c_writer *w, const struct loop_block *block)
 {
         struct last_uses uses = { NULL, NULL };
         for (const struct loop_stmt *s = block->first; s && !uses.by_variable; s = s->next)
-                if (adds_to_tile(s) && s->a->op == LOOP_FMA && w->in_kernel && target_keep(w->options->target))
+                if (adds_to_tile(s) && s->a->op == LOOP_FMA && w->in_kernel && target_keep(w->target))
                         uses.by_variable = map_new(w->arena);
         for (struct loop_stmt *s = block->first; s && uses.by_variable; s = s->next) {
                 uses.now = s;
@@ -80,7 +80,7 @@ void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop
 {
         bool tile = false;
         if (s->kind != STMT_VAR || s->variable->type.element != E_INDEX || !w->in_kernel ||
-            !target_keep(w->options->target))
+            !target_keep(w->target))
                 return;
         for (struct loop_stmt *before = block->first; before != s; before = before->next)
                 find_tile(before, &tile);

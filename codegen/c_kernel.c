@@ -112,7 +112,7 @@ static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 static void put_for(struct c_writer *w, const struct loop_stmt *s)
 {
         if (s->for_kind == FOR_GPU_BLOCK || s->for_kind == FOR_GPU_THREAD) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->target->name);
                 return;
         }
         if (s->for_kind == FOR_PARALLEL && c_parallel(w, s))
@@ -350,8 +350,8 @@ static void put_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         if (b->space == SPACE_SHARED)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
-                       w->options->target->name);
-        int64_t limit = target_stack_bytes(w->options->target);
+                       w->target->name);
+        int64_t limit = target_stack_bytes(w->target);
         if (b->extent > limit / element_info[b->element].bytes)
                 c_fail(w, EXIT_INTERNAL,
                        "a kernel wants %lld elements on the stack, more than %lld bytes",
@@ -385,7 +385,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
         case STMT_BARRIER:
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->target->name);
                 break;
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
         case STMT_PREFETCH:
@@ -556,33 +556,39 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
         put_body(w, f, NULL);
 }
 
-/* Which functions are used is known when the last round finds no more. */
-static void print_library(struct c_writer *w, struct loop_function *first)
+/* Which functions are used is known when the last round finds no more. The lower levels come first: what they call is theirs. */
+static void print_library(struct c_writer *w, struct loop_function *first, int level)
 {
+        w->in_kernel = w->has_vectors;
+        for (struct c_vectored *v = w->vectored; v && !w->failed; v = v->next)
+                if (v->level == level)
+                        put_library_function(w, v->vector, v->name, &v->definition);
+        w->in_kernel = false;
         for (bool again = true; again && !w->failed;) {
                 again = false;
                 for (struct loop_function *f = first; f; f = f->next) {
                         struct c_name *name = c_name(w, f);
-                        if (!name->used || name->definition.length)
+                        if (!name->used || name->level != level || name->definition.length)
                                 continue;
                         put_library_function(w, f, name->text, &name->definition);
                         again = true;
                 }
         }
-        w->in_kernel = w->has_vectors;
-        for (struct c_vectored *v = w->vectored; v && !w->failed; v = v->next)
-                put_library_function(w, v->vector, v->name, &v->definition);
-        w->in_kernel = false;
 }
 
-static void add_definition(struct text *out, struct text *definition, const char **lead)
+struct section { struct text *out; const char *lead; int level; bool any; };
+
+static void add_definition(struct c_writer *w, struct section *s, struct text *definition)
 {
         if (!definition->length)
                 return;
-        text_add(out, "%s", *lead);
-        text_add_bytes(out, definition->data, definition->length);
+        text_add(s->out, "\n");
+        if (!s->any)
+                c_level_open(w, s->out, s->level);
+        text_add(s->out, "%s", s->any ? "" : s->lead);
+        text_add_bytes(s->out, definition->data, definition->length);
         text_free(definition);
-        *lead = "\n";
+        s->any = true;
 }
 
 /* A function calls only functions that stand before it, so that the library's order is a fine order
@@ -590,12 +596,18 @@ static void add_definition(struct text *out, struct text *definition, const char
 void c_library(struct c_writer *w, struct text *out)
 {
         struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
-        const char *lead = "\n/* Mathematics, the same bits everywhere. */\n";
-        print_library(w, first);
-        for (struct loop_function *f = first; f; f = f->next) {
-                add_definition(out, &c_name(w, f)->definition, &lead);
-                for (struct c_vectored *v = w->vectored; v; v = v->next)
-                        if (v->scalar == f)
-                                add_definition(out, &v->definition, &lead);
+        for (int level = 0; level < w->level_count; level++) {
+                struct section s = { .out = out, .lead = "/* Mathematics, the same bits everywhere. */\n", .level = level };
+                c_level(w, level);
+                print_library(w, first, level);
+                for (struct loop_function *f = first; f; f = f->next) {
+                        if (c_name(w, f)->level == level)
+                                add_definition(w, &s, &c_name(w, f)->definition);
+                        for (struct c_vectored *v = w->vectored; v; v = v->next)
+                                if (v->scalar == f && v->level == level)
+                                        add_definition(w, &s, &v->definition);
+                }
+                if (s.any)
+                        c_level_close(w, out, level);
         }
 }

@@ -21,8 +21,9 @@ static bool check_options(struct c_writer *w)
         else if (weights && !can_be_quoted(weights))
                 c_fail(w, EXIT_USAGE, "file name '%s' cannot stand in an .incbin",
                        text_safe(w->arena, weights, strlen(weights)));
-        else if (!w->p->planned)
-                c_fail(w, EXIT_INTERNAL, "the program is not planned");
+        for (int i = 0; i < w->level_count && !w->failed; i++)
+                if (!w->levels[i].p->planned)
+                        c_fail(w, EXIT_INTERNAL, "the program is not planned");
         return !w->failed;
 }
 
@@ -44,17 +45,18 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
         return true;
 }
 
-static bool collect_buffers(struct c_writer *w)
+static bool collect_buffers(struct c_writer *w, struct c_level *l)
 {
-        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+        w->input_count = w->output_count = 0;
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next) {
                 if (!check_buffer(w, b))
                         return false;
                 if (b->space == SPACE_INPUT) {
-                        ARENA_GROW(w->arena, w->inputs, w->input_count);
-                        w->inputs[w->input_count++] = b;
+                        ARENA_GROW(w->arena, l->inputs, w->input_count);
+                        l->inputs[w->input_count++] = b;
                 } else if (b->space == SPACE_OUTPUT) {
-                        ARENA_GROW(w->arena, w->outputs, w->output_count);
-                        w->outputs[w->output_count++] = b;
+                        ARENA_GROW(w->arena, l->outputs, w->output_count);
+                        l->outputs[w->output_count++] = b;
                 }
         }
         return true;
@@ -171,6 +173,9 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                     const char *build)
 {
         const char *header = w->options->header_name;
+        int vectors = 0;                /* the first level that has any */
+        while (vectors < w->level_count && !w->levels[vectors].attribute_used)
+                vectors++;
         put_head(w, out, false);
         if (header)
                 text_add(out, "#include \"%s\"\n\n", header);
@@ -179,15 +184,19 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         text_add(out, "#include <stddef.h>\n");
         if (w->copies_memory)
                 text_add(out, "#include <string.h>\n");
-        if (w->attribute_used)
+        c_levels_top(w, out);
+        if (vectors < w->level_count) {
+                c_level_open(w, out, vectors);
                 text_add(out, "#include %s\n", target_include(w->options->target));
+                c_level_close(w, out, vectors);
+        }
         if (header)
                 text_add(out,
                          "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
                          build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
-        if (w->attribute_used)
+        if (vectors < w->level_count)
                 text_add(out, "%s", tile_guard);
         put_types(w, out);
         c_vectors_top(w, out);
@@ -206,19 +215,43 @@ static void write_text(FILE *file, struct text *text)
         text_free(text);
 }
 
+/* kernels, and what calls them: into `run` where that is the public function */
+static void print_code(struct c_writer *w, struct text *code, struct text *run)
+{
+        c_run_top(w, code);
+        for (int level = 0; level < w->level_count; level++) {
+                struct text inner = { 0 };
+                c_level(w, level);
+                if (c_run_is_split(w))
+                        c_run_inner(w, &inner);
+                else
+                        c_run(w, run);
+                if (level)
+                        text_add(code, "\n");
+                c_level_open(w, code, level);
+                c_kernels(w, code);
+                if (inner.length)
+                        text_add_bytes(code, inner.data, inner.length);
+                c_level_close(w, code, level);
+                text_free(&inner);
+        }
+        c_levels_choice(w, run);
+        if (c_run_is_split(w))
+                c_run(w, run);
+}
+
 static void print_all(struct c_writer *w, FILE *c, FILE *h)
 {
         struct text top = { 0 }, interface = { 0 }, header = { 0 }, library = { 0 },
-                    kernels = { 0 }, run = { 0 }, descriptor = { 0 };
+                    code = { 0 }, run = { 0 }, descriptor = { 0 };
         c_names_begin(w);
-        c_run(w, &run);
-        c_kernels(w, &kernels);
+        print_code(w, &code, &run);
         c_library(w, &library);
         c_weights_place(w);
         c_header(w, &interface);
         if (w->options->descriptor)
                 c_descriptor(w, &descriptor);
-        const struct text *const hashed[] = { &interface, &library, &kernels, &run, &descriptor };
+        const struct text *const hashed[] = { &interface, &library, &code, &run, &descriptor };
         const char *build = build_macro(w, hashed, 5);
         put_top(w, &top, &interface, build);
         if (!w->failed) {
@@ -226,7 +259,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 write_text(c, &library);
                 c_weights_print(w, build, c);
                 c_constants(w, c);
-                write_text(c, &kernels);
+                write_text(c, &code);
                 write_text(c, &run);
                 write_text(c, &descriptor);
         }
@@ -234,8 +267,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 put_header(w, &header, &interface, build);
                 write_text(h, &header);
         }
-        struct text *const all[] = { &top,     &interface, &header,     &library,
-                                     &kernels, &run,       &descriptor, &w->line };
+        struct text *const all[] = { &top, &interface, &header, &library, &code, &run, &descriptor, &w->line };
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
                 text_free(all[i]);
 }
@@ -249,8 +281,12 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_opti
         w->p = p;
         w->options = options;
         w->diag = diag;
-        bool done = check_options(w) && collect_buffers(w);
+        c_levels_begin(w);
+        bool done = check_options(w);
+        for (int i = 0; i < w->level_count && done; i++)
+                done = collect_buffers(w, &w->levels[i]);
         if (done) {
+                c_level(w, 0);
                 print_all(w, c, h);
                 done = !w->failed;
         }

@@ -14,6 +14,9 @@ enum c_weights {
         C_WEIGHTS_FILE                  /* in a file of their own, which the caller hands to run */
 };
 
+/* A planned program, and the target it is for. */
+struct c_program { struct loop_program *program; const struct target *target; };
+
 struct c_options {
         const char *prefix;             /* identifier every public symbol begins with */
         const char *header_name;        /* what the C file includes; NULL: the header's text goes into the C file */
@@ -23,6 +26,8 @@ struct c_options {
         bool profile;                   /* run calls dnncc_profile before the first and after each kernel call */
         int threads;                    /* parallel loops run on that many; 1 or less: as plain loops */
         const struct target *target;
+        const struct c_program *lesser; /* the same model for lesser targets, the least first: run takes the best that fits */
+        int lesser_count;
         enum c_weights weights;
         FILE *weights_file;             /* receives them, unless inline */
         const char *weights_name;       /* of that file, without a folder */

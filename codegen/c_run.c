@@ -1,4 +1,5 @@
-/* The run function: checks, pointers into the workspace, main. */
+/* The run function: checks, pointers into the workspace, main. With several targets the latter two are a
+ * function for each. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -8,9 +9,11 @@ static bool is_port(const struct loop_buffer *b)
         return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
 }
 
-void c_run_prototype(struct c_writer *w)
+bool c_run_is_split(const struct c_writer *w) { return w->level_count > 1; }
+
+void c_run_prototype(struct c_writer *w, const char *head)
 {
-        c_put(w, "int %s_run(void *workspace", w->options->prefix);
+        c_put(w, "%svoid *workspace", head);
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "void *%s", w->regions[i]);
         if (w->options->weights == C_WEIGHTS_FILE)
@@ -24,12 +27,23 @@ void c_run_prototype(struct c_writer *w)
         c_put(w, ")");
 }
 
-/* ---- checks ---- */
-
 static struct loop_buffer *port(struct c_writer *w, int i)
 {
         return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
 }
+
+void c_run_arguments(struct c_writer *w)
+{
+        c_put(w, "workspace");
+        for (int i = 0; i < w->p->region_count; i++)
+                c_put(w, "," C_SOFT "%s", w->regions[i]);
+        if (w->options->weights == C_WEIGHTS_FILE)
+                c_put(w, "," C_SOFT "weights");
+        for (int i = 0; i < w->input_count + w->output_count; i++)
+                c_put(w, "," C_SOFT "%s", c_name(w, port(w, i))->text);
+}
+
+/* ---- checks ---- */
 
 static void put_check(struct c_writer *w, const char *error)
 {
@@ -43,12 +57,12 @@ static void put_check(struct c_writer *w, const char *error)
 static void put_null_check(struct c_writer *w)
 {
         bool any = false;
-        if (w->p->workspace_size > 0) {
+        if (w->workspace_size > 0) {
                 c_put(w, "if (!workspace");
                 any = true;
         }
         for (int i = 0; i < w->p->region_count; i++) {
-                if (!w->p->regions[i].size)
+                if (!w->areas[i].size)
                         continue;
                 c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", w->regions[i]);
                 any = true;
@@ -70,12 +84,12 @@ static void put_null_check(struct c_writer *w)
 static void put_alignment_check(struct c_writer *w)
 {
         bool any = false;
-        if (w->p->workspace_size > 0 && w->p->workspace_align > 1) {
+        if (w->workspace_size > 0 && w->workspace_align > 1) {
                 c_put(w, "if ((uintptr_t)workspace %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"));
                 any = true;
         }
         for (int i = 0; i < w->p->region_count; i++) {
-                if (!w->p->regions[i].size)
+                if (!w->areas[i].size)
                         continue;
                 c_put(w, "%s(uintptr_t)%s %% %s != 0", any ? " ||" C_SOFT : "if (", w->regions[i],
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
@@ -144,9 +158,6 @@ static void put_pointers(struct c_writer *w)
 {
         bool any = false;
         bool *reached = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *reached);
-        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_VIEW && c_name(w, b)->used)
-                        c_use(w, loop_buffer_root(b, NULL));
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
                 if (b->space != SPACE_WORKSPACE || !c_name(w, b)->used)
                         continue;
@@ -156,10 +167,10 @@ static void put_pointers(struct c_writer *w)
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
         }
-        if (!any && (w->options->unchecked || w->p->workspace_size <= 0))
+        if (!any && (c_run_is_split(w) || w->options->unchecked || w->p->workspace_size <= 0))
                 c_line(w, "(void)workspace;");
         for (int i = 0; i < w->p->region_count; i++)
-                if (!reached[i + 1] && (w->options->unchecked || !w->p->regions[i].size))
+                if (!reached[i + 1] && (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
                         c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && c_name(w, b)->used)
@@ -190,41 +201,110 @@ static void name_buffers(struct c_writer *w)
 static const char profile_declaration[] =
         "/* Defined by who links this: called with -1 before the first kernel, then with K after the K-th\n"
         " * call of a kernel in run, counted from 0. */\n"
-        "void dnncc_profile(int kernel);\n\n";
+        "void dnncc_profile(int kernel);\n";
 
-void c_run(struct c_writer *w, struct text *out)
+/* what main does, which tells what it uses */
+static struct text main_text(struct c_writer *w)
 {
         struct text body = { 0 };
         name_buffers(w);
+        w->uses_status = w->uses_weights = false;
         w->out = &body;
         w->in_run = true;
         c_mark_variables(w, w->p->main);
         c_block(w, w->p->main->body);
         w->in_run = false;
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space == SPACE_VIEW && c_name(w, b)->used)
+                        c_use(w, loop_buffer_root(b, NULL));
+        return body;
+}
 
-        w->out = out;
-        text_add(out, "\n");
-        if (w->options->profile)
-                text_add(out, "%s", profile_declaration);
-        c_run_prototype(w);
-        c_end(w);
-        c_line(w, "{");
-        w->indent = 1;
-        if (w->uses_status)
-                c_line(w, "int status;");
+static void put_checks(struct c_writer *w)
+{
         if (!w->options->unchecked) {
                 put_null_check(w);
                 put_alignment_check(w);
         }
-        c_weights_check(w);
+}
+
+static void put_main(struct c_writer *w, struct text *body)
+{
         c_tiles_enable(w);
         put_pointers(w);
         if (w->options->profile)
                 c_line(w, "dnncc_profile(-1);");
-        if (body.length)
-                text_add_bytes(out, body.data, body.length);
+        if (body->length)
+                text_add_bytes(w->out, body->data, body->length);
         c_line(w, "return 0;");
+        text_free(body);
+}
+
+static void open_function(struct c_writer *w, const char *head)
+{
+        c_run_prototype(w, head);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+}
+
+static void close_function(struct c_writer *w)
+{
         w->indent = 0;
         c_line(w, "}");
-        text_free(&body);
+}
+
+void c_run_inner(struct c_writer *w, struct text *out)
+{
+        struct text body = main_text(w);
+        w->out = out;
+        text_add(out, "\n");
+        open_function(w, arena_printf(w->arena, "static int %s(", w->levels[w->level].run));
+        if (w->uses_status)
+                c_line(w, "int status;");
+        c_weights_pointer(w, w->uses_weights);
+        put_main(w, &body);
+        close_function(w);
+}
+
+static void put_choice(struct c_writer *w)
+{
+        const char *prefix = w->options->prefix;
+        text_add(w->out, "\n");
+        open_function(w, arena_printf(w->arena, "int %s_run(", prefix));
+        c_put(w, "return %s_run_at(%s_level()," C_SOFT, prefix, prefix);
+        c_run_arguments(w);
+        c_put(w, ");");
+        c_end(w);
+        close_function(w);
+}
+
+void c_run(struct c_writer *w, struct text *out)
+{
+        bool split = c_run_is_split(w);
+        struct text body = { 0 };
+        if (!split)
+                body = main_text(w);
+        w->out = out;
+        text_add(out, "\n");
+        open_function(w, arena_printf(w->arena, split ? "int %s_run_at(int level, " : "int %s_run(", w->options->prefix));
+        if (!split && w->uses_status)
+                c_line(w, "int status;");
+        put_checks(w);
+        if (!split || !w->options->unchecked)
+                c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
+        c_weights_check(w);
+        if (split)
+                c_levels_call(w);
+        else
+                put_main(w, &body);
+        close_function(w);
+        if (split)
+                put_choice(w);
+}
+
+void c_run_top(struct c_writer *w, struct text *out)
+{
+        if (w->options->profile)
+                text_add(out, "\n%s", profile_declaration);
 }

@@ -18,7 +18,7 @@ struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
 {
         struct plan p = { .tiles = (t->positions + t->rows - 1) / t->rows, .vectors = t->vectors };
-        int sums = p.tiles * p.vectors, left = target_tile_registers(w->options->target) - sums;
+        int sums = p.tiles * p.vectors, left = target_tile_registers(w->target) - sums;
         bool by_position = p.tiles <= p.vectors;
         p.x_count = by_position ? p.tiles : left - p.vectors;
         p.w_count = by_position ? left - p.tiles : p.vectors;
@@ -41,9 +41,9 @@ bool c_is_tile(const struct loop_variable *v) { return v->type.lanes == LANES_TI
 
 static const struct spelling *row_of(struct c_writer *w, enum spelling_op op)
 {
-        const struct spelling *row = spelling_of_tiles(w->options->target, op);
+        const struct spelling *row = spelling_of_tiles(w->target, op);
         if (!row)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no hardware tiles", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no hardware tiles", w->target->name);
         return row;
 }
 
@@ -166,10 +166,13 @@ static void find_tiles(struct loop_stmt *s, void *found) { *(bool *)found |= s->
 
 void c_tiles_enable(struct c_writer *w)
 {
+        bool found = false;
         for (struct loop_function *k = w->p->kernels; k; k = k->next)
-                loop_block_walk(k->body, find_tiles, NULL, &w->uses_tiles);
-        if (!w->uses_tiles)
+                loop_block_walk(k->body, find_tiles, NULL, &found);
+        if (!found)
                 return;
+        w->tiles_level = w->uses_tiles ? w->tiles_level : w->level;
+        w->uses_tiles = true;
         c_line(w, "if (!enable_tiles())");
         w->indent++;
         c_line(w, "return %s;", c_macro(w, "ERROR_TILES"));
@@ -178,8 +181,11 @@ void c_tiles_enable(struct c_writer *w)
 
 void c_tiles_top(struct c_writer *w, struct text *out)
 {
-        if (w->uses_tiles)
-                text_add(out, "\n/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does not. */\n"
+        if (!w->uses_tiles)
+                return;
+        text_add(out, "\n");
+        c_level_open(w, out, w->tiles_level);
+        text_add(out, "/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does not. */\n"
                               "static int enable_tiles(void)\n"
                               "{\n"
                               "#if defined(__linux__) && defined(__x86_64__)\n"
@@ -192,4 +198,5 @@ void c_tiles_top(struct c_writer *w, struct text *out)
                               "        return 1;\n"
                               "#endif\n"
                               "}\n");
+        c_level_close(w, out, w->tiles_level);
 }

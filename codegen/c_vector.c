@@ -13,7 +13,7 @@
 #include "ir/spelling.h"
 #include "passes/legalize.h"
 
-static const struct target *target(const struct c_writer *w) { return w->options->target; }
+static const struct target *target(const struct c_writer *w) { return w->target; }
 
 static void fail_on(struct c_writer *w, const char *what, struct loop_type type)
 {
@@ -43,24 +43,27 @@ static const char *attribute_name(struct c_writer *w)
 void c_vectors_reserve(struct c_writer *w)
 {
         w->spelled = map_new(w->arena);
-        w->has_vectors = target_vector_bytes(target(w)) > 0;
-        if (!w->has_vectors)
-                return;
-        c_reserve(w, attribute_name(w));
-        c_reserve(w, "KEEP");
-        c_reserve(w, "PIN");
-        c_reserve(w, "enable_tiles");
-        for (const struct target *t = target(w); t; t = t->base)
-                for (const struct spelling *row = t->spellings; row && row->text; row++)
-                        if (row->definition)
-                                c_reserve(w, defined_name(w->arena, row->definition));
+        for (int level = 0; level < w->level_count; level++) {
+                c_level(w, level);
+                if (!w->has_vectors)
+                        continue;
+                c_reserve(w, attribute_name(w));
+                c_reserve(w, "KEEP");
+                c_reserve(w, "PIN");
+                c_reserve(w, "enable_tiles");
+                for (const struct target *t = target(w); t; t = t->base)
+                        for (const struct spelling *row = t->spellings; row && row->text; row++)
+                                if (row->definition)
+                                        c_reserve(w, defined_name(w->arena, row->definition));
+        }
+        c_level(w, 0);
 }
 
 const char *c_attribute(struct c_writer *w)
 {
         if (!w->has_vectors)
                 return "";
-        w->attribute_used = true;
+        w->levels[w->level].attribute_used = true;
         return arena_printf(w->arena, "%s ", attribute_name(w));
 }
 
@@ -108,13 +111,22 @@ static void put_operand(struct c_writer *w, const struct c_operand *o)
         }
 }
 
+static void use_definition(struct c_writer *w, const char *definition)
+{
+        const char *name = defined_name(w->arena, definition);
+        struct c_name *function = map_get(w->spelled, name, strlen(name));
+        if (!function) {
+                function = ARENA_NEW(w->arena, struct c_name);
+                map_set(w->spelled, name, strlen(name), function);
+        }
+        c_mark_used(w, function);
+}
+
 struct c_shape c_row(struct c_writer *w, const struct spelling *row,
                               const struct c_operand operands[C_OPERANDS_MAX])
 {
-        if (row->definition) {
-                const char *name = defined_name(w->arena, row->definition);
-                map_set(w->spelled, name, strlen(name), (void *)(uintptr_t)row);
-        }
+        if (row->definition)
+                use_definition(w, row->definition);
         for (const char *p = row->text; *p; p++) {
                 if (*p == '$') {
                         put_operand(w, &operands[*++p - '0']);
@@ -216,7 +228,7 @@ static const char *vectored(struct c_writer *w, struct loop_function *f, int lan
 {
         struct c_vectored **end = &w->vectored;
         for (; *end; end = &(*end)->next)
-                if ((*end)->scalar == f && (*end)->vector->result.lanes == lanes)
+                if ((*end)->scalar == f && (*end)->vector->result.lanes == lanes && (*end)->level == w->level)
                         return (*end)->name;
         struct loop_function *vector = legalize_vectored(w->arena, target(w), f, lanes);
         if (!vector) {
@@ -226,6 +238,7 @@ static const char *vectored(struct c_writer *w, struct loop_function *f, int lan
         }
         struct c_vectored *v = ARENA_NEW(w->arena, struct c_vectored);
         v->scalar = f;
+        v->level = w->level;
         v->vector = vector;
         v->name = c_global(w, vectored_stem(w, f, lanes));
         *end = v;
@@ -334,34 +347,57 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 
 void c_vectors_top(struct c_writer *w, struct text *out)
 {
-        if (!w->attribute_used)
-                return;
-        const char *name = attribute_name(w);
-        text_add(out,
-                 "\n/* Code for %s, whatever processor the compiler's options name. */\n"
-                 "#if defined(__GNUC__)\n"
-                 "#define %s __attribute__((target(\"%s\")))\n"
-                 "#else\n"
-                 "#define %s\n"
-                 "#endif\n"
-                 "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
-                 "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of intrinsics that are macros then */\n"
-                 "#endif\n",
-                 target(w)->name, name, target_attribute(target(w)), name);
+        bool any = false;
+        for (int level = 0; level < w->level_count; level++) {
+                if (!w->levels[level].attribute_used)
+                        continue;
+                c_level(w, level);
+                const char *name = attribute_name(w);
+                text_add(out,
+                         "\n/* Code for %s, whatever processor the compiler's options name. */\n"
+                         "#if defined(__GNUC__)\n"
+                         "#define %s __attribute__((target(\"%s\")))\n"
+                         "#else\n"
+                         "#define %s\n"
+                         "#endif\n",
+                         target(w)->name, name, target_attribute(target(w)), name);
+                any = true;
+        }
+        if (any)
+                text_add(out,
+                         "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
+                         "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of intrinsics that are macros then */\n"
+                         "#endif\n");
 }
 
-/* in the order of the tables */
-void c_vectors_print(struct c_writer *w, struct text *out)
+/* those whose lowest user is the level, in the order of the tables */
+static void print_definitions(struct c_writer *w, struct text *out)
 {
-        const char *lead = "\n/* Operations on vectors of more than one instruction. */\n";
+        bool any = false;
         for (const struct target *t = target(w); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++) {
-                        const char *name =
-                                row->definition ? defined_name(w->arena, row->definition) : "";
-                        if (map_get(w->spelled, name, strlen(name)) != row)
+                        const char *name = row->definition ? defined_name(w->arena, row->definition) : "";
+                        struct c_name *function = map_get(w->spelled, name, strlen(name));
+                        if (!function || function->printed || function->level != w->level)
                                 continue;
-                        text_add(out, "%sstatic inline %s%s\n", lead, c_attribute(w),
+                        function->printed = true;
+                        if (!any)
+                                text_add(out, "\n");
+                        if (!any)
+                                c_level_open(w, out, w->level);
+                        text_add(out, "%sstatic inline %s%s\n",
+                                 any ? "" : "/* Operations on vectors of more than one instruction. */\n", c_attribute(w),
                                  row->definition);
-                        lead = "";
+                        any = true;
                 }
+        if (any)
+                c_level_close(w, out, w->level);
+}
+
+void c_vectors_print(struct c_writer *w, struct text *out)
+{
+        for (int level = 0; level < w->level_count; level++) {
+                c_level(w, level);
+                print_definitions(w, out);
+        }
 }

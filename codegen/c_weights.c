@@ -68,16 +68,15 @@ void c_weights_place(struct c_writer *w)
         if (w->options->weights == C_WEIGHTS_INLINE)
                 return;
         w->weight_bytes = sizeof(struct dnncc_weights_head);
-        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next) {
-                struct c_name *c = b->space == SPACE_CONSTANT ? c_name(w, b) : NULL;
-                if (!c || !c->used || c->printed || !c_is_weight(w, b))
+        for (size_t i = 0; i < w->constant_count; i++) {
+                const struct c_constant *c = &w->constants[i];
+                if (!c->name->used || !c->name->is_weight)
                         continue;
-                c->printed = true;
                 ARENA_GROW(w->arena, w->weights, w->weight_count);
                 w->weights[w->weight_count++] = (struct c_weight){
-                        b, c->text + strcspn(c->text, ".>") + 1, w->weight_bytes
+                        c->buffer, c->name->text + strcspn(c->name->text, ".>") + 1, w->weight_bytes
                 };
-                if (!size_add(w->weight_bytes, bytes_of(b), &w->weight_bytes))
+                if (!size_add(w->weight_bytes, bytes_of(c->buffer), &w->weight_bytes))
                         memory_exhausted();
                 w->weight_bytes = aligned(w->weight_bytes);
         }
@@ -209,16 +208,16 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
                          "        return same;\n}\n");
 }
 
+void c_weights_pointer(struct c_writer *w, bool needed)
+{
+        if (w->options->weights == C_WEIGHTS_FILE)
+                c_line(w, needed ? "const struct weights *const constants = weights;" : "(void)weights;");
+}
+
 void c_weights_check(struct c_writer *w)
 {
-        bool is_file = w->options->weights == C_WEIGHTS_FILE, used = !w->options->unchecked;
-        if (w->options->weights == C_WEIGHTS_INLINE)
-                return;
-        for (const struct loop_buffer *b = w->p->buffers; b && !used; b = b->next)
-                used = b->space == SPACE_CONSTANT && c_name(w, b)->used && c_is_weight(w, b);
-        if (is_file)
-                c_line(w, used ? "const struct weights *const constants = weights;" : "(void)weights;");
-        if (w->options->unchecked)
+        bool is_file = w->options->weights == C_WEIGHTS_FILE;
+        if (w->options->weights == C_WEIGHTS_INLINE || w->options->unchecked)
                 return;
         c_put(w, "if (");
         if (!is_file)

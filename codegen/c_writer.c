@@ -299,10 +299,18 @@ struct c_name *c_name(struct c_writer *w, const void *object)
         return name;
 }
 
+void c_mark_used(struct c_writer *w, struct c_name *name)
+{
+        if (!name->used || w->level < name->level)
+                name->level = w->level;
+        name->used = true;
+        w->uses_weights |= name->is_weight;
+}
+
 const char *c_use(struct c_writer *w, const void *object)
 {
         struct c_name *name = c_name(w, object);
-        name->used = true;
+        c_mark_used(w, name);
         return name->text;
 }
 
@@ -367,7 +375,7 @@ static void name_library(struct c_writer *w)
         }
 }
 
-/* Parameters of run are no names of file scope, but nothing there may be hidden by them. */
+/* Parameters of run are no names of file scope, but nothing there may be hidden by them. All levels have the same. */
 static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status" };
@@ -385,10 +393,23 @@ static void name_ports(struct c_writer *w)
                 int k = i - w->input_count;
                 struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];
                 const char *name = identifier(w->globals, b->name, "tensor");
-                c_name_set(w, b, name);
+                for (int l = 0; l < w->level_count; l++)
+                        c_name_set(w, k < 0 ? w->levels[l].inputs[i] : w->levels[l].outputs[k], name);
                 for (int e = 0; e < 3; e++)
                         c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
         }
+}
+
+/* With several levels their names end in that of the target, whatever identifiers are cut to. */
+static void name_functions(struct c_writer *w, struct c_level *l)
+{
+        enum { IDENTIFIER = 31 };
+        int room = IDENTIFIER - 1 - (int)strlen(l->suffix);
+        for (struct loop_function *k = l->p->kernels; k; k = k->next)
+                c_name_set(w, k, c_global(w, w->level_count == 1 ? k->name
+                                             : arena_printf(w->arena, "%.*s_%s", room, k->name, l->suffix)));
+        if (c_run_is_split(w))
+                l->run = c_global(w, arena_printf(w->arena, "run_%s", l->suffix));
 }
 
 /* Inputs and outputs come first: they are what the user sees. Then kernels, then constants. */
@@ -414,14 +435,15 @@ void c_names_begin(struct c_writer *w)
         }
         c_helpers_reserve(w);
         c_vectors_reserve(w);
+        c_levels_reserve(w);
         c_parallel_reserve(w);
         c_weights_reserve(w);
         name_library(w);
         name_ports(w);
         names_reserve(w->globals, "a");           /* parameters of helpers */
         names_reserve(w->globals, "b");
-        for (struct loop_function *k = w->p->kernels; k; k = k->next)
-                c_name_set(w, k, c_global(w, k->name));
+        for (int l = 0; l < w->level_count; l++)
+                name_functions(w, &w->levels[l]);
         c_constant_names(w);
 }
 

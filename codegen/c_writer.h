@@ -21,12 +21,34 @@ struct c_name {
         const char *text;
         const char **entries;           /* of a register tile, row by row */
         bool used, printed;             /* in an expression; its definition */
+        bool is_weight;                 /* a constant beside the C file */
+        int level;                      /* the lowest that uses it */
         struct text definition;         /* of a library function, once printed */
 };
 
+/* One of the programs; the least comes first. */
+struct c_level {
+        const struct loop_program *p;
+        const struct target *target;
+        struct loop_buffer **inputs, **outputs;   /* in order */
+        const char *suffix;             /* of its functions' names, and in capitals of macros: "x86_64_v3" */
+        const char *run;                /* its run function, where that is not the public one */
+        bool attribute_used;
+        struct text code;
+};
+
+/* A constant that is printed; equal ones are one. */
+struct c_constant { const struct loop_buffer *buffer; struct c_name *name; };
+
 struct c_writer {
         struct arena *arena;
+        struct c_level *levels;
+        int level_count;
+        int level;                      /* being printed; the next five are its own */
         const struct loop_program *p;
+        const struct target *target;
+        struct loop_buffer **inputs, **outputs;
+        bool has_vectors;               /* the target has; its table spells operations, but not of run */
         const struct c_options *options;
         struct diag *diag;
         bool failed;
@@ -48,22 +70,26 @@ struct c_writer {
         struct text tasks;
         bool uses_threads;
 
-        bool helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
+        /* 0: not used; else 1 + the lowest level that does */
+        unsigned char helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
         bool memory_used[ELEMENT_COUNT];          /* types of memory: see c_memory_type */
         bool align_used[ELEMENT_COUNT];
         bool computes_floats, copies_memory, uses_status;
 
-        bool has_vectors;               /* the target has; its table spells operations, but not of run */
         bool in_kernel;                 /* what is printed carries the target's attribute */
-        bool attribute_used, keeps, pins, uses_tiles;
+        bool keeps, pins, uses_tiles;
+        int tiles_level;                /* that uses them */
         struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
-        struct map *spelled;            /* functions that rows define, by name: those used */
-        struct loop_buffer **inputs, **outputs;   /* in order */
+        struct map *spelled;            /* functions that rows define, by name: c_name of those used */
         int input_count, output_count;
+        int64_t workspace_size, workspace_align;  /* the largest */
+        struct loop_region *areas;      /* the programs' regions, each of its largest size */
 
         const char **regions;           /* parameters of run for the program's regions */
-
+        struct c_constant *constants;
+        size_t constant_count;
+        bool uses_weights;              /* what is printed of run does */
         struct c_weight *weights;       /* constants beside the C file, in order */
         size_t weight_count, weight_bytes;        /* of the whole file */
 };
@@ -92,6 +118,7 @@ const char *c_local(struct c_writer *w, const char *stem);
 void c_reserve(struct c_writer *w, const char *word);
 struct c_name *c_name_set(struct c_writer *w, const void *object, const char *text);
 struct c_name *c_name(struct c_writer *w, const void *object);
+void c_mark_used(struct c_writer *w, struct c_name *name);
 const char *c_use(struct c_writer *w, const void *object);       /* its text; now it is used */
 /* a local name for it, or for each of its entries */
 void c_declare(struct c_writer *w, struct loop_variable *v);
@@ -168,6 +195,7 @@ void c_vectors_print(struct c_writer *w, struct text *out);       /* functions o
 /* A library function on vectors, in the order of first use. */
 struct c_vectored {
         struct loop_function *scalar, *vector;
+        int level;
         const char *name;
         struct text definition;
         struct c_vectored *next;
@@ -198,11 +226,32 @@ bool c_parallel(struct c_writer *w, const struct loop_stmt *s);
 void c_parallel_reserve(struct c_writer *w);
 void c_parallel_top(struct c_writer *w, struct text *out);        /* what the calls need */
 
+/* ---- several targets (c_levels.c) ---- */
+
+void c_levels_begin(struct c_writer *w);
+void c_level(struct c_writer *w, int level);              /* what is printed from now on is of this one */
+const char *c_level_macro(struct c_writer *w, int level); /* PREFIX_LEVEL_X86_64_V3 */
+void c_levels_reserve(struct c_writer *w);
+/* around what only this level and those above it need */
+void c_level_open(struct c_writer *w, struct text *out, int level);
+void c_level_close(struct c_writer *w, struct text *out, int level);
+void c_levels_rules(struct c_writer *w);                  /* for the comment of the header */
+void c_levels_header(struct c_writer *w);
+void c_levels_top(struct c_writer *w, struct text *out);  /* what is compiled in */
+void c_levels_choice(struct c_writer *w, struct text *out);       /* PREFIX_level */
+void c_levels_call(struct c_writer *w);                   /* of the run function of a level */
+
+/* ---- run (c_run.c): printed first, it tells what else is used ---- */
+
+bool c_run_is_split(const struct c_writer *w);            /* the public function checks, then calls one of its own */
+void c_run_inner(struct c_writer *w, struct text *out);   /* of the level */
+void c_run(struct c_writer *w, struct text *out);
+void c_run_top(struct c_writer *w, struct text *out);     /* what it calls */
+void c_run_prototype(struct c_writer *w, const char *head);       /* "int digits_run(": into the line, no semicolon */
+void c_run_arguments(struct c_writer *w);                 /* of a call */
+
 /* ---- the rest ---- */
 
-/* c_run.c: printed first, it tells what else is used */
-void c_run(struct c_writer *w, struct text *out);
-void c_run_prototype(struct c_writer *w);                 /* into the line, no semicolon */
 void c_constant_names(struct c_writer *w);                /* c_data.c: one name for equal ones */
 void c_constants(struct c_writer *w, FILE *out);          /* those used */
 bool c_is_zero(const struct loop_buffer *constant);
@@ -216,7 +265,8 @@ bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant);
 const char *c_weight_text(struct c_writer *w, const char *name);
 /* gives those that are used their places: all functions have been printed */
 void c_weights_place(struct c_writer *w);
-void c_weights_check(struct c_writer *w);                 /* of run, its pointer included */
+void c_weights_pointer(struct c_writer *w, bool needed);  /* of run: a variable for the parameter */
+void c_weights_check(struct c_writer *w);                 /* of run, behind that */
 void c_weights_print(struct c_writer *w, const char *build, FILE *c);
 /* c_descriptor.c: what stands between the guards of the header; the descriptor */
 void c_header(struct c_writer *w, struct text *out);

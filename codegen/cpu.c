@@ -16,24 +16,22 @@ enum cpu_register { EAX, EBX, ECX, EDX };
 /* registers that the operating system saves: SSE and AVX; mask and 512-bit registers, too; and tiles */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
-static const struct feature { const char *name; uint32_t leaf; uint8_t reg, bit; uint32_t saved; } features[] = {
-        { "sse2", 1, EDX, 26, NOTHING },        { "fma", 1, ECX, 12, YMM },
-        { "f16c", 1, ECX, 29, YMM },            { "bmi", 7, EBX, 3, NOTHING },
-        { "bmi2", 7, EBX, 8, NOTHING },         { "avx2", 7, EBX, 5, YMM },
-        { "avx512f", 7, EBX, 16, ZMM },         { "avx512dq", 7, EBX, 17, ZMM },
-        { "avx512bw", 7, EBX, 30, ZMM },        { "avx512vl", 7, EBX, 31, ZMM },
-        { "lzcnt", 0x80000001, ECX, 5, NOTHING },
-        { "amx-bf16", 7, EDX, 22, TILES },      { "amx-tile", 7, EDX, 24, TILES },
-        { "avx512bf16", 0x10007, EAX, 5, ZMM }, /* leaf 7, subleaf 1 */
+static const struct feature { const char *name; uint32_t leaf, subleaf; uint8_t reg, bit; uint32_t saved; } features[] = {
+        { "sse2", 1, 0, EDX, 26, NOTHING },     { "fma", 1, 0, ECX, 12, YMM },
+        { "f16c", 1, 0, ECX, 29, YMM },         { "bmi", 7, 0, EBX, 3, NOTHING },
+        { "bmi2", 7, 0, EBX, 8, NOTHING },      { "avx2", 7, 0, EBX, 5, YMM },
+        { "avx512f", 7, 0, EBX, 16, ZMM },      { "avx512dq", 7, 0, EBX, 17, ZMM },
+        { "avx512bw", 7, 0, EBX, 30, ZMM },     { "avx512vl", 7, 0, EBX, 31, ZMM },
+        { "amx-bf16", 7, 0, EDX, 22, TILES },   { "amx-tile", 7, 0, EDX, 24, TILES },
+        { "avx512bf16", 7, 1, EAX, 5, ZMM },
 };
 
-static bool read_cpuid(uint32_t leaf, uint32_t registers[4])
+static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
 #if IS_X86
-        uint32_t subleaf = leaf < 0x80000000 ? leaf >> 16 : 0;  /* written into the upper half */
-        return __get_cpuid_count(leaf < 0x80000000 ? leaf & 0xffff : leaf, subleaf, &registers[EAX], &registers[EBX], &registers[ECX], &registers[EDX]) != 0;
+        return __get_cpuid_count(leaf, subleaf, &registers[EAX], &registers[EBX], &registers[ECX], &registers[EDX]) != 0;
 #else
-        (void)leaf, (void)registers;
+        (void)leaf, (void)subleaf, (void)registers;
         return false;
 #endif
 }
@@ -42,7 +40,7 @@ static bool read_cpuid(uint32_t leaf, uint32_t registers[4])
 static uint32_t saved_registers(void)
 {
         uint32_t registers[4], low = 0;
-        if (!read_cpuid(1, registers) || !(registers[ECX] >> 27 & 1))
+        if (!read_cpuid(1, 0, registers) || !(registers[ECX] >> 27 & 1))
                 return 0;
 #if IS_X86
         uint32_t high;
@@ -51,25 +49,53 @@ static uint32_t saved_registers(void)
         return low;
 }
 
-static bool has_feature(const char *name, size_t length)
+const struct cpu_needs cpu_needs_none = { .leaves = { { .leaf = 1 } }, .count = 1 };
+
+static bool add_need(struct cpu_needs *needs, const struct feature *f)
 {
-        uint32_t registers[4];
-        for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-                const struct feature *f = &features[i];
-                if (strlen(f->name) == length && !memcmp(f->name, name, length))
-                        return read_cpuid(f->leaf, registers) && (registers[f->reg] >> f->bit & 1) &&
-                               (saved_registers() & f->saved) == f->saved;
-        }
+        int i = 0;
+        while (i < needs->count && (needs->leaves[i].leaf != f->leaf || needs->leaves[i].subleaf != f->subleaf))
+                i++;
+        if (i == CPU_LEAVES)
+                return false;
+        if (i == needs->count)
+                needs->leaves[needs->count++] = (struct cpu_leaf){ f->leaf, f->subleaf, { 0 } };
+        needs->leaves[i].bits[f->reg] |= UINT32_C(1) << f->bit;
+        needs->saved |= f->saved;
+        return true;
+}
+
+static bool add_feature(struct cpu_needs *needs, const char *name, size_t length)
+{
+        for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+                if (strlen(features[i].name) == length && !memcmp(features[i].name, name, length))
+                        return add_need(needs, &features[i]);
         return false;
+}
+
+bool cpu_needs(const char *list, struct cpu_needs *needs)
+{
+        for (; *list; list += *list == ',') {
+                size_t length = strcspn(list, ",");
+                if (!add_feature(needs, list, length))
+                        return false;
+                list += length;
+        }
+        return true;
 }
 
 bool cpu_has(const char *list)
 {
-        for (; *list; list += *list == ',') {
-                size_t length = strcspn(list, ",");
-                if (!has_feature(list, length))
+        struct cpu_needs needs = cpu_needs_none;
+        if (!cpu_needs(list, &needs) || (saved_registers() & needs.saved) != needs.saved)
+                return false;
+        for (int i = 0; i < needs.count; i++) {
+                uint32_t has[4];
+                if (!read_cpuid(needs.leaves[i].leaf, needs.leaves[i].subleaf, has))
                         return false;
-                list += length;
+                for (int r = 0; r < 4; r++)
+                        if ((has[r] & needs.leaves[i].bits[r]) != needs.leaves[i].bits[r])
+                                return false;
         }
         return true;
 }

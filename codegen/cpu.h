@@ -1,10 +1,24 @@
-/* What the processor this program runs on can do. */
+/* What the processor this program runs on can do, and how another program asks for it. */
 #ifndef CODEGEN_CPU_H
 #define CODEGEN_CPU_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating system, too. */
 bool cpu_has(const char *features);
+
+/* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there where leaf 1 says that XGETBV
+ * is. */
+enum { CPU_LEAVES = 4 };
+struct cpu_leaf { uint32_t leaf, subleaf, bits[4]; };
+struct cpu_needs {
+        struct cpu_leaf leaves[CPU_LEAVES];       /* the first is leaf 1 */
+        int count;
+        uint32_t saved;                 /* of XCR0: registers that the operating system must save */
+};
+extern const struct cpu_needs cpu_needs_none;
+/* Adds what the features of a list need. False: nothing is known of one of them. */
+bool cpu_needs(const char *features, struct cpu_needs *needs);
 
 #endif

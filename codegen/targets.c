@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "codegen/cpu.h"
 
 #define TARGET(id) extern const struct target target_##id;
@@ -39,6 +40,62 @@ const struct target *target_find(const char *name)
                 if (!strcmp(targets[i]->name, name))
                         return targets[i];
         return NULL;
+}
+
+/* ---- lists ---- */
+
+static const struct target *listed(struct arena *arena, const char *name, size_t length, struct diag *diag)
+{
+        const char *word = arena_printf(arena, "%.*s", (int)length, name);
+        const struct target *t = target_find(word);
+        if (!t)
+                diag_error(diag, EXIT_USAGE, "no target is called '%s': see --target=help", text_safe(arena, word, length));
+        return t;
+}
+
+/* what code of one file may choose between when it runs */
+static bool can_follow(const struct target *less, const struct target *best, struct diag *diag)
+{
+        const char *of_best = target_machine(best), *of_less = target_machine(less);
+        struct cpu_needs needs = cpu_needs_none;
+        if (less->big_endian != best->big_endian || !of_best || (of_less && strcmp(of_less, of_best)))
+                diag_error(diag, EXIT_USAGE, "--target: %s and %s are for different processors: a list is for one kind", less->name,
+                           best->name);
+        else if (!cpu_needs(target_attribute(best), &needs))
+                diag_error(diag, EXIT_USAGE, "--target: nothing tells at run time whether a processor has %s", best->name);
+        else
+                return true;
+        return false;
+}
+
+const struct target **target_list(struct arena *arena, const char *text, int *count, struct diag *diag)
+{
+        bool in_list[TARGET_COUNT] = { false }, several = strchr(text, ',') != NULL;
+        const struct target **list = arena_array(arena, TARGET_COUNT, sizeof *list);
+        for (const char *p = text, *end; p; p = *end ? end + 1 : NULL) {
+                end = p + strcspn(p, ",");
+                const struct target *t = listed(arena, p, (size_t)(end - p), diag);
+                int number = 0;
+                if (!t)
+                        return NULL;
+                while (targets[number] != t)
+                        number++;
+                bool native_in_list = several && !strncmp(p, "native", (size_t)(end - p));
+                if (native_in_list || in_list[number]) {
+                        diag_error(diag, EXIT_USAGE, native_in_list ? "--target: native is this processor, and stands alone"
+                                   : "--target: %s is listed twice", t->name);
+                        return NULL;
+                }
+                in_list[number] = true;
+        }
+        *count = 0;
+        for (int i = 0; i < TARGET_COUNT; i++)
+                if (in_list[i])
+                        list[(*count)++] = targets[i];
+        for (int i = 1; i < *count; i++)
+                if (!can_follow(list[i - 1], list[i], diag))
+                        return NULL;
+        return list;
 }
 
 const struct target *target_at(int number)

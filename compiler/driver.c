@@ -45,6 +45,23 @@ static bool set_limit(struct run *run, const char *text)
         return false;
 }
 
+static bool choose_targets(struct run *run)
+{
+        struct options *o = &run->options;
+        run->targets = target_list(run->arena, o->target, &run->target_count, &run->diag);
+        if (!run->targets)
+                return false;
+        if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS)) {
+                diag_error(&run->diag, EXIT_USAGE, o->tune ? "--tune is for one target: what it writes holds for the best of a list"
+                                                   : "--emit=loops is for one target: its loops are those of no other");
+                return false;
+        }
+        o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */
+        for (int i = 1; i < run->target_count; i++)
+                o->target = arena_printf(run->arena, "%s,%s", o->target, run->targets[i]->name);
+        return true;
+}
+
 static bool prepare_context(struct run *run)
 {
         const struct options *o = &run->options;
@@ -56,15 +73,11 @@ static bool prepare_context(struct run *run)
         context->assume_finite = o->assume_finite;
         context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 && !o->no_alias, .threads = o->threads };
         context->threads = o->threads;
-        context->target = target_find(o->target);
+        if (!choose_targets(run))
+                return false;
+        context->target = run->targets[run->target_count - 1];
         context->lower.target = context->target;
         context->lower.scheduler = &schedule_kernels;
-        if (!context->target) {
-                diag_error(&run->diag, EXIT_USAGE, "no target is called '%s': see --target=help",
-                           text_safe(run->arena, o->target, strlen(o->target)));
-                return false;
-        }
-        run->options.target = context->target->name;    /* "native" is no name for another machine */
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
@@ -240,6 +253,61 @@ static void report_time(const struct run *run, const char *what, double start)
                 fprintf(stderr, "time: %-10s %9.3f ms\n", what, 1e3 * (seconds() - start));
 }
 
+/* One module up to the passes that are of one target, then one for each. */
+static bool compile_targets(struct run *run, struct pipeline_options pipeline)
+{
+        bool tensors_only = pipeline.part == PIPELINE_TENSOR;
+        pipeline.part = PIPELINE_SHARED;
+        if (!pipeline_run(&run->state, &pipeline, &run->context))
+                return false;
+        if (tensors_only)
+                return true;
+        struct c_program *lesser = arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
+        struct pipeline_options of_target = pipeline;
+        of_target.part = PIPELINE_OF_TARGET;
+        of_target.observe = NULL;       /* the report is about the best one */
+        for (int i = 0; i + 1 < run->target_count; i++) {
+                struct run own = *run;  /* as if there were no other target */
+                own.context.target = own.context.lower.target = run->targets[i];
+                own.context.book = NULL;
+                own.state.module = module_copy(run->state.module);
+                of_target.label = run->targets[i]->name;
+                of_target.runner = &own;
+                if (!pipeline_run(&own.state, &of_target, &own.context))
+                        return false;
+                lesser[i] = (struct c_program){ own.state.program, run->targets[i] };
+        }
+        of_target.label = run->context.target->name;
+        of_target.observe = pipeline.observe;
+        of_target.runner = run;
+        if (!pipeline_run(&run->state, &of_target, &run->context))
+                return false;
+        run->lesser = lesser;
+        return true;
+}
+
+struct loop_program *run_program(const struct run *run, int target)
+{
+        return target + 1 < run->target_count ? run->lesser[target].program : run->state.program;
+}
+
+/* sizes for --stats, and the budgets, of each target */
+static bool check_sizes(struct run *run)
+{
+        bool fine = true;
+        for (int i = 0; i < run->target_count && fine; i++) {
+                struct run own = *run;
+                own.state.program = run_program(run, i);
+                if (run->options.stats && run->target_count > 1)
+                        fprintf(stderr, "stats: target     %s\n", run->targets[i]->name);
+                if (run->options.stats)
+                        report_stats(&own);
+                fine = report_budgets(&own);
+                run->diag = own.diag;
+        }
+        return fine;
+}
+
 static bool compile(struct run *run)
 {
         const struct options *o = &run->options;
@@ -251,16 +319,15 @@ static bool compile(struct run *run)
         struct pipeline_options pipeline = {
                 .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
                 .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
-                .stats = o->stats, .stop_before_lower = (emits_tensors(o) && !o->tests.count) || o->tune,
+                .stats = o->stats,
+                .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR : PIPELINE_WHOLE,
                 .run_compiled = compiled_check, .observe = o->report ? report_observe : NULL, .runner = run,
         };
-        if (!pipeline_run(&run->state, &pipeline, &run->context))
+        if (run->target_count > 1 ? !compile_targets(run, pipeline) : !pipeline_run(&run->state, &pipeline, &run->context))
                 return false;
         if (o->tune)
                 return tune(run);
-        if (run->state.program && o->stats)
-                report_stats(run);
-        if (run->state.program && !report_budgets(run))
+        if (run->state.program && !check_sizes(run))
                 return false;
         if (o->tests.count) {
                 bool fine = true;

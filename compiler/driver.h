@@ -3,6 +3,7 @@
 #define COMPILER_DRIVER_H
 
 #include "base/text.h"
+#include "codegen/c_printer.h"
 #include "compiler/files.h"
 #include "compiler/options.h"
 #include "passes/manager.h"
@@ -13,6 +14,10 @@ struct run {
         struct diag diag;
         struct pass_context context;
         struct pipeline_state state;
+        /* of --target, the least first: context and state are for the last, and there is a program for each of the others */
+        const struct target **targets;
+        int target_count;
+        struct c_program *lesser;       /* [target_count - 1]; NULL before there are programs */
         struct outputs *outputs;
         unsigned char *bytes;           /* of the model */
         size_t length;
@@ -37,6 +42,9 @@ bool emit_outputs(struct run *run);
 /* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header (else its text goes
  * into the C file), and the weights that are not inline. */
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
+
+/* the planned program of a target */
+struct loop_program *run_program(const struct run *run, int target);
 
 /* --tune (tune.c): the module is scheduled; writes the file of --schedule */
 bool tune(struct run *run);

@@ -15,7 +15,8 @@ bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
                 .weights_name = weights ? arena_printf(run->arena, "%s.weights", stem) : NULL,
                 .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
                 .unchecked = run->options.unchecked, .profile = run->options.profile, .threads = run->options.threads,
-                .target = run->context.target,
+                .target = run->context.target, .lesser = run->lesser,
+                .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
         return c_print(c, h, run->state.program, &options, &run->diag);
 }

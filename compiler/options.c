@@ -176,8 +176,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
         text_add(&text, "-O%d", options->level);
-        if (strcmp(options->target, "generic"))
-                text_add(&text, " --target=%s", text_safe(arena, options->target, strlen(options->target)));
+        if (strcmp(options->target, "generic")) /* names of the table */
+                text_add(&text, " --target=%s", options->target);
         if (options->weights > WEIGHTS_INLINE)
                 text_add(&text, " --weights=%s", options->weights == WEIGHTS_FILE ? "file" : "incbin");
         if (options->threads > 1)

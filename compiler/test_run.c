@@ -2,11 +2,14 @@
  *
  * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal
  * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4 max|want| or 2e-7
- * (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike. */
+ * (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike. Of several targets each is tested; compiled
+ * code of one that this processor does not have is passed over. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "codegen/targets.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
 
@@ -14,7 +17,8 @@ struct test {
         struct run *run;
         struct arena *arena;
         struct module *m;               /* holds the tensors read */
-        const char *dir;
+        const char *dir, *name;         /* the folder, and what messages call it */
+        int target;                     /* of run->targets */
         int input_count, output_count;
         struct loop_buffer **inputs, **outputs;
         const void **given;
@@ -75,13 +79,13 @@ static void collect_ports(struct test *t)
 static bool run_interpreter(struct test *t)
 {
         struct diag *diag = &t->run->diag;
-        struct interp *interp = interp_new(t->run->state.program, false, (uint64_t)t->run->context.limits.total_bytes, diag);
+        struct interp *interp = interp_new(run_program(t->run, t->target), false, (uint64_t)t->run->context.limits.total_bytes, diag);
         if (!interp)
                 return false;
         int code = interp_run(interp, t->given, t->got, 0, NULL);
         interp_free(interp);
         if (code != INTERP_OK)
-                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", path_base(t->dir), code);
+                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", t->name, code);
         return code == INTERP_OK;
 }
 
@@ -89,10 +93,17 @@ static bool run_compiled(struct test *t)
 {
         struct diag *diag = &t->run->diag;
         int code;
-        if (!compiled_run(t->run, t->run->state.program, t->run->options.cc, (const void *const *)t->given, t->got, &code))
+        const char *cc = t->run->options.cc;
+        if (t->run->target_count > 1) {
+                char *prefix = arena_string(t->arena, t->run->prefix);
+                for (char *p = prefix; *p; p++)
+                        *p = (char)toupper((unsigned char)*p);
+                cc = arena_printf(t->arena, "%s -D%s_LEVEL=%d", cc, prefix, t->target);
+        }
+        if (!compiled_run(t->run, t->run->state.program, cc, (const void *const *)t->given, t->got, &code))
                 return false;
         if (code)
-                diag_error(diag, EXIT_INTERNAL, "--test %s: the compiled program ended with code %d", path_base(t->dir), code);
+                diag_error(diag, EXIT_INTERNAL, "--test %s: the compiled program ended with code %d", t->name, code);
         return code == 0;
 }
 
@@ -147,28 +158,44 @@ static bool compare(struct test *t, int k, const void *want)
         }
         if (wrong) {
                 diag_error(&t->run->diag, EXIT_INTERNAL, "--test %s: output '%s': %" PRId64 " of %" PRId64
-                           " elements differ, first %s: %.9g, want %.9g", path_base(t->dir), b->name, wrong, b->extent,
+                           " elements differ, first %s: %.9g, want %.9g", t->name, b->name, wrong, b->extent,
                            coordinates(t, b->type, first), as_number(b->element, t->got[k], first),
                            as_number(b->element, want, first));
                 return false;
         }
-        printf("test %s: output '%s': %" PRId64 " elements equal, largest difference %.3g of %.3g\n", path_base(t->dir),
+        printf("test %s: output '%s': %" PRId64 " elements equal, largest difference %.3g of %.3g\n", t->name,
                b->name, b->extent, error, largest);
         return true;
 }
 
+static bool test_target(struct test *t)
+{
+        struct run *run = t->run;
+        const struct target *target = run->targets[t->target];
+        bool fine = true;
+        if (run->target_count > 1)
+                t->name = arena_printf(t->arena, "%s for %s", path_base(t->dir), target->name);
+        if (run->target_count > 1 && run->options.cc && !target_runs_here(target)) {
+                printf("test %s: passed over: this processor has no %s\n", t->name, target->name);
+                return true;
+        }
+        fine = run->options.cc ? run_compiled(t) : run_interpreter(t);
+        for (int k = 0; k < t->output_count && fine; k++) {
+                const void *want = read_tensor(t, "output", k, t->outputs[k]);
+                fine = want && compare(t, k, want);
+        }
+        return fine;
+}
+
 bool test_run(struct run *run, const char *dir)
 {
-        struct test t = { .run = run, .arena = arena_new(), .m = module_new("test"), .dir = dir };
+        struct test t = { .run = run, .arena = arena_new(), .m = module_new("test"), .dir = dir, .name = path_base(dir) };
         collect_ports(&t);
         bool fine = true;
         for (int k = 0; k < t.input_count && fine; k++)
                 fine = (t.given[k] = read_tensor(&t, "input", k, t.inputs[k])) != NULL;
-        fine = fine && (run->options.cc ? run_compiled(&t) : run_interpreter(&t));
-        for (int k = 0; k < t.output_count && fine; k++) {
-                const void *want = read_tensor(&t, "output", k, t.outputs[k]);
-                fine = want && compare(&t, k, want);
-        }
+        for (t.target = 0; t.target < run->target_count && fine; t.target++)
+                fine = test_target(&t);
         module_free(t.m);
         arena_free(t.arena);
         return fine;

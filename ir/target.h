@@ -26,6 +26,7 @@ struct target {
         int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache, and from beyond it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         int tile_registers;             /* for sums of products of bf16; 0: no hardware tiles */
+        const char *machine;            /* when the compiler is for such a processor, as a condition of the preprocessor */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it: codegen/c_keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the base's */
@@ -50,6 +51,7 @@ TARGET_FIELD(int, l2_speed)
 TARGET_FIELD(int, memory_speed)
 TARGET_FIELD(int, tile_registers)
 TARGET_FIELD(const char *, attribute)
+TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD

@@ -315,7 +315,7 @@ static struct value *mapped(struct value *v)
         return v && v->scratch ? v->scratch : v;
 }
 
-static void clone_region(struct builder *b, const struct region *from, struct region *to)
+void region_clone(struct builder *b, const struct region *from, struct region *to)
 {
         struct builder inside = { .m = b->m, .region = to, .location = b->location, .diag = b->diag };
         for (int i = 0; i < from->argument_count; i++)
@@ -345,7 +345,7 @@ struct op *op_clone(struct builder *b, const struct op *op)
         op_insert(copy, b->before ? b->before->region : b->region, b->before);
         for (int i = 0; i < op->region_count; i++)
                 if (op->regions[i])
-                        clone_region(b, op->regions[i], op_add_region(copy, i));
+                        region_clone(b, op->regions[i], op_add_region(copy, i));
         return copy;
 }
 

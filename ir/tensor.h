@@ -370,6 +370,11 @@ int value_use_count(const struct value *v);
 bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
 /* a deep copy of op before b->before, operands mapped through value->scratch where set */
 struct op *op_clone(struct builder *b, const struct op *op);
+/* the same for arguments and operations of a region, into an empty one */
+void region_clone(struct builder *b, const struct region *from, struct region *to);
+/* A module like m that shares its arena, types, symbols and the data of constants: it lives and ends with m, and neither
+ * may get further symbols. */
+struct module *module_copy(const struct module *m);
 /* values used inside op's regions but defined outside them, in order of first use; count in *count */
 struct value **op_captures(struct arena *arena, const struct op *op, int *count);
 /* All operations of a region and those nested in it, each before those inside it:

@@ -24,6 +24,13 @@ static const char *const pipelines[] = {
 
 const char *pipeline_passes(int level) { return pipelines[level]; }
 
+static const char *const of_target[] = {
+#define PASS(...)
+#define PIPELINE(...)
+#define OF_TARGET(name) #name,
+#include "passes/passes.def"
+};
+
 const struct limits limits_preset = {
 #define LIMIT(name, preset, doc) .name = preset,
 #include "passes/limits.def"
@@ -159,12 +166,73 @@ static const char *remaining(const struct pipeline_state *state, const struct pi
         return state->program->planned ? "legalize" : "legalize,plan";    /* written by hand, say */
 }
 
+/* ---- parts ---- */
+
+static bool is_of_target(const struct pass *pass)
+{
+        bool found = pass->level != LEVEL_TENSOR;
+        for (size_t i = 0; i < sizeof of_target / sizeof *of_target && !found; i++)
+                found = !strcmp(of_target[i], pass->name);
+        return found;
+}
+
+/* how many passes of the list a part runs */
+static int part_of(enum pipeline_part part, const struct pass **list, int count)
+{
+        int end = 0;
+        if (part == PIPELINE_WHOLE || part == PIPELINE_OF_TARGET)
+                return count;
+        while (end < count && (part == PIPELINE_SHARED ? !is_of_target(list[end]) : list[end]->level == LEVEL_TENSOR))
+                end++;
+        return end;
+}
+
+/* a list of the user's, without what is shared */
+static const char *of_target_list(const char *list)
+{
+        const char *rest = list;
+        while (*list) {
+                const struct pass *pass = pass_next(&rest);
+                if (!pass || is_of_target(pass))
+                        break;
+                list = rest;
+        }
+        return list;
+}
+
+/* false: the state comes from a text that is for one target */
+static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
+{
+        const char *done = state->program ? "" : state->module->passes_done;
+        bool fine = !state->program;
+        while (*done && fine) {
+                const struct pass *pass = pass_next(&done);
+                fine = !pass || !is_of_target(pass);
+        }
+        if (!fine)
+                diag_error(diag, EXIT_USAGE, "this is for one target already: compile it for that one, or a text from before %s",
+                           of_target[0]);
+        return fine;
+}
+
+static int passes_before(const struct pipeline_state *state, const struct pipeline_options *options)
+{
+        int count = 0;
+        for (const char *done = options->label ? state->module->passes_done : ""; *done; count++)
+                pass_next(&done);
+        return count;
+}
+
+/* ---- all of them ---- */
+
 /* one pass, and all that the options want around it */
 static bool step(struct pipeline_state *state, const struct pass *pass, int number, const struct pipeline_options *options,
                  struct check *check, struct pass_context *context)
 {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s%s", pass->name, options->label ? "-" : "", options->label ? options->label : "");
         if (selected(options->print_before, pass->name))
-                state_show(state, "before", pass->name);
+                state_show(state, "before", name);
         if (check)
                 check_before(check, state, pass);
         int before = options->stats ? state_size(state) : 0;
@@ -176,16 +244,16 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
         if (rewrites < 0)
                 return false;
         if (options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", pass->name, 1e3 * (seconds() - start));
+                fprintf(stderr, "time: %-10s %9.3f ms\n", name, 1e3 * (seconds() - start));
         if (options->stats)
-                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", pass->name, rewrites, before, state_size(state),
+                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites, before, state_size(state),
                         state->program ? "kernels" : "operations", notes.length ? ": " : "", notes.length ? notes.data : "");
         text_free(&notes);
         if (selected(options->print_after, pass->name))
-                state_show(state, "after", pass->name);
+                state_show(state, "after", name);
         if (options->observe)
                 options->observe(options->runner, state, pass, rewrites);
-        if (options->dump_dir && !state_dump(state, options->dump_dir, number, pass->name, context->diag))
+        if (options->dump_dir && !state_dump(state, options->dump_dir, number, name, context->diag))
                 return false;
         if (options->verify && !verify(state, pass->name, context->diag)) {
                 if (check)
@@ -198,22 +266,27 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
 {
         const struct pass *list[PASSES_MAX];
-        int count = parse_list(options->passes ? options->passes : remaining(state, options), state, list, context->diag);
+        const char *names = !options->passes ? remaining(state, options)
+                            : options->part == PIPELINE_OF_TARGET ? of_target_list(options->passes) : options->passes;
+        int count = parse_list(names, state, list, context->diag);
         if (count < 0 || !is_choice(options->print_before, context->diag) || !is_choice(options->print_after, context->diag))
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))
                 return false;
         if (state->module)
                 module_settle_constants(state->module);
-        if (options->dump_dir && !state_dump(state, options->dump_dir, 0, "import", context->diag))
+        if (options->part == PIPELINE_SHARED && !can_be_shared(state, context->diag))
+                return false;
+        int end = part_of(options->part, list, count), number = passes_before(state, options);
+        if (options->dump_dir && !options->label && !state_dump(state, options->dump_dir, 0, "import", context->diag))
                 return false;
         if (options->observe)
                 options->observe(options->runner, state, NULL, 0);
         struct check *check = options->check ? check_begin(state, options, context) : NULL;
         bool fine = true;
         double start = seconds();
-        for (int i = 0; i < count && fine && !(options->stop_before_lower && list[i]->level != LEVEL_TENSOR); i++)
-                fine = step(state, list[i], i + 1, options, check, context);
+        for (int i = 0; i < end && fine; i++)
+                fine = step(state, list[i], ++number, options, check, context);
         if (fine && options->time)
                 fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes", 1e3 * (seconds() - start));
         if (check)

@@ -11,6 +11,14 @@ struct pipeline_state {
         struct arena *program_arena;
 };
 
+/* Code for several targets: SHARED once, for the best of them, then OF_TARGET on a copy of the module for each. */
+enum pipeline_part {
+        PIPELINE_WHOLE,
+        PIPELINE_TENSOR,                /* tensor passes only */
+        PIPELINE_SHARED,                /* up to the first pass that is of one target (passes.def) */
+        PIPELINE_OF_TARGET              /* from there on */
+};
+
 struct pipeline_options {
         const char *passes;             /* comma list; NULL: the default of `level` */
         int level;                      /* -O0 .. -O3 */
@@ -19,7 +27,8 @@ struct pipeline_options {
         bool verify;
         bool check;                     /* compare before and after each pass on random inputs */
         bool time, stats;               /* reports to standard error */
-        bool stop_before_lower;         /* --emit=ir: tensor passes only */
+        enum pipeline_part part;
+        const char *label;              /* the target's name, in names of files and reports; NULL: there is one only */
         /* Runs a planned program as compiled C, for --check of what takes the interpreter too long. NULL, or why it could not be
          * run; *code: what the run ended with. May be NULL. */
         const char *(*run_compiled)(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code);

@@ -47,6 +47,6 @@ const struct target target_sapphirerapids = {
         .tile_registers = 8,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
-        .attribute = "amx-tile,amx-bf16,avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,f16c",
+        .attribute = "amx-tile,amx-bf16,avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

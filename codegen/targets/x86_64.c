@@ -136,6 +136,7 @@ const struct target target_x86_64 = {
         .vector_issue = 2,
         .l2_speed = 32,
         .memory_speed = 6,
+        .machine = "defined(__x86_64__) && defined(__GNUC__)",
         .include = "<immintrin.h>",
         .keep = "v",
         .attribute = "sse2",

@@ -163,6 +163,6 @@ const struct target target_x86_64_v3 = {
         .base = &target_x86_64,
         .vector_bytes = 32,
         .has_fma = true,
-        .attribute = "avx2,fma,bmi,bmi2,lzcnt,f16c",
+        .attribute = "avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

@@ -175,6 +175,6 @@ const struct target target_x86_64_v4 = {
         .has_masks = true,
         .l2_bytes = 1048576,
         .l2_speed = 48,
-        .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,f16c",
+        .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

@@ -1,0 +1,242 @@
+/* Code for several targets in one file: a level for each, the least first.
+ *
+ *     #if DIGITS_LEVEL >= DIGITS_LEVEL_X86_64_V3
+ *     static X86_64_V3 void conv1_x86_64_v3(...)
+ *     ...
+ *     static int run_x86_64_v3(...)
+ *     #endif
+ *
+ *     int digits_level(void)                   the best that the processor has, by CPUID
+ *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
+ *     int digits_run(...)                      both
+ *
+ * Interface, constants and weights are the same for all of them, the workspace is large enough for each. What several levels
+ * use is printed once, for the lowest that does: where that is compiled, all above it are, or it is not needed. */
+#include "codegen/c_writer.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "codegen/cpu.h"
+
+void c_level(struct c_writer *w, int level)
+{
+        struct c_level *l = &w->levels[level];
+        w->level = level;
+        w->p = l->p;
+        w->target = l->target;
+        w->inputs = l->inputs;
+        w->outputs = l->outputs;
+        w->has_vectors = target_vector_bytes(l->target) > 0;
+}
+
+static const char *suffix_of(struct arena *arena, const struct target *t)
+{
+        char *suffix = arena_string(arena, t->name);
+        for (char *p = suffix; *p; p++)
+                *p = isalnum((unsigned char)*p) ? *p : '_';
+        return suffix;
+}
+
+void c_levels_begin(struct c_writer *w)
+{
+        const struct c_options *o = w->options;
+        w->level_count = o->lesser_count + 1;
+        w->levels = arena_array(w->arena, (size_t)w->level_count, sizeof *w->levels);
+        w->areas = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->areas);
+        for (int i = 0; i < w->level_count; i++) {
+                bool best = i == o->lesser_count;
+                const struct loop_program *p = best ? w->p : o->lesser[i].program;
+                const struct target *target = best ? o->target : o->lesser[i].target;
+                w->levels[i] = (struct c_level){ .p = p, .target = target, .suffix = suffix_of(w->arena, target) };
+                if (p->workspace_size > w->workspace_size)
+                        w->workspace_size = p->workspace_size;
+                if (p->workspace_align > w->workspace_align)
+                        w->workspace_align = p->workspace_align;
+                for (int r = 0; r < p->region_count; r++)
+                        if (p->regions[r].size > w->areas[r].size || !i)
+                                w->areas[r] = p->regions[r];
+        }
+}
+
+/* every processor that runs the code at all has it */
+static bool is_sure(const struct target *t) { return !target_attribute(t) || !target_attribute(t->base); }
+
+const char *c_level_macro(struct c_writer *w, int level)
+{
+        return c_macro(w, arena_printf(w->arena, "LEVEL_%s", w->levels[level].suffix));
+}
+
+void c_levels_reserve(struct c_writer *w)
+{
+        if (w->level_count == 1)
+                return;
+        c_reserve(w, arena_printf(w->arena, "%s_level", w->options->prefix));
+        c_reserve(w, arena_printf(w->arena, "%s_run_at", w->options->prefix));
+        c_reserve(w, c_macro(w, "LEVEL"));
+        for (int i = 0; i < w->level_count; i++)
+                c_reserve(w, c_level_macro(w, i));
+}
+
+void c_level_open(struct c_writer *w, struct text *out, int level)
+{
+        if (level > 0)
+                text_add(out, "#if %s >= %s\n", c_macro(w, "LEVEL"), c_level_macro(w, level));
+}
+
+void c_level_close(struct c_writer *w, struct text *out, int level)
+{
+        (void)w;
+        if (level > 0)
+                text_add(out, "#endif\n");
+}
+
+/* ---- the header ---- */
+
+void c_levels_rules(struct c_writer *w)
+{
+        if (w->level_count == 1)
+                return;
+        text_add(w->out, " *\n * There is code for");
+        for (int i = 0; i < w->level_count; i++)
+                text_add(w->out, "%s %s", !i ? "" : i + 1 < w->level_count ? "," : " and", w->levels[i].target->name);
+        text_add(w->out, ": each call takes the best that the processor has.\n"
+                         " * Compiled with -D%s=N, the C file leaves out what is above number N.\n", c_macro(w, "LEVEL"));
+}
+
+void c_levels_header(struct c_writer *w)
+{
+        const char *prefix = w->options->prefix;
+        if (w->level_count == 1)
+                return;
+        text_add(w->out, "\n/* The targets there is code for, and the best of them for this processor (negative: none). %s_run asks\n"
+                         " * for it at every call, which takes microseconds on a virtual machine; %s_run_at is told. */\n",
+                 prefix, prefix);
+        for (int i = 0; i < w->level_count; i++)
+                c_line(w, "#define %s %d", c_level_macro(w, i), i);
+        c_line(w, "int %s_level(void);", prefix);
+        c_run_prototype(w, arena_printf(w->arena, "int %s_run_at(int level, ", prefix));
+        c_put(w, ";");
+        c_end(w);
+}
+
+/* ---- what is compiled in ---- */
+
+void c_levels_top(struct c_writer *w, struct text *out)
+{
+        int best = w->level_count - 1;
+        const char *macro = c_macro(w, "LEVEL"), *machine = target_machine(w->levels[best].target);
+        bool portable = machine && !target_machine(w->levels[0].target);
+        if (w->level_count == 1)
+                return;
+        text_add(out, "\n/* The best target that is compiled in. */\n#ifndef %s\n", macro);
+        if (portable)
+                text_add(out, "#if %s\n", machine);
+        text_add(out, "#define %s %s\n", macro, c_level_macro(w, best));
+        if (portable)
+                text_add(out, "#else\n#define %s %s\n#endif\n", macro, c_level_macro(w, 0));
+        text_add(out, "#endif\n");
+        for (int i = 0; i <= best; i++) {
+                if (is_sure(w->levels[i].target))
+                        continue;
+                c_level_open(w, out, i);
+                text_add(out, "#include <cpuid.h>\n");
+                c_level_close(w, out, i);
+                return;
+        }
+}
+
+/* ---- which of them ---- */
+
+static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number)
+{
+        c_put(w, "__cpuid_count(0x%xu, %u", (unsigned)leaf->leaf, (unsigned)leaf->subleaf);
+        for (int r = 0; r < 4; r++)
+                c_put(w, "," C_SOFT "has[%d][%d]", number, r);
+        c_put(w, ");");
+        c_end(w);
+}
+
+/* The first leaf says whether there is XGETBV, and with it all leaves up to the thirteenth. */
+static void put_questions(struct c_writer *w, const struct cpu_needs *all)
+{
+        c_line(w, "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* eax, ebx, ecx, edx of each leaf; XCR0 */", all->count);
+        put_leaf(w, &all->leaves[0], 0);
+        c_line(w, "if (has[0][2] >> 27 & 1)");
+        w->indent++;
+        c_line(w, "__asm__ volatile (\"xgetbv\" : \"=a\" (saved), \"=d\" (above) : \"c\" (0));");
+        w->indent--;
+        c_line(w, "(void)above;");
+        if (all->count > 1)
+                c_line(w, "if (saved & 0x%xu) {", (unsigned)all->saved);
+        w->indent++;
+        for (int i = 1; i < all->count; i++)
+                put_leaf(w, &all->leaves[i], i);
+        w->indent--;
+        if (all->count > 1)
+                c_line(w, "}");
+}
+
+/* The same leaves in the same order, with the bits of one target only. */
+static void put_answer(struct c_writer *w, int level, const struct cpu_needs *all)
+{
+        struct cpu_needs needs = *all;
+        for (int i = 0; i < needs.count; i++)
+                memset(needs.leaves[i].bits, 0, sizeof needs.leaves[i].bits);
+        needs.saved = 0;
+        cpu_needs(target_attribute(w->levels[level].target), &needs);
+        c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved, (unsigned)needs.saved);
+        for (int i = 0; i < needs.count; i++)
+                for (int r = 0; r < 4; r++)
+                        if (needs.leaves[i].bits[r])
+                                c_put(w, " &&" C_SOFT "(has[%d][%d] & 0x%xu) == 0x%xu", i, r,
+                                      (unsigned)needs.leaves[i].bits[r], (unsigned)needs.leaves[i].bits[r]);
+        c_put(w, ")");
+        c_end(w);
+        w->indent++;
+        c_line(w, "return %s;", c_level_macro(w, level));
+        w->indent--;
+}
+
+void c_levels_choice(struct c_writer *w, struct text *out)
+{
+        struct cpu_needs all = cpu_needs_none;
+        int first = 0;
+        if (w->level_count == 1)
+                return;
+        while (is_sure(w->levels[first].target))
+                first++;
+        for (int i = first; i < w->level_count; i++)
+                if (!cpu_needs(target_attribute(w->levels[i].target), &all))
+                        c_fail(w, EXIT_UNSUPPORTED, "nothing tells whether a processor has %s", w->levels[i].target->name);
+        w->out = out;
+        text_add(out, "\n/* The best target that the processor has (CPUID) and the operating system saves the registers of. */\n"
+                      "int %s_level(void)\n{\n", w->options->prefix);
+        w->indent = 1;
+        c_level_open(w, out, first);
+        put_questions(w, &all);
+        for (int i = w->level_count - 1; i >= first; i--) {
+                if (i > first)
+                        c_level_open(w, out, i);
+                put_answer(w, i, &all);
+                c_level_close(w, out, i);
+        }
+        c_line(w, "return %s;", first ? c_level_macro(w, 0) : c_macro(w, "ERROR_PROCESSOR"));
+        w->indent = 0;
+        c_line(w, "}");
+}
+
+void c_levels_call(struct c_writer *w)
+{
+        c_line(w, "switch (level) {");
+        for (int i = w->level_count - 1; i >= 0; i--) {
+                c_level_open(w, w->out, i);
+                c_put(w, "case %s: return %s(", c_level_macro(w, i), w->levels[i].run);
+                c_run_arguments(w);
+                c_put(w, ");");
+                c_end(w);
+                c_level_close(w, w->out, i);
+        }
+        c_line(w, "default: return %s;", c_macro(w, "ERROR_PROCESSOR"));
+        c_line(w, "}");
+}

@@ -1,0 +1,46 @@
+/* A second module to change without touching the first. */
+#include "base/text.h"
+#include "ir/tensor.h"
+
+static void copy_constants(const struct module *m, struct module *copy)
+{
+        for (struct constant *c = m->constants; c; c = c->next) {
+                struct constant *own = ARENA_NEW(m->arena, struct constant);
+                *own = *c;
+                own->next = NULL;
+                own->value.constant = own;
+                own->value.uses = NULL;
+                if (own->name)
+                        names_reserve(copy->constant_names, own->name);
+                c->value.scratch = &own->value;
+                *copy->constants_end = own;
+                copy->constants_end = &own->next;
+        }
+}
+
+static void copy_function(const struct function *f, struct module *copy)
+{
+        struct function *own = function_new(copy, f->name);
+        own->input_ports = f->input_ports;
+        own->output_ports = f->output_ports;
+        own->output_count = f->output_count;
+        region_reserve(&own->body, f->body.argument_count);
+        region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);
+}
+
+struct module *module_copy(const struct module *m)
+{
+        struct module *copy = ARENA_NEW(m->arena, struct module);
+        *copy = *m;
+        copy->functions = NULL;
+        copy->functions_end = &copy->functions;
+        copy->constants = NULL;
+        copy->constants_end = &copy->constants;
+        copy->constant_names = names_new(m->arena);
+        copy_constants(m, copy);
+        for (const struct function *f = m->functions; f; f = f->next)
+                copy_function(f, copy);
+        for (struct constant *c = m->constants; c; c = c->next)
+                c->value.scratch = NULL;
+        return copy;
+}
