@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -140,3 +141,12 @@ def test_what_does_not_count():
     assert rows[2:] == ["| m | 1 | **1000** | 2000 (2.00) | [500 (0.50)] | - | 2.00 |", "| geometric mean (native) | 1 |  | 2.00 | - | - | 2.00 |"]
     rows = tables.times([{"model": "m", "runs": [run(2.0, 1e-5)]}], ["good", "bad"], 1e-4, False).splitlines()
     assert rows[2] == "| m | 1 | 1000 | 2000 (2.00) | **500 (0.50)** | 0.50 |"
+
+
+@pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+def test_traffic(tmp_path):
+    """this network leaves nothing to fuse but bias and activation: both move the same"""
+    done = subprocess.run([sys.executable, subjects.HERE / "traffic.py", "--models=mnist_cnn", "--targets=generic", f"--out={tmp_path}"],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"generic +0.09 MB \(1.00\), 1.6 MFLOP \(1.00\), 5 kernels", done.stdout), done.stdout
