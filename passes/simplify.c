@@ -109,7 +109,7 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 if (op->code != OP_fusion)
                         for (int i = 0; i < op->region_count; i++)
                                 rewrites += simplify_region(op->regions[i], s);
-                bool done = op->result_count == 1 && op->results[0].uses && simplify_op(op, s);
+                bool done = op->result_count == 1 ? op->results[0].uses && simplify_op(op, s) : !s->context->rule && simplify_if(op);
                 rewrites += done;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */

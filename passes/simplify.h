@@ -12,6 +12,12 @@ typedef struct value *(*rewrite_function)(struct builder *b, struct op *op, stru
 #define ELEMENTWISE(class, name, algebra, when) RULE(, class, name, algebra, when)
 #include "passes/simplify.def"
 
+/* if_constant for an if of several results, in place; false: its condition is not known */
+bool simplify_if(struct op *op);
+/* a splat of this number, of this sign where it is zero */
+bool simplify_is(const struct value *v, double number);
+/* a constant, or a constant spread by broadcasts and reshapes */
+bool simplify_is_spread_constant(const struct value *v);
 /* The same value, or constants of the same contents: a dump reads back small constants apart that were one. */
 bool simplify_same(const struct value *x, const struct value *y);
 

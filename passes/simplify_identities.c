@@ -1,5 +1,5 @@
-/* The rules of simplify.def that hold element by element and need no more than the operations next to each other: signs,
- * comparisons, selections, bits, rounding. */
+/* The rules of simplify.def on arithmetic that need no more than the operations next to each other: signs, rounding, powers,
+ * integers, constants that meet. */
 #include "passes/simplify.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static enum element_class class_of(const struct value *v) { return element_info[
 static bool is_whole(const struct value *v) { return element_is_integer(v->type->element); }
 
 /* a splat of this number, of this sign where it is zero */
-static bool is_number(const struct value *v, double number)
+bool simplify_is(const struct value *v, double number)
 {
         double found;
         return value_is_splat(v, &found) && found == number && !signbit(found) == !signbit(number);
@@ -56,20 +56,20 @@ struct value *rewrite_sub_neg(struct builder *b, struct op *op, struct pass_cont
 struct value *rewrite_minus_zero_sub(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return is_number(op_operand(op, 0), element_is_float(element_of(op)) ? -0.0 : 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
+        return simplify_is(op_operand(op, 0), element_is_float(element_of(op)) ? -0.0 : 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
 }
 
 struct value *rewrite_zero_sub(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return is_number(op_operand(op, 0), 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
+        return simplify_is(op_operand(op, 0), 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
 }
 
 struct value *rewrite_mul_minus_one(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         for (int i = 0; i < 2; i++)
-                if (is_number(op_operand(op, i), -1))
+                if (simplify_is(op_operand(op, i), -1))
                         return build_unary(b, OP_neg, op_operand(op, 1 - i));
         return NULL;
 }
@@ -96,7 +96,7 @@ struct value *rewrite_div_negs(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_div_minus_one(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return is_number(op_operand(op, 1), -1) ? build_unary(b, OP_neg, op_operand(op, 0)) : NULL;
+        return simplify_is(op_operand(op, 1), -1) ? build_unary(b, OP_neg, op_operand(op, 0)) : NULL;
 }
 
 /* -(x * c): the constant takes the sign */
@@ -247,7 +247,7 @@ struct value *rewrite_mul_zero_integer(struct builder *b, struct op *op, struct 
 {
         (void)context;
         for (int i = 0; i < 2; i++)
-                if (is_whole(op_result(op)) && is_number(op_operand(op, i), 0))
+                if (is_whole(op_result(op)) && simplify_is(op_operand(op, i), 0))
                         return op_operand(op, i);
         (void)b;
         return NULL;
@@ -326,7 +326,7 @@ struct value *rewrite_pow_zero(struct builder *b, struct op *op, struct pass_con
 
 static struct value *pow_by(const struct op *op, double exponent)
 {
-        return element_is_float(element_of(op)) && is_number(op_operand(op, 1), exponent) ? op_operand(op, 0) : NULL;
+        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 1), exponent) ? op_operand(op, 0) : NULL;
 }
 
 struct value *rewrite_pow_square(struct builder *b, struct op *op, struct pass_context *context)
@@ -353,7 +353,7 @@ struct value *rewrite_pow_half(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_div_one_by(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return element_is_float(element_of(op)) && is_number(op_operand(op, 0), 1) ? build_unary(b, OP_reciprocal, op_operand(op, 1)) : NULL;
+        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 0), 1) ? build_unary(b, OP_reciprocal, op_operand(op, 1)) : NULL;
 }
 
 struct value *rewrite_div_self(struct builder *b, struct op *op, struct pass_context *context)
@@ -381,257 +381,6 @@ struct value *rewrite_sqrt_square(struct builder *b, struct op *op, struct pass_
         if (!op_is(x, OP_mul) || op_operand(x->op, 0) != op_operand(x->op, 1))
                 return NULL;
         return build_unary(b, OP_abs, op_operand(x->op, 0));
-}
-
-/* ---- comparisons ---- */
-
-/* x compared with itself; `nan`: also when x may be NaN */
-static struct value *with_itself(struct builder *b, const struct op *op, bool value, bool nan)
-{
-        if (op_operand(op, 0) != op_operand(op, 1) || (!nan && element_is_float(op_operand(op, 0)->type->element)))
-                return NULL;
-        return truth(b, op, value);
-}
-
-#define WITH_ITSELF(name, answer, nan)                                                                          \
-        struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context)           \
-        {                                                                                                       \
-                (void)context;                                                                                  \
-                return with_itself(b, op, answer, nan);                                                         \
-        }
-WITH_ITSELF(eq_self, true, false)
-WITH_ITSELF(ne_self, false, false)
-WITH_ITSELF(le_self, true, false)
-WITH_ITSELF(ge_self, true, false)
-WITH_ITSELF(lt_self, false, true)
-WITH_ITSELF(gt_self, false, true)
-#undef WITH_ITSELF
-
-/* a comparison with a known bool: the other operand, or its complement */
-static struct value *with_truth(struct builder *b, const struct op *op, bool same)
-{
-        for (int i = 0; i < 2; i++) {
-                double number;
-                struct value *x = op_operand(op, 1 - i);
-                if (x->type->element == E_BOOL && value_is_splat(op_operand(op, i), &number))
-                        return (number != 0) == same ? x : build_unary(b, OP_not, x);
-        }
-        return NULL;
-}
-
-struct value *rewrite_eq_truth(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return with_truth(b, op, true);
-}
-
-struct value *rewrite_ne_truth(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return with_truth(b, op, false);
-}
-
-static bool is_unsigned_and_zero(const struct op *op)
-{
-        return class_of(op_operand(op, 0)) == CLASS_UINT && is_number(op_operand(op, 1), 0);
-}
-
-struct value *rewrite_ge_unsigned(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return is_unsigned_and_zero(op) ? truth(b, op, true) : NULL;
-}
-
-struct value *rewrite_lt_unsigned(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return is_unsigned_and_zero(op) ? truth(b, op, false) : NULL;
-}
-
-struct value *rewrite_not_compare(struct builder *b, struct op *op, struct pass_context *context)
-{
-        static const struct { enum opcode code, opposite; bool nan; } table[] = {
-                { OP_eq, OP_ne, true }, { OP_ne, OP_eq, true }, { OP_lt, OP_ge, false }, { OP_ge, OP_lt, false },
-                { OP_gt, OP_le, false }, { OP_le, OP_gt, false },
-        };
-        (void)context;
-        struct value *c = op_operand(op, 0);
-        if (c->kind != VALUE_RESULT || !value_has_one_use(c))
-                return NULL;
-        for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-                if (c->op->code == table[i].code && (table[i].nan || !element_is_float(op_operand(c->op, 0)->type->element)))
-                        return build_binary(b, table[i].opposite, op_operand(c->op, 0), op_operand(c->op, 1));
-        return NULL;
-}
-
-/* ---- selections ---- */
-
-struct value *rewrite_select_truth(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        double x, y;
-        if (element_of(op) != E_BOOL || !value_is_splat(op_operand(op, 1), &x) || !value_is_splat(op_operand(op, 2), &y) || x == y)
-                return NULL;
-        return x != 0 ? op_operand(op, 0) : build_unary(b, OP_not, op_operand(op, 0));
-}
-
-/* what another selection by the same condition chooses is known */
-struct value *rewrite_select_select(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        struct value *c = op_operand(op, 0), *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (op_is(x, OP_select) && op_operand(x->op, 0) == c)
-                return build_select(b, c, op_operand(x->op, 1), y);
-        if (op_is(y, OP_select) && op_operand(y->op, 0) == c)
-                return build_select(b, c, x, op_operand(y->op, 2));
-        return NULL;
-}
-
-struct value *rewrite_select_extreme(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        struct value *c = op_operand(op, 0), *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (!is_whole(op_result(op)) || c->kind != VALUE_RESULT)
-                return NULL;
-        bool less = c->op->code == OP_lt || c->op->code == OP_le, more = c->op->code == OP_gt || c->op->code == OP_ge;
-        if (!less && !more)
-                return NULL;
-        if (simplify_same(op_operand(c->op, 0), y) && simplify_same(op_operand(c->op, 1), x))
-                less = !less;
-        else if (!simplify_same(op_operand(c->op, 0), x) || !simplify_same(op_operand(c->op, 1), y))
-                return NULL;
-        return build_binary(b, less ? OP_min : OP_max, x, y);
-}
-
-/* the same function on both sides */
-struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        struct value *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) || !op_info[x->op->code].formula || x->op->operand_count != 1 ||
-            element_of(op) == E_BOOL || !value_has_one_use(x) || !value_has_one_use(y))
-                return NULL;
-        return build_unary(b, x->op->code, build_select(b, op_operand(op, 0), op_operand(x->op, 0), op_operand(y->op, 0)));
-}
-
-/* ---- bits ---- */
-
-struct value *rewrite_and_zero(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        for (int i = 0; i < 2; i++)
-                if (is_number(op_operand(op, i), 0))
-                        return op_operand(op, i);
-        return NULL;
-}
-
-struct value *rewrite_or_true(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        for (int i = 0; i < 2; i++)
-                if (element_of(op) == E_BOOL && is_number(op_operand(op, i), 1))
-                        return op_operand(op, i);
-        return NULL;
-}
-
-struct value *rewrite_xor_same(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        for (int i = 0; i < 2; i++)
-                if (is_number(op_operand(op, i), 0))
-                        return op_operand(op, 1 - i);
-        return op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 0) : NULL;
-}
-
-struct value *rewrite_xor_true(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        for (int i = 0; i < 2; i++)
-                if (element_of(op) == E_BOOL && is_number(op_operand(op, i), 1))
-                        return build_unary(b, OP_not, op_operand(op, 1 - i));
-        return NULL;
-}
-
-/* x f (x g y) = x */
-static struct value *absorbed(const struct op *op, enum opcode other)
-{
-        for (int i = 0; i < 2; i++)
-                for (int j = 0; j < 2; j++) {
-                        const struct value *v = op_operand(op, i);
-                        if (op_is(v, other) && simplify_same(op_operand(v->op, j), op_operand(op, 1 - i)))
-                                return op_operand(op, 1 - i);
-                }
-        return NULL;
-}
-
-struct value *rewrite_and_or(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return absorbed(op, OP_or);
-}
-
-struct value *rewrite_or_and(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return absorbed(op, OP_and);
-}
-
-struct value *rewrite_max_min(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return is_whole(op_result(op)) ? absorbed(op, OP_min) : NULL;
-}
-
-struct value *rewrite_min_max(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return is_whole(op_result(op)) ? absorbed(op, OP_max) : NULL;
-}
-
-/* ~x f ~y = ~(x g y) */
-static struct value *of_complements(struct builder *b, const struct op *op, enum opcode other)
-{
-        struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
-        if (x == y || !op_is(x, OP_not) || !op_is(y, OP_not) || !value_has_one_use(x) || !value_has_one_use(y))
-                return NULL;
-        return build_unary(b, OP_not, build_binary(b, other, op_operand(x->op, 0), op_operand(y->op, 0)));
-}
-
-struct value *rewrite_and_nots(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return of_complements(b, op, OP_or);
-}
-
-struct value *rewrite_or_nots(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return of_complements(b, op, OP_and);
-}
-
-static struct value *shift_by_none(const struct op *op) { return is_number(op_operand(op, 1), 0) ? op_operand(op, 0) : NULL; }
-
-struct value *rewrite_shl_zero(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return shift_by_none(op);
-}
-
-struct value *rewrite_shr_zero(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)b, (void)context;
-        return shift_by_none(op);
-}
-
-struct value *rewrite_shl_shl(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        struct value *x = op_operand(op, 0);
-        double k, n;
-        if (!op_is(x, OP_shl) || !value_is_splat(op_operand(op, 1), &k) || !value_is_splat(op_operand(x->op, 1), &n) || k < 0 || n < 0 ||
-            k + n >= 8 * element_info[element_of(op)].bytes)
-                return NULL;
-        return build_binary(b, OP_shl, op_operand(x->op, 0), build_like(b, op_result(op), k + n));
 }
 
 /* ---- constants and factors ---- */

@@ -323,18 +323,31 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op, struct
         return value_build(b, OP_convolve, operands, 2, attrs, op->results[0].type);
 }
 
-/* the operations of the branch that is taken move out; one-result forms only reach here */
-struct value *rewrite_if_constant(struct builder *b, struct op *op, struct pass_context *context)
+/* the branch that a known condition takes, its operations moved out; NULL: not known */
+static const struct region *branch_taken(struct op *op)
 {
-        (void)b, (void)context;
         double condition;
         if (!value_is_splat(op_operand(op, 0), &condition))
                 return NULL;
-        struct region *taken = op->regions[condition ? 0 : 1];
-        struct value *result = op_operand(taken->last, 0);
+        const struct region *taken = op->regions[condition ? 0 : 1];
         for (struct op *moved = taken->first, *next; moved && moved != taken->last; moved = next) {
                 next = moved->next;
                 op_move_before(moved, op);
         }
-        return result;
+        return taken;
+}
+
+struct value *rewrite_if_constant(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        const struct region *taken = branch_taken(op);
+        return taken ? op_operand(taken->last, 0) : NULL;
+}
+
+bool simplify_if(struct op *op)
+{
+        const struct region *taken = op->code == OP_if ? branch_taken(op) : NULL;
+        for (int i = 0; taken && i < op->result_count; i++)
+                value_replace(&op->results[i], op_operand(taken->last, i));
+        return taken;
 }

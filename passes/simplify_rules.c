@@ -35,14 +35,6 @@ static enum element element_of(const struct op *op)
         return op->results[0].type->element;
 }
 
-/* a constant, or a constant spread by broadcasts and reshapes */
-static bool is_spread_constant(const struct value *v)
-{
-        while (op_is(v, OP_broadcast) || op_is(v, OP_reshape))
-                v = op_operand(v->op, 0);
-        return value_is_constant(v);
-}
-
 /* ---- addition and multiplication ---- */
 
 struct value *rewrite_add_zero_exact(struct builder *b, struct op *op, struct pass_context *context)
@@ -62,11 +54,11 @@ static struct value *reassociate(struct builder *b, struct op *op)
 {
         for (int i = 0; i < 2; i++) {
                 struct value *outer = op_operand(op, i), *inner = op_operand(op, 1 - i);
-                if (!is_spread_constant(outer) || !op_is(inner, op->code) || !value_has_one_use(inner))
+                if (!simplify_is_spread_constant(outer) || !op_is(inner, op->code) || !value_has_one_use(inner))
                         continue;
                 for (int j = 0; j < 2; j++) {
                         struct value *c = op_operand(inner->op, j), *x = op_operand(inner->op, 1 - j);
-                        if (!is_spread_constant(c) || is_spread_constant(x))
+                        if (!simplify_is_spread_constant(c) || simplify_is_spread_constant(x))
                                 continue;
                         struct value *both;
                         if (op_is(c, OP_broadcast) && op_is(outer, OP_broadcast)) {
@@ -88,7 +80,7 @@ static struct value *reassociate(struct builder *b, struct op *op)
                         } else {
                                 continue;
                         }
-                        if (!both || !is_spread_constant(both))
+                        if (!both || !simplify_is_spread_constant(both))
                                 return NULL;
                         return build_binary(b, op->code, x, both);
                 }
@@ -167,7 +159,7 @@ struct value *rewrite_sub_constant(struct builder *b, struct op *op, struct pass
         } else {
                 return NULL;
         }
-        return negated && is_spread_constant(negated) ? build_binary(b, OP_add, op_operand(op, 0), negated) : NULL;
+        return negated && simplify_is_spread_constant(negated) ? build_binary(b, OP_add, op_operand(op, 0), negated) : NULL;
 }
 
 struct value *rewrite_sub_self(struct builder *b, struct op *op, struct pass_context *context)
@@ -186,101 +178,6 @@ struct value *rewrite_mul_zero(struct builder *b, struct op *op, struct pass_con
 {
         (void)context;
         return other_than(op, 0.0) ? build_like(b, op_result(op), 0) : NULL;
-}
-
-/* (x + c) * d, so that the scale can go on into the contraction that makes x */
-struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        for (int i = 0; i < 2; i++) {
-                struct value *d = op_operand(op, i), *sum = op_operand(op, 1 - i);
-                if (!is_spread_constant(d) || !op_is(sum, OP_add) || !value_has_one_use(sum))
-                        continue;
-                for (int j = 0; j < 2; j++) {
-                        struct value *c = op_operand(sum->op, j), *x = op_operand(sum->op, 1 - j);
-                        if (!is_spread_constant(c) || !(op_is(x, OP_convolve) || op_is(x, OP_dot)) || !value_has_one_use(x))
-                                continue;
-                        struct value *product;
-                        if (op_is(c, OP_broadcast) && op_is(d, OP_broadcast) &&
-                            op_operand(c->op, 0)->type == op_operand(d->op, 0)->type) {
-                                int n;
-                                const int64_t *dims = op_ints(c->op, "dims", &n), *other = op_ints(d->op, "dims", NULL);
-                                for (int k = 0; k < n; k++)
-                                        if (dims[k] != other[k])
-                                                return NULL;
-                                struct value *p = build_binary(b, OP_mul, op_operand(c->op, 0), op_operand(d->op, 0));
-                                if (!p || !value_is_constant(p))
-                                        return NULL;
-                                product = build_broadcast(b, p, c->type, dims);
-                        } else {
-                                product = build_binary(b, OP_mul, c, d);
-                        }
-                        return build_binary(b, OP_add, build_binary(b, OP_mul, x, d), product);
-                }
-        }
-        return NULL;
-}
-
-/* The factor s of contraction * s when it is constant and varies along result dimension `along` only: as a
- * constant of type <extent>, or a splat. */
-static struct value *factor_along(struct builder *b, struct value *s, int along, dim_t extent)
-{
-        double number;
-        const struct type *vector = type_tensor(b->m, s->type->element, 1, &extent);
-        if (value_is_splat(s, &number))
-                return constant_splat(b->m, vector, s->constant->data);
-        if (!op_is(s, OP_broadcast))
-                return NULL;
-        struct value *x = op_operand(s->op, 0);
-        const int64_t *dims = op_ints(s->op, "dims", NULL);
-        if (!value_is_constant(x))
-                return NULL;
-        for (int k = 0; k < x->type->rank; k++)
-                if (x->type->dims[k] != 1 && dims[k] != along)
-                        return NULL;
-        if (type_elements(x->type) == 1)        /* one number for all */
-                return x->constant->kind == CONSTANT_SPLAT ? constant_splat(b->m, vector, x->constant->data) : NULL;
-        return build_reshape(b, x, 1, &extent);
-}
-
-struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
-{
-        for (int i = 0; i < 2; i++) {
-                struct value *y = op_operand(op, i);
-                if (!op_is(y, OP_convolve) || !value_has_one_use(y) || !element_is_float(element_of(op)))
-                        continue;
-                struct value *w = op_operand(y->op, 1);
-                struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1, w->type->dims[0]) : NULL;
-                struct value *scaled = s ? fold_scaled(b, w, s, 0, context) : NULL;
-                if (!scaled)
-                        continue;
-                struct value *operands[] = { op_operand(y->op, 0), scaled };
-                return value_build(b, OP_convolve, operands, 2, y->op->attrs, y->type);
-        }
-        return NULL;
-}
-
-struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pass_context *context)
-{
-        for (int i = 0; i < 2; i++) {
-                struct value *y = op_operand(op, i);
-                if (!op_is(y, OP_dot) || !value_has_one_use(y) || !element_is_float(element_of(op)))
-                        continue;
-                struct value *w = op_operand(y->op, 1);
-                int contracted, batch;
-                const int64_t *contract = op_ints(y->op, "contract_b", &contracted);
-                op_ints(y->op, "batch_b", &batch);
-                if (!value_is_constant(w) || batch || contracted != 1 || w->type->rank != 2)
-                        continue;
-                int column = 1 - (int)contract[0];
-                struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1, w->type->dims[column]);
-                struct value *scaled = s ? fold_scaled(b, w, s, column, context) : NULL;
-                if (!scaled)
-                        continue;
-                struct value *operands[] = { op_operand(y->op, 0), scaled };
-                return value_build(b, OP_dot, operands, 2, y->op->attrs, y->type);
-        }
-        return NULL;
 }
 
 struct value *rewrite_div_one(struct builder *b, struct op *op, struct pass_context *context)
