@@ -136,7 +136,7 @@ def compare(subject, o, folder):
     least = [min(count[k] for count in theirs.values()) for k in (0, 1)]
     print(f"{subject.name}: onnxruntime {least[0] / 1e6:.2f} MB, {least[1] / 1e6:.1f} MFLOP, {min(len(t[2]) for t in theirs.values())} kernels", flush=True)
     for target, (size, flops, rows) in counts.items():
-        print(f"  {target:10} {size / 1e6:9.2f} MB ({size / least[0]:.2f}), {flops / 1e6:.1f} MFLOP ({flops / least[1] if least[1] else float("nan"):.2f}), {len(rows)} kernels", flush=True)
+        print(f"  {target:10} {size / 1e6:9.2f} MB ({size / least[0]:.2f}), {flops / 1e6:.1f} MFLOP ({flops / least[1] if least[1] else float('nan'):.2f}), {len(rows)} kernels", flush=True)
     for name, (_, _, rows) in [*counts.items(), *theirs.items()] if o.top else []:
         for size, what in sorted(rows, reverse=True)[:o.top]:
             print(f"    {name:10} {size / 1e6:8.2f} MB  {what[:110]}")
