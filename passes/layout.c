@@ -11,6 +11,8 @@
  * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
  * conversions to the logical value slice them off.
  *
+ * First layout_choose.c says where all channels of a position better lie side by side, in one block: <N x 1 x S.. x C>.
+ *
  * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
  * (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are convolutions of rows. A logical value is
  * blocked once, where it is made, when the first operation asks; at the end, a value that others still read in its logical
@@ -48,8 +50,17 @@ struct value *layout_blocked(struct layout *l, struct value *v)
         if (blocks_of(v))
                 return blocks_of(v);
         struct builder b = builder_behind(l, v);
-        struct value *blocks = layout_split(&b, v, 1, l->block);
+        struct value *blocks = layout_split(&b, v, 1, layout_lanes(l, v->type, is_last(v)));
         layout_form(l, v)->blocks = blocks;
+        l->failed |= !blocks;
+        return blocks;
+}
+
+struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
+{
+        if (is_last(v) == last)
+                return layout_blocked(l, v);
+        struct value *blocks = layout_split(&l->b, v, 1, layout_lanes(l, v->type, last));
         l->failed |= !blocks;
         return blocks;
 }
@@ -128,6 +139,7 @@ int pass_layout(struct function *f, struct pass_context *context)
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
                             .block = choose_block(f, context->target),
                             .b = { .m = f->module, .diag = context->diag } };
+        layout_choose(&l, &f->body);
         visit_region(&l, &f->body);
         restore_logical(&l);
         for (int i = 0; i < l.formed_count; i++)

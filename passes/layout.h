@@ -8,7 +8,11 @@ enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of pack
 
 /* How a value is there besides its own shape; its scratch. */
 struct form {
-        struct value *blocks;           /* <N x C x S..> as <N x C/16 x S.. x 16> */
+        bool last;                      /* one block of all channels: <N x 1 x S.. x C> (layout_choose.c) */
+        struct form *joined;            /* of the same region; NULL: this one stands for it, and has */
+        double cost[2];                 /* what blocks of 16 and one block are predicted to cost, cycles */
+        bool logical[2];                /* where the region had this form, the value would be there in its own shape alone */
+        struct value *blocks;           /* <N x C x S..> as <N x C/16 x S.. x 16>, or so */
         struct value *rows;             /* a dot's <B.. x M.. x N..> as <1 x B x M x N>, */
         int batch, free;                /* so many dimensions are B and M */
 };
@@ -36,6 +40,9 @@ static inline struct value *blocks_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->blocks : NULL;
 }
+static inline bool is_last(const struct value *v) { return v->scratch && ((const struct form *)v->scratch)->last; }
+/* channels of a block of [N, C, ..] */
+static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last) { return last ? t->dims[1] : l->block; }
 static inline struct value *rows_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->rows : NULL;
@@ -66,12 +73,22 @@ struct value *layout_unblock(struct builder *b, struct value *blocked, const str
 struct form *layout_form(struct layout *l, struct value *v);
 /* v's blocked form, made where v is when it has none */
 struct value *layout_blocked(struct layout *l, struct value *v);
+/* v in blocks of 16 or (last) one block, whatever its form is */
+struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
 /* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in the form of its result. */
+
+/* ---- layout_choose.c ---- */
+
+/* says of every value in the region, and those inside, which blocks are best for it */
+void layout_choose(struct layout *l, struct region *region);
 
 /* ---- layout_convolve.c ---- */
 
 bool layout_convolve(struct layout *l, struct op *op);
+bool layout_is_depthwise(const struct op *convolve);
+/* every output sums what lies under its own window */
+bool layout_is_direct(const struct op *convolve);
 
 /* ---- layout_dot.c: dot, and what follows it element by element ---- */
 
@@ -81,5 +98,7 @@ bool layout_rows(struct layout *l, struct op *op);
 /* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
 
 bool layout_transparent(struct layout *l, struct op *op);
+/* What op, a reshape, is with its channels in another order, or NULL: reshape(transpose(reshape(x) as [N, a, b, S..]) as [N, b, a, S..]). */
+struct value *layout_shuffled(const struct op *op);
 
 #endif

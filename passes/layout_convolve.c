@@ -101,13 +101,14 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other */
+/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other;
+ * stored: outputs of a group, with those that pad a block */
 static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks, int64_t inner,
-                                 int64_t vectors)
+                                 int64_t stored, int64_t vectors)
 {
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
-        int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES, stored = layout_blocks(outputs, l->block) * l->block;
+        int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES;
         int64_t panels = (stored + panel - 1) / panel;
         dim_t split[RANK_MAX] = { groups, outputs, old[1] };
         dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
@@ -132,13 +133,13 @@ static struct value *pack_panels(struct layout *l, struct value *w, int64_t grou
 }
 
 /* depthwise: [C, 1, K..] as [C / 16, K.., 16] */
-static struct value *pack_lanes(struct layout *l, struct value *w)
+static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes)
 {
         dim_t dims[RANK_MAX] = { w->type->dims[0] };
         int spatial = w->type->rank - 2;
         memcpy(dims + 1, w->type->dims + 2, (size_t)spatial * sizeof *dims);
         w = layout_reshape(&l->b, w, 1 + spatial, dims);
-        return w ? layout_split(&l->b, w, 0, l->block) : NULL;
+        return w ? layout_split(&l->b, w, 0, lanes) : NULL;
 }
 
 /* ---- the operation ---- */
@@ -163,17 +164,18 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         if (!x || !w)
                 return NULL;
         if (lanes) {
-                w = pack_lanes(l, w);
+                w = pack_lanes(l, w, x->type->dims[x->type->rank - 1]);
         } else {
-                int64_t outputs = w->type->dims[0] / c->groups, stored = layout_blocks(outputs, l->block) * l->block;
+                int64_t outputs = w->type->dims[0] / c->groups, block = is_last(op_result(c->op)) ? outputs : l->block;
+                int64_t stored = layout_blocks(outputs, block) * block;
                 int64_t positions = type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
                 int64_t inner = x->type->dims[x->type->rank - 1], blocks = x->type->dims[1] / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
                 bool tiles = x->type->element == E_BF16;         /* which take whole blocks: zeros behind the channels */
                 attr_set(attrs, code, "channels", tiles ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
-                attr_set(attrs, code, "block", l->block);
-                w = pack_panels(l, w, c->groups, blocks, inner, layout_vectors(stored, positions));
+                attr_set(attrs, code, "block", block);
+                w = pack_panels(l, w, c->groups, blocks, inner, stored, layout_vectors(stored, positions));
         }
         return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
 }
@@ -390,6 +392,14 @@ static bool can_have_phases(const struct op *op, int spatial)
                 total *= op_ints(op, "input_dilations", NULL)[d];
         return total <= PHASES_MAX && all_ones(op, "strides") && all_ones(op, "dilations");
 }
+
+bool layout_is_depthwise(const struct op *convolve)
+{
+        const struct type *w = op_operand(convolve, 1)->type;
+        return op_int(convolve, "groups") > 1 && w->dims[1] == 1 && w->dims[0] == op_int(convolve, "groups");
+}
+
+bool layout_is_direct(const struct op *convolve) { return all_ones(convolve, "input_dilations"); }
 
 bool layout_convolve(struct layout *l, struct op *op)
 {

@@ -21,7 +21,9 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         if (at < 0)
                 return build_broadcast(&l->b, x, to, dims);
         dims[rank] = to->rank - 1;
-        x = at == 1 && blocks_of(x) ? blocks_of(x) : layout_split(&l->b, x, at, l->block);
+        int64_t lanes = to->dims[to->rank - 1];
+        bool same = at == 1 && blocks_of(x) && blocks_of(x)->type->dims[x->type->rank] == lanes;
+        x = same ? blocks_of(x) : layout_split(&l->b, x, at, lanes);
         return build_broadcast(&l->b, x, to, dims);
 }
 
@@ -37,29 +39,36 @@ static bool is_spread(const struct value *v, int depth)
         return all;
 }
 
-static struct value *blocked_operand(struct layout *l, struct value *v);
+static struct value *blocked_operand(struct layout *l, struct value *v, bool last);
 
-static struct value *blocked_spread(struct layout *l, struct value *v)
+static struct value *blocked_spread(struct layout *l, struct value *v, bool last)
 {
-        const struct type *to = layout_type(l->m, v->type, l->block);
+        const struct type *to = layout_type(l->m, v->type, layout_lanes(l, v->type, last));
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
         if (op_is(v, OP_broadcast))
                 return broadcast_blocked(l, v->op, to);
         for (int i = 0; i < v->op->operand_count; i++) {
-                operands[i] = blocked_operand(l, op_operand(v->op, i));
+                operands[i] = blocked_operand(l, op_operand(v->op, i), last);
                 if (!operands[i])
                         return NULL;
         }
         return value_build(&l->b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
 }
 
-static struct value *blocked_operand(struct layout *l, struct value *v)
+static struct value *blocked_operand(struct layout *l, struct value *v, bool last)
 {
-        if (blocks_of(v))
+        if (blocks_of(v) && is_last(v) == last)
                 return blocks_of(v);
-        return is_spread(v, 0) ? blocked_spread(l, v) : layout_blocked(l, v);
+        return is_spread(v, 0) ? blocked_spread(l, v, last) : layout_blocked_as(l, v, last);
+}
+
+/* the type of the result on blocks */
+static const struct type *result_type(struct layout *l, const struct op *op)
+{
+        const struct value *y = op_result(op);
+        return layout_type(l->m, y->type, layout_lanes(l, y->type, is_last(y)));
 }
 
 /* Contractions in tiles add up whole blocks: what lies behind the last channel is zero. */
@@ -85,7 +94,7 @@ static struct value *elementwise(struct layout *l, struct op *op)
         for (int i = 0; i < op->operand_count; i++)
                 any |= blocks_of(op_operand(op, i)) != NULL;
         for (int i = 0; any && i < op->operand_count; i++) {
-                operands[i] = blocked_operand(l, op_operand(op, i));
+                operands[i] = blocked_operand(l, op_operand(op, i), is_last(op_result(op)));
                 if (!operands[i])
                         return NULL;
         }
@@ -147,13 +156,51 @@ static struct value *reduce(struct layout *l, struct op *op)
 
 /* ---- moves ---- */
 
+struct value *layout_shuffled(const struct op *op)
+{
+        const struct value *moved = op_operand(op, 0);
+        const struct value *split = op->code == OP_reshape && op_is(moved, OP_transpose) ? op_operand(moved->op, 0) : NULL;
+        struct value *x = split && op_is(split, OP_reshape) ? op_operand(split->op, 0) : NULL;
+        int rank = op_result(op)->type->rank;
+        if (!x || rank < 2 || !type_same_dims(x->type, op_result(op)->type) || split->type->rank != rank + 1)
+                return NULL;
+        const int64_t *perm = op_ints(moved->op, "perm", NULL);
+        for (int d = 0; d <= rank; d++) {
+                bool swapped = d == 1 || d == 2;
+                if (perm[d] != (swapped ? 3 - d : d) || (!swapped && split->type->dims[d] != x->type->dims[d ? d - 1 : 0]))
+                        return NULL;
+        }
+        return x;
+}
+
+/* the other order of channels, in one block of them */
+static struct value *shuffle(struct layout *l, const struct op *op, struct value *x)
+{
+        const struct type *split = op_operand(op_operand(op, 0)->op, 0)->type, *y = blocks_of(x)->type;
+        int64_t perm[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int rank = y->rank;
+        if (rank == RANK_MAX)
+                return NULL;
+        memcpy(dims, y->dims, (size_t)rank * sizeof *dims);
+        for (int d = 0; d <= rank; d++)
+                perm[d] = d;
+        for (int d = 0; d < 2; d++) {
+                dims[rank - 1 + d] = split->dims[1 + d];
+                perm[rank - d] = rank - 1 + d;
+        }
+        struct value *v = build_transpose(&l->b, build_reshape(&l->b, blocks_of(x), rank + 1, dims), perm);
+        return build_reshape(&l->b, v, rank, y->dims);
+}
+
 /* N and C stay, the rest is numbered anew */
 static struct value *reshape(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
-        const struct type *y = op_result(op)->type, *to = layout_type(l->m, y, l->block);
-        if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1] || !to)
+        const struct type *y = op_result(op)->type;
+        if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1])
                 return NULL;
+        const struct type *to = result_type(l, op);
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
 
@@ -170,7 +217,7 @@ static struct value *repeat(struct layout *l, struct op *op)
         for (const struct use *u = op_result(op)->uses; u; u = u->next)
                 if (u->user->code != OP_reshape)
                         return NULL;
-        const struct type *to = layout_type(l->m, op_result(op)->type, l->block);
+        const struct type *to = result_type(l, op);
         dims[rank] = to->rank - 1;
         return build_broadcast(&l->b, blocks_of(x), to, dims);
 }
@@ -178,16 +225,19 @@ static struct value *repeat(struct layout *l, struct op *op)
 static struct value *concat(struct layout *l, struct op *op)
 {
         int64_t axis = op_int(op, "axis");
+        bool last = is_last(op_result(op));
         struct value **parts = arena_array(l->arena, (size_t)op->operand_count, sizeof *parts);
         bool any = false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *x = op_operand(op, i);
                 any |= blocks_of(x) != NULL;
-                if (axis == 1 && i + 1 < op->operand_count && x->type->dims[1] % l->block)
+                if (axis == 1 && !last && i + 1 < op->operand_count && x->type->dims[1] % l->block)
                         return NULL;
         }
         for (int i = 0; any && i < op->operand_count; i++)
-                parts[i] = blocked_operand(l, op_operand(op, i));
+                parts[i] = blocked_operand(l, op_operand(op, i), last);
+        if (axis == 1 && last)
+                axis = op_result(op)->type->rank;
         return any ? build_concat(&l->b, parts, op->operand_count, (int)axis) : NULL;
 }
 
@@ -199,14 +249,16 @@ static struct value *slice(struct layout *l, struct op *op)
         if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
             !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
                 return NULL;
-        const struct type *to = layout_type(l->m, op_result(op)->type, l->block);
+        bool last = is_last(x);
+        const struct type *to = result_type(l, op);
         if (op_result(op)->type->dims[1] == 1)
                 steps[1] = 1;
-        if (steps[1] != 1 || starts[1] % l->block)
+        if (!last && (steps[1] != 1 || starts[1] % l->block))
                 return NULL;
-        starts[1] /= l->block;
-        starts[rank] = 0;
-        steps[rank] = 1;
+        starts[rank] = last ? starts[1] : 0;
+        steps[rank] = last ? steps[1] : 1;
+        starts[1] = last ? 0 : starts[1] / l->block;
+        steps[1] = 1;
         return build_slice(&l->b, blocks_of(x), starts, steps, to->dims);
 }
 
@@ -220,7 +272,7 @@ static struct value *pad(struct layout *l, struct op *op)
                 return NULL;
         low[x->type->rank] = 0;
         struct value *operands[] = { blocks_of(x), op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
-        return value_build(&l->b, OP_pad, operands, 3, op->attrs, layout_type(l->m, op_result(op)->type, l->block));
+        return value_build(&l->b, OP_pad, operands, 3, op->attrs, result_type(l, op));
 }
 
 static struct value *gather(struct layout *l, struct op *op)
@@ -240,7 +292,10 @@ static struct value *on_blocks(struct layout *l, struct op *op)
                 return elementwise(l, op);
         if (op->code == OP_concat)
                 return concat(l, op);
-        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)))
+        struct value *shuffled = layout_shuffled(op);
+        if (shuffled && blocks_of(shuffled) && is_last(shuffled) && is_last(op_result(op)))
+                return shuffle(l, op, shuffled);
+        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) || is_last(op_operand(op, 0)) != is_last(op_result(op)))
                 return NULL;
         switch (op->code) {
         case OP_reduce_window: return window(l, op);
