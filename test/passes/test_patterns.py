@@ -1,0 +1,102 @@
+"""A composite operator and the ONNX function it stands for end in the same kernels: the backend tests of the onnx wheel come in both forms,
+test_X and test_X_expanded. patterns.txt lists those that do; none may stop, and BLESS=1 adds new ones.
+
+The same: outputs are the same expressions (whatever the order of operations, and of operands where that does not matter; numbers to five
+digits), in as many kernels."""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import sys
+
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+TESTS = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
+SCORE = pathlib.Path(__file__).with_name("patterns.txt")
+COMMUTATIVE = {"add", "mul", "max", "min", "and", "or", "xor", "eq", "ne"}
+
+
+def literal(text):
+    try:
+        return f"{float(text):.5g}"
+    except ValueError:
+        return text                     # true
+
+
+def expressions(graph):
+    """what the outputs are, and how many kernels compute them"""
+    body, kernels, known = graph["functions"][0]["body"], 0, {}
+    constants = {c["name"]: f'constant {c["type"]}' for c in graph["constants"]}
+
+    def number(*parts):
+        """equal expressions have equal numbers, so that shared parts do not repeat"""
+        return known.setdefault(repr(parts), f"#{len(known)}")
+
+    def operand(o, values):
+        if isinstance(o, dict):         # spread over whatever shape it meets, or a list
+            elements = [literal(e) for e in o["elements"].split(", ")]
+            return f"{elements} {o['type']['shape'] if len(elements) > 1 else ''}"
+        return values.get(o) or constants.get(o)
+
+    def region(r, values):
+        nonlocal kernels
+        for op in r["operations"]:
+            kernels += r is body and op["op"] not in ("reshape", "yield")
+            if op["op"] == "fusion":
+                values.update(zip((x["name"] for x in op["results"]), region(op["regions"][0], values)))
+                continue
+            operands = [operand(o, values) for o in op["operands"]]
+            if op["op"] == "yield":
+                return operands
+            if op["op"] in COMMUTATIVE:
+                operands.sort()
+            inner = [region(i, {**values, **{a["name"]: f"argument {k}" for k, a in enumerate(i["arguments"])}}) for i in op.get("regions", [])]
+            values.update((x["name"], number(op["op"], operands, op["attributes"], x["type"], k, inner)) for k, x in enumerate(op["results"]))
+
+    outputs = region(body, {a["name"]: f"input {k}" for k, a in enumerate(body["arguments"])})
+    return [outputs, list(known), kernels]
+
+
+def described(folder):
+    """None: not supported"""
+    done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", "--emit=json", "-o", "-"])
+    assert done.returncode in (0, dnncc.UNSUPPORTED), done.stderr
+    return tidy(*expressions(json.loads(done.stdout))) if done.returncode == 0 else None
+
+
+def tidy(outputs, known, kernels):
+    """independent of the order in which expressions were met: each written out by what it is made of"""
+    texts = []
+    for expression in known:
+        texts.append(re.sub(r"#(\d+)", lambda m: f"#{hash(texts[int(m.group(1))])}", expression))
+    return [[re.sub(r"#(\d+)", lambda m: texts[int(m.group(1))], o) for o in outputs], kernels]
+
+
+def pairs():
+    for expanded in sorted(TESTS.glob("test_*_expanded*")):
+        composite = TESTS / re.sub("_expanded.*", "", expanded.name)
+        if composite.exists():
+            yield composite, expanded
+
+
+def compare(pair):
+    composite, expanded = map(described, pair)
+    return pair[1].name, "unsupported" if composite is None or expanded is None else "same" if composite == expanded else "different"
+
+
+@pytest.mark.skipif(not TESTS.exists(), reason="the onnx wheel brings no backend tests")
+def test_functions_end_in_the_same_kernels():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = dict(pool.map(compare, pairs()))
+    same = sorted(name for name, result in results.items() if result == "same")
+    print(collections.Counter(results.values()))
+    if os.environ.get("BLESS"):
+        SCORE.write_text("\n".join(same) + "\n")
+    lost = set(SCORE.read_text().split()) - set(same)
+    assert len(same) > 100 and not lost, f"no longer the same: {sorted(lost)}"
