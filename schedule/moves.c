@@ -1,7 +1,7 @@
 /* The moves that --tune tries: each changes one or two words of a schedule. */
 #include "schedule/schedule.h"
 
-enum word { ROWS, COLUMNS, VECTORS, UNROLL, PREFETCH, STRIP, GROUP, FLAT, SHARE };
+enum word { ROWS, COLUMNS, VECTORS, UNROLL, PREFETCH, STRIP, GROUP, FLAT, PACK, SHARE };
 /* value: set to it; add: more or less; halve: so many times */
 struct move { enum word word; enum { SET, ADD, HALVE } how; int value; };
 static const struct move moves[] = {
@@ -10,6 +10,7 @@ static const struct move moves[] = {
         { COLUMNS, ADD, -1 }, { COLUMNS, ADD, -2 }, { COLUMNS, HALVE, 1 }, { COLUMNS, ADD, 1 },
         { ROWS, ADD, 1 }, { ROWS, ADD, -1 }, { VECTORS, HALVE, 1 },
         { STRIP, SET, 0 }, { STRIP, SET, 4 }, { STRIP, HALVE, 1 }, { GROUP, HALVE, 1 }, { FLAT, SET, 0 },
+        { PACK, SET, 0 }, { PACK, SET, 1 },
         { SHARE, SET, 0 },
 };
 const int schedule_move_count = sizeof moves / sizeof *moves;
@@ -25,6 +26,7 @@ static int *word_of(struct schedule *s, enum word word)
         case STRIP: return &s->strip;
         case GROUP: return &s->group;
         case FLAT: return &s->flat;
+        case PACK: return &s->pack;
         case SHARE: break;
         }
         return NULL;
@@ -34,7 +36,7 @@ static int *word_of(struct schedule *s, enum word word)
 static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
 {
         int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
-        if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0)
+        if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 || (s->pack && op->code != OP_convolve_packed))
                 return false;
         if (op->code == OP_convolve_lanes)
                 return s->rows * s->columns + 2 <= registers;

@@ -57,13 +57,16 @@ bool prologue_find(struct stage *s)
 {
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
-        if (s->op->code != OP_convolve_packed || t->rank > 5 || t->dims[t->rank - 1] % s->lanes)
+        if (s->op->code != OP_convolve_packed || t->element != E_F32 || t->rank > 5 || t->dims[t->rank - 1] % s->lanes)
                 return false;
-        struct prologue *p = s->prologue = ARENA_NEW(s->arena, struct prologue);
+        struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
         p->lanes = t->dims[t->rank - 1];
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
-        return !padded || find_halo(p, x->op);
+        if (padded && !find_halo(p, x->op))
+                return false;
+        s->prologue = p;
+        return true;
 }
 
 void prologue_spatial(struct stage *s)

@@ -305,8 +305,9 @@ static bool find_access(struct stage *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
-        bool read = !s->schedule.pack && access_read(s->region, op_operand(s->op, 0), &s->x);
-        return (read || prologue_find(s)) &&
+        struct value *x = op_operand(s->op, 0);
+        bool packed = s->schedule.pack && prologue_find(s);
+        return (packed || access_read(s->region, x, &s->x) || prologue_find(s)) &&
                (!weights || (access_read(s->region, weights, &w) && w.value == weights)) &&
                access_store(s->region, result, &s->result, &s->y, &s->pad) &&
                type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;

@@ -158,13 +158,15 @@ class Prologue(Packed):
 
     def read_x(self, x, body):
         value = super().read_x(self.made, body)
-        kinds = [] if self.pack else self.r.choices(["scale", "shift", "relu", "add", "rows", "sigmoid"], k=self.r.randint(1, 3))
+        kinds = [] if self.pack else self.r.choices(["scale", "shift", "relu", "add", "rows", "bytes", "sigmoid"], k=self.r.randint(1, 3))
         for k, kind in enumerate(kinds):
-            if kind in ("scale", "shift", "rows", "add"):
-                dims = {"rows": [0, *range(2, len(x) - 1)], "add": [*range(len(x))]}.get(kind, [1, len(x) - 1])
-                self.inputs.append(f'%q{k} "q{k}": {shape(*(self.made[d] for d in dims))}')
-                body.append(f"%d{k} = broadcast(%q{k}) dims={dims} : {shape(*self.made)}" if kind != "add" else f"%d{k} = max(%q{k}, 0.25) : {shape(*self.made)}")
-                formula = f"{'add' if kind in ('shift', 'add') else 'mul'}({value}, %d{k})"
+            if kind in ("scale", "shift", "rows", "add", "bytes"):
+                dims = {"rows": [0, *range(2, len(x) - 1)], "scale": [1, len(x) - 1], "shift": [1, len(x) - 1]}.get(kind, [*range(len(x))])
+                of = shape(*(self.made[d] for d in dims))
+                self.inputs.append(f'%q{k} "q{k}": {of.replace("f32", "i8") if kind == "bytes" else of}')
+                read = {"add": f"max(%q{k}, 0.25)", "bytes": f"cast(%q{k})"}.get(kind, f"broadcast(%q{k}) dims={dims}")
+                body.append(f"%d{k} = {read} : {shape(*self.made)}")
+                formula = f"{'mul' if kind in ('scale', 'rows') else 'add'}({value}, %d{k})"
             else:
                 formula = {"relu": f"max({value}, 0.0)", "sigmoid": f"sigmoid({value})"}[kind]
             body.append(f"%m{k} = {formula} : {shape(*self.made)}")

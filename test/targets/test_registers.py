@@ -10,21 +10,23 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-# channels, extent, outputs, window, stride: layers of well-known networks, and what tiles do not divide
+# channels, extent, outputs, window, stride: layers of well-known networks, and what tiles do not divide; and whether what is read is
+# computed in the kernel
 LAYERS = [(64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (256, 28, 128, 1, 2), (128, 28, 128, 3, 2), (512, 7, 512, 3, 1),
-          (512, 7, 2048, 1, 1), (32, 13, 48, 3, 1), (24, 20, 80, 1, 1)]
+          (512, 7, 2048, 1, 1), (32, 13, 48, 3, 1), (24, 20, 80, 1, 1), (64, 28, 128, 1, 1, True), (64, 14, 64, 3, 1, True)]
 TARGETS = {"x86-64-v4": "zmm", "x86-64-v3": "ymm"}
 
 
 def program(layer):
-    channels, extent, outputs, window, stride = layer
+    channels, extent, outputs, window, stride, *computed = layer
     blocks, out, panels = -(-channels // 16), (extent - 1) // stride + 1, -(-outputs // 32)
     halo = extent + window - 1
     x, w = f"<1 x {blocks} x {halo} x {halo} x 16 x f32>", f"<{panels} x {blocks} x {window} x {window} x 16 x 2 x 16 x f32>"
     y, b = f"<1 x {-(-outputs // 16)} x {out} x {out} x 16 x f32>", f"<{-(-outputs // 16)} x 16 x f32>"
     return (f'dnn 1\nmodule "m"\nfunc @main(%x "x": {x}, %w "w": {w}, %b "b": {b}, %r "r": {y}) -> ("y") {{\n'
             f"  %f = fusion(%x, %w, %b, %r) : {y} {{\n"
-            f"    %c = convolve_packed(%x, %w) strides=[{stride}, {stride}] channels={channels} outputs={outputs} : {y}\n"
+            + (f"    %h = mul(%x, 0.5) : {x}\n    %n = max(%h, 0.0) : {x}\n" if computed else "") +
+            f"    %c = convolve_packed({'%n' if computed else '%x'}, %w) strides=[{stride}, {stride}] channels={channels} outputs={outputs} : {y}\n"
             f"    %t = broadcast(%b) dims=[1, 4] : {y}\n    %a = add(%c, %t) : {y}\n    %s = add(%a, %r) : {y}\n"
             f"    %m = max(%s, 0.0) : {y}\n    yield(%m)\n  }}\n  yield(%f)\n}}\n")
 
