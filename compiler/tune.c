@@ -89,7 +89,8 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
 {
         const char *type = type_text(t->arena, t->run->state.module, op_result(kind->op)->type);
         const char *where = kind->op->location ? kind->op->location : "";
-        fprintf(out, "; makes %d times %s, first in '%s'\n", kind->count, type, text_safe(t->arena, where, strlen(where)));
+        const char *why = strchr(kind->op->schedule, ';');
+        fprintf(out, "; makes %d times %s, first in '%s'%s\n", kind->count, type, text_safe(t->arena, where, strlen(where)), why ? why : "");
 }
 
 /* all that a round could try */
@@ -129,7 +130,7 @@ static const char harness[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n#include \"%s.h\"\n"
         "enum { CALLS = %d, RUNS = 15 };\n"
         "static double at, spent[CALLS][RUNS];\nstatic int run;\n"
-        "static double now(void)\n{\n        struct timespec t;\n        clock_gettime(CLOCK_MONOTONIC, &t);\n"
+        "static double now(void)\n{\n        struct timespec t;\n        clock_gettime(%s, &t);\n"
         "        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;\n}\n"
         "void dnncc_profile(int kernel);\n"
         "void dnncc_profile(int kernel)\n{\n        double t = now();\n"
@@ -219,7 +220,8 @@ static bool write_harness(struct tuning *t, const char *name, int calls)
         FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s_main.c", name)), "w");
         if (!out)
                 return failed(t, "write");
-        fprintf(out, harness, name, calls);
+        /* one thread's own time does not count what else the machine does */
+        fprintf(out, harness, name, calls, t->machine.threads > 1 ? "CLOCK_MONOTONIC" : "CLOCK_THREAD_CPUTIME_ID");
         return !fclose(out) || failed(t, "write");
 }
 

@@ -119,7 +119,7 @@ def measure(o, layer, schedules):
     schedules = [layer.chosen] + [s for s in dict.fromkeys(schedules) if s not in layer.times and s != layer.chosen]
     if len(schedules) == 1 and layer.times:
         return
-    write_dump(layer, schedules, o.out / "layer.dnn")
+    write_dump(layer, [layer.chosen, *schedules], o.out / "layer.dnn")         # the first one of a run does not count
     subprocess.run([o.dnncc, o.out / "layer.dnn", "-o", o.out / "layer.c", "--profile", f"--target={o.target}",
                     "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
     text = (o.out / "layer.c").read_text()
@@ -131,7 +131,7 @@ def measure(o, layer, schedules):
         done = subprocess.run([program, str(o.seconds)], check=True, capture_output=True, text=True)
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(json.dumps([[float(t) for t in line.split()] for line in done.stdout.splitlines()]))
-    times = json.loads(kept.read_text())
+    times = json.loads(kept.read_text())[1:]
     scale = [old / new for old, new in zip(layer.times.get(layer.chosen, times[0]), times[0])]
     for words, row in zip(schedules, times):
         layer.times.setdefault(words, [t * s for t, s in zip(row, scale)])
