@@ -438,10 +438,11 @@ void emit_define(struct emit *e, const struct value *v, struct loop_expr *const 
         add_memo(e, emit_local(e, v), false, index, variable);
 }
 
-/* nodes of x, counted up to room */
+/* nodes of x, counted up to room; not those of subscripts: whether a value gets a name decides how sums of products are
+ * rounded, and may not depend on where it lies */
 static int expr_size(const struct loop_expr *x, int room)
 {
-        int size = 1;
+        int size = x->type.element != E_INDEX;
         for (int i = 0; i < x->arity && size < room; i++)
                 if (x->args[i])
                         size += expr_size(x->args[i], room - size);

@@ -60,7 +60,7 @@ static struct loop_expr *copy_expr(const struct copy *c, const struct loop_expr 
         return x;
 }
 
-/* nodes of x once copied, counted up to room; *found: it mentions v */
+/* nodes of x once copied, without those of subscripts, counted up to room; *found: it mentions v */
 static int copied_size(const struct copy *c, const struct loop_expr *x,
                        const struct loop_variable *v, int room, bool *found)
 {
@@ -69,7 +69,7 @@ static int copied_size(const struct copy *c, const struct loop_expr *x,
         if (x->op == LOOP_VARIABLE && c->inlined[x->variable->number])
                 x = c->inlined[x->variable->number];
         *found |= x->op == LOOP_VARIABLE && x->variable == v;
-        int size = 1;
+        int size = x->type.element != E_INDEX;
         for (int i = 0; i < x->arity; i++)
                 size += size < room ? copied_size(c, x->args[i], v, room - size, found) : 0;
         return size;

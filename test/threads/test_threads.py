@@ -107,7 +107,15 @@ def tiles(path):
     return g.save(path, g.add("Relu", g.add("Conv", b, g.weights(40, 32, 3, 3), g.weights(40))))
 
 
-MODELS = {"image": (image, (1, 3, 40, 36)), "tokens": (tokens, (2, 30, 72)), "tiles": (tiles, (1, 32, 60, 48))}
+def steps(path):
+    """a recurrent network: kernels inside loops, which run forward and backward"""
+    g = Graph(x=[9, 3, 96])
+    y = g.add("LSTM", "x", g.weights(2, 512, 96), g.weights(2, 512, 128), g.weights(2, 1024), hidden_size=128, direction="bidirectional")
+    return g.save(path, y, g.add("ReduceSum", y, g.constant(np.array([1, 3])), keepdims=0))
+
+
+MODELS = {"image": (image, (1, 3, 40, 36)), "tokens": (tokens, (2, 30, 72)), "tiles": (tiles, (1, 32, 60, 48)),
+          "steps": (steps, (9, 3, 96))}
 
 
 def build(work, options, link, cc=dnncc.CC, flags=("-O1",), main=None):
