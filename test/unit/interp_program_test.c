@@ -384,6 +384,33 @@ static void test_overlap(void **state)
         assert_memory_equal(x, y, sizeof y);
 }
 
+/* parts of buffers at offsets that main computes; the last one ends where its buffer does, or behind it */
+static const char parts[] = "buffer @x : f32[12] input \"x\"\n"
+                            "buffer @n : i64[1] input \"n\"\n"
+                            "buffer @y : f32[12] output \"y\"\n"
+                            "kernel @twice(%x: in f32[3], %y: out f32[3]) {\n"
+                            "  for %i = 0 to 3 {\n    store %y[%i] = %x[%i] + %x[%i]\n  }\n"
+                            "}\n"
+                            "main {\n"
+                            "  for %t = 0 to index(@n[0]) {\n"
+                            "    call @twice(@x + %t * 3, @y + 9 - %t * 3)\n"
+                            "  }\n"
+                            "}\n";
+
+static void test_parts(void **state)
+{
+        (void)state;
+        float x[12], y[12];
+        fill(x, 12, 5);
+        for (int64_t n = 4; n <= 5; n++) {
+                const void *inputs[] = { x, &n };
+                void *outputs[] = { y };
+                assert_int_equal(run_text(parts, inputs, outputs), n == 4 ? INTERP_OK : INTERP_OUT_OF_RANGE);
+        }
+        for (int i = 0; i < 12; i++)
+                assert_true(y[9 - i / 3 * 3 + i % 3] == x[i] + x[i]);
+}
+
 /* ---- vectors and tiles ---- */
 
 static const char vectors[] =
@@ -503,7 +530,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_convolution), cmocka_unit_test(test_reductions), cmocka_unit_test(test_control),
-                cmocka_unit_test(test_corners),     cmocka_unit_test(test_strips),     cmocka_unit_test(test_overlap),
+                cmocka_unit_test(test_corners),     cmocka_unit_test(test_strips),     cmocka_unit_test(test_overlap), cmocka_unit_test(test_parts),
                 cmocka_unit_test(test_vectors),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

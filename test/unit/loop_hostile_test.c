@@ -253,6 +253,13 @@ static const struct { const char *call, *message; } wrong_calls[] = {
         { "call @same(@in, @p, @p; 3)", "overlaps" },
         { "call @same(@p, @in, @p; 3.5)", "not of type index" },
         { "call @same(@p, @in, @nothing; 3)", "no buffer is called 'nothing'" },
+        { "for %t = 0 to 2 { call @copy(@in + %t * 4, @p + %t) }", NULL },
+        { "for %t = 0 to 2 { call @same(@r + %t, @in, @r + %t; 3) }", NULL },             /* the same elements, which may be */
+        { "for %t = 0 to 2 { call @copy(@w + %t * 2, @r + %t * 2) }", "overlaps" },
+        { "for %t = 0 to 2 { call @copy(@w + %t * 2, @v + %t * 2) }", NULL },
+        { "call @copy(@in + %t, @p)", "nothing called 't'" },
+        { "call @copy(@in + 0.5, @p)", "not of type index" },
+        { "call @copy(@in + , @p)", "want" },
 };
 
 static void check_program(const char *text, const char *message)
