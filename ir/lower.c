@@ -465,6 +465,11 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
         return x;
 }
 
+static struct loop_expr *placed_element(struct emit *e, const struct local *local, struct loop_expr *const *index)
+{
+        return loop_load(e->arena, local->place->buffer, emit_at(e, local->place, local->value->type->rank, index));
+}
+
 /* of the value that is kept in rows */
 static struct loop_expr *kept_element(struct emit *e, struct local *local, struct loop_expr *const *index)
 {
@@ -501,6 +506,7 @@ static struct loop_expr *element(struct emit *e, const struct value *v,
         bool hoisted = e->scope != saved;
         struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
         struct loop_expr *x = known ? loop_use(e->arena, known)
+                            : local->place ? placed_element(e, local, index)
                             : v == e->rows.kept ? kept_element(e, local, index)
                                                 : write_out(e, local, index);
         if (!known && computed)

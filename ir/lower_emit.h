@@ -49,6 +49,9 @@ struct memo {
         struct memo *next;
 };
 
+/* where the elements of a value lie: start + index[d] * stride[d] + ... */
+struct emit_place { struct loop_buffer *buffer; struct loop_expr *start; int64_t stride[RANK_MAX]; };
+
 /* What is known of a value in this kernel. */
 struct local {
         const struct value *value;
@@ -61,6 +64,7 @@ struct local {
         struct loop_expr *read;         /* where it was first loaded, and in which nest */
         int nest;
         bool mixed;                     /* loaded elsewhere, too */
+        const struct emit_place *place;      /* it has been computed, and lies there */
         unsigned loops;                 /* over the row that need an element: see lower_rows.c */
         bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores it; or other ones */
         void *state;                    /* of the operation with this first result */
@@ -77,10 +81,11 @@ struct rows {
         const struct loop_variable *around[RANK_MAX];     /* variables of those around it */
         int around_count;
         const struct value *kept;       /* computed once, and kept where the result will be; or NULL */
-        struct loop_buffer *buffer;     /* the result */
+        struct emit_place place;             /* of the result */
         struct loop_expr *row[RANK_MAX];          /* which row is kept now, */
         const struct scope *scope;                /* until this closes */
         struct scope *from;
+        int written;                    /* how often code that keeps a row was written */
 };
 
 struct emit {
@@ -169,6 +174,8 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 /* row-major position of index in dims */
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
                                 struct loop_expr *const *index);
+struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, const struct type *t);
+struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank, struct loop_expr *const *index);
 /* the index that stands for a flat position where nothing splits the dimensions: all of it in the
  * last one that has more than one index */
 void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,
@@ -209,8 +216,10 @@ struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_exp
 
 /* ---- rows (lower_rows.c): softmax, norms ---- */
 
-/* the rows of a kernel that computes `result`, stored in buffer; emit->rows.along is 0 where there are none */
-void rows_find(struct emit *e, const struct region *region, const struct value *result, struct loop_buffer *buffer);
+/* the rows of a kernel that computes `result`, stored in place; emit->rows.along is 0 where there are none */
+void rows_find(struct emit *e, const struct region *region, const struct value *result, const struct emit_place *place);
+/* what `operand` holds may lie where the result does, as far as the operations say: it is not read behind what is stored first */
+bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand, const struct value *result);
 /* loops over a row go behind the others: how many these are */
 int rows_order(struct emit *e, struct loop_group *groups, int count);
 void rows_stand_in(struct emit *e, const struct loop_expr *index);        /* one that is now open around the row */

@@ -24,19 +24,30 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 
 /* ---- positions ---- */
 
+struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, const struct type *t)
+{
+        struct emit_place place = { .buffer = buffer, .start = emit_int(e, 0) };
+        int64_t stride = 1;
+        for (int d = t->rank - 1; d >= 0; d--) {
+                place.stride[d] = stride;
+                stride *= t->dims[d];
+        }
+        return place;
+}
+
+struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank, struct loop_expr *const *index)
+{
+        struct loop_expr *position = place->start;
+        for (int d = 0; d < rank; d++)
+                position = emit_op(e, LOOP_ADD, position, emit_op_int(e, LOOP_MUL, index[d], place->stride[d]));
+        return position;
+}
+
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
                                 struct loop_expr *const *index)
 {
-        int64_t strides[RANK_MAX], stride = 1;
-        for (int d = rank - 1; d >= 0; d--) {
-                strides[d] = stride;
-                stride *= dims[d];
-        }
-        struct loop_expr *position = emit_int(e, 0);
-        for (int d = 0; d < rank; d++)
-                position = emit_op(e, LOOP_ADD, position,
-                                   emit_op_int(e, LOOP_MUL, index[d], strides[d]));
-        return position;
+        struct emit_place place = emit_row_major(e, NULL, &(struct type){ .rank = rank, .dims = dims });
+        return emit_at(e, &place, rank, index);
 }
 
 void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,

@@ -272,8 +272,10 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                         nest.shape = v->type;
                         nest.splits = emit_local(e, v)->splits;
                 }
-                if (request->result_count == 1 && request->region)
-                        rows_find(e, request->region, v, outputs[i].buffer);
+                if (request->result_count == 1 && request->region) {
+                        const struct emit_place place = emit_row_major(e, outputs[i].buffer, v->type);
+                        rows_find(e, request->region, v, &place);
+                }
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
                     v->op->operand_count > 1)
                         write_parts(e, v->op, &outputs[i], window);

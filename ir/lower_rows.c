@@ -44,8 +44,10 @@ static void find_kept(struct emit *e, const struct region *region, const struct 
                 const struct value *y = op_result(op);
                 unsigned loops = emit_local(e, y)->loops;
                 bool elementwise = op_info[op->code].traits & TRAIT_ELEMENTWISE;
+                if (y == result)        /* who else needs it reads it where it is stored */
+                        loops = LOOP_RESULT;
                 if (rows_reduce(op, result->type, &along) && along == e->rows.along) {
-                        loops = next;
+                        loops = emit_local(e, y)->loops = next;
                         next = next << 1 ? next << 1 : next;
                 } else if (elementwise && op_info[op->code].traits & TRAIT_COSTLY && loops & (loops - 1) && !e->rows.kept &&
                            y->type == result->type && y != result) {
@@ -60,13 +62,13 @@ static void find_kept(struct emit *e, const struct region *region, const struct 
         }
 }
 
-void rows_find(struct emit *e, const struct region *region, const struct value *result, struct loop_buffer *buffer)
+void rows_find(struct emit *e, const struct region *region, const struct value *result, const struct emit_place *place)
 {
         struct rows *rows = &e->rows;
         unsigned along;
         bool several = false;
         rows->along = 0;
-        rows->buffer = buffer;
+        rows->place = *place;
         for (const struct op *op = region->first; op != region->last; op = op->next) {
                 if (!rows_reduce(op, result->type, &along) || !along)
                         continue;
@@ -77,6 +79,30 @@ void rows_find(struct emit *e, const struct region *region, const struct value *
                 rows->along = 0;
         if (rows->along)
                 find_kept(e, region, result);
+}
+
+static bool is_needed_by(const struct region *region, const struct value *v, const struct value *of, int depth)
+{
+        if (v == of)
+                return true;
+        bool inside = of->kind == VALUE_RESULT && of->op->region == region && depth < EMIT_DEPTH_MAX;
+        for (int i = 0; inside && i < of->op->operand_count; i++)
+                if (is_needed_by(region, v, op_operand(of->op, i), depth + 1))
+                        return true;
+        return false;
+}
+
+bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand, const struct value *result)
+{
+        const struct value *first = e->rows.kept ? e->rows.kept : result;         /* that is stored */
+        unsigned loops = emit_local(e, operand)->loops, along;
+        if (e->rows.kept && loops & LOOP_RESULT)
+                return false;
+        for (const struct op *op = region->first; op != region->last; op = op->next)
+                if (rows_reduce(op, result->type, &along) && emit_local(e, op_result(op))->loops & loops &&
+                    !is_needed_by(region, op_result(op), first, 0))
+                        return false;
+        return true;
 }
 
 /* ---- loops ---- */
@@ -130,6 +156,7 @@ bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr
         memcpy(rows->row, at, (size_t)rank * sizeof *at);
         rows->from = emit_outward(e, rank, at);
         rows->scope = e->scope;
+        rows->written++;
         for (int g = 0; g < rows->group_count; g++)
                 at[rows->groups[g].last] = emit_for(e, "k", emit_int(e, 0), emit_int(e, rows->groups[g].extent));
         return true;
@@ -138,7 +165,7 @@ bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr
 void rows_end(struct emit *e, struct loop_expr *const *at, struct loop_expr *value)
 {
         const struct type *t = e->rows.kept->type;
-        emit_store(e, e->rows.buffer, emit_position(e, t->rank, t->dims, at), value);
+        emit_store(e, e->rows.place.buffer, emit_at(e, &e->rows.place, t->rank, at), value);
         for (int g = 0; g < e->rows.group_count; g++)
                 emit_end(e);
         emit_resume(e, e->rows.from);
@@ -146,9 +173,9 @@ void rows_end(struct emit *e, struct loop_expr *const *at, struct loop_expr *val
 
 struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index)
 {
-        const struct type *t = e->rows.kept->type;
-        e->rows.buffer->access = ACCESS_INOUT;
-        return loop_load(e->arena, e->rows.buffer, emit_position(e, t->rank, t->dims, index));
+        struct emit_place *place = &e->rows.place;
+        place->buffer->access = ACCESS_INOUT;
+        return loop_load(e->arena, place->buffer, emit_at(e, place, e->rows.kept->type->rank, index));
 }
 
 /* ---- in place ----

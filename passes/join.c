@@ -1,5 +1,7 @@
-/* Two kernels as one. */
+/* Several kernels as one. */
 #include "passes/join.h"
+
+#include <string.h>
 
 /* copies of a kernel's operations, and what stands for its result */
 static struct value *copy_operations(struct builder *b, struct op *kernel)
@@ -16,20 +18,35 @@ static struct value *copy_operations(struct builder *b, struct op *kernel)
         return copy;
 }
 
-struct op *kernel_join(struct module *m, struct op *first, struct op *second, struct diag *diag)
+/* each one's, but those that are as the one's before */
+static const char *join_locations(struct arena *arena, struct op *const *kernels, int count)
 {
-        const char *location = second->location;
-        if (first->location && second->location)
-                location = arena_printf(m->arena, "%s, %s", first->location, second->location);
-        struct builder b = { .m = m, .region = second->region, .before = second, .diag = diag, .location = location };
-        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &second->results[0].type, 1);
+        const char *location = NULL, *before = NULL;
+        for (int i = 0; i < count; i++) {
+                const char *own = kernels[i]->location;
+                if (!own || (before && !strcmp(before, own)))
+                        continue;
+                location = location ? arena_printf(arena, "%s, %s", location, own) : own;
+                before = own;
+        }
+        return location;
+}
+
+struct op *kernel_join(struct op *const *kernels, int count, struct diag *diag)
+{
+        struct op *last = kernels[count - 1];
+        struct module *m = last->region->function->module;
+        struct builder b = { .m = m, .region = last->region, .before = last, .diag = diag,
+                             .location = join_locations(m->arena, kernels, count) };
+        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &last->results[0].type, 1);
         if (!fusion)
                 return NULL;
         struct builder inside = { .m = m, .region = op_add_region(fusion, 0), .diag = diag };
-        struct value *between = op_result(first);
-        between->scratch = copy_operations(&inside, first);
-        struct value *result = copy_operations(&inside, second);
-        between->scratch = NULL;
+        struct value *result = NULL;
+        for (int i = 0; i < count; i++)
+                op_result(kernels[i])->scratch = result = copy_operations(&inside, kernels[i]);
+        for (int i = 0; i < count; i++)
+                op_result(kernels[i])->scratch = NULL;
         build_yield(&inside, &result, 1);
         return fusion;
 }

@@ -52,7 +52,6 @@ static bool pays(const struct op *map, const struct schedule *s, const struct ta
 
 static bool join(struct op *kernel, struct pass_context *context)
 {
-        struct module *m = kernel->region->function->module;
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         struct op *contraction = kernel->result_count == 1 ? schedule_contraction(region, kernel) : NULL;
         struct schedule schedule;
@@ -62,7 +61,7 @@ static bool join(struct op *kernel, struct pass_context *context)
         struct op *map = find_map(kernel, contraction);
         if (!map || !pays(map, &schedule, context->target))
                 return false;
-        struct op *joined = kernel_join(m, map, kernel, context->diag);
+        struct op *joined = kernel_join((struct op *const[]){ map, kernel }, 2, context->diag);
         if (!joined || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);

@@ -118,7 +118,7 @@ static bool join(struct op *second, struct pass_context *context)
         if (!first || !find_chain(first, &first_chain) || !chain_joins(&first_chain, &chain) ||
             !pays(&first_chain, &chain, context->target))
                 return false;
-        struct op *joined = kernel_join(m, first, second, context->diag);
+        struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);
         bool good = joined && find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena);
         if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 if (joined)

@@ -1,4 +1,5 @@
 /* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is meant, too). */
+#include "schedule/attention.h"
 #include "schedule/stage.h"
 
 struct lowering { enum opcode code; enum element reads; stage_prepare prepare; stage_choose choose; };
@@ -58,7 +59,9 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request, s
 {
         struct op *op = find_contraction(request);
         if (request->region && is_followed(op))
-                return strips_kernel(e, request, buffer);
+                return attention_find(request->region, request->results[0], &(struct attention){ 0 })
+                               ? attention_kernel(e, request, buffer)
+                               : strips_kernel(e, request, buffer);
         return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
 }
 

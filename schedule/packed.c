@@ -202,9 +202,10 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
                          struct loop_expr *end)
 {
         struct packed *p = (struct packed *)s;
-        p->group = emit_for(s->e, "group", number(s->e, 0), number(s->e, p->groups));
+        p->group = s->group ? s->group : emit_for(s->e, "group", number(s->e, 0), number(s->e, p->groups));
         bool good = write_strips(p, from, to, first, end);
-        emit_end(s->e);
+        if (!s->group)
+                emit_end(s->e);
         return good;
 }
 

@@ -51,6 +51,7 @@ struct stage {
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
+        struct loop_expr *group;        /* of convolve_packed: the only one that write is for; NULL: all */
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
@@ -96,6 +97,8 @@ void prologue_memory(struct stage *s, int64_t blocks);
 /* what the tiles (rows of them) from..to read of blocks first_block.. of x; from here on, x is there */
 bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first_block);
 
+/* a kernel of two products and rows between them: attention.c */
+bool attention_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer);
 

@@ -1,0 +1,21 @@
+/* Attention: two products of one kernel, with rows between them. */
+#ifndef SCHEDULE_ATTENTION_H
+#define SCHEDULE_ATTENTION_H
+
+#include "schedule/access.h"
+
+struct attention {
+        struct op *first, *second;      /* convolve_packed: queries by keys, what becomes of that by values */
+        struct value *scores;           /* what the first one's epilogue makes, <1 x groups x rows x columns> */
+        struct value *shares;           /* what the second one reads: made of the scores, row by row */
+        struct value *per_row;          /* also made of them, and needed by the second one's epilogue; or NULL */
+        struct value *result;           /* of that epilogue, as it lies before the moves at the end */
+        struct access y;                /* where those store it */
+};
+
+/* Is that what a kernel with this region and result computes? */
+bool attention_find(const struct region *region, struct value *result, struct attention *attention);
+/* elements of a row of scores in memory */
+static inline int64_t attention_width(const struct attention *a) { return (a->scores->type->dims[3] + 15) / 16 * 16; }
+
+#endif
