@@ -142,7 +142,7 @@ static bool is_positive(const struct value *v)
         switch (v->op->code) {
         case OP_exp: case OP_sigmoid: case OP_cosh: return true;
         case OP_abs: return element_is_float(v->type->element);
-        case OP_mul: return element_is_float(v->type->element) && op_operand(v->op, 0) == op_operand(v->op, 1);
+        case OP_mul: return element_is_float(v->type->element) && simplify_same(op_operand(v->op, 0), op_operand(v->op, 1));
         default:     return false;
         }
 }
@@ -240,7 +240,7 @@ struct value *rewrite_cast_clamped(struct builder *b, struct op *op, struct pass
 struct value *rewrite_sub_self_integer(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return is_whole(op_result(op)) && op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 0) : NULL;
+        return is_whole(op_result(op)) && simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
 }
 
 struct value *rewrite_mul_zero_integer(struct builder *b, struct op *op, struct pass_context *context)
@@ -359,7 +359,7 @@ struct value *rewrite_div_one_by(struct builder *b, struct op *op, struct pass_c
 struct value *rewrite_div_self(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 1) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 1) : NULL;
 }
 
 struct value *rewrite_reciprocal_twice(struct builder *b, struct op *op, struct pass_context *context)
@@ -378,7 +378,7 @@ struct value *rewrite_sqrt_square(struct builder *b, struct op *op, struct pass_
 {
         (void)context;
         struct value *x = op_operand(op, 0);
-        if (!op_is(x, OP_mul) || op_operand(x->op, 0) != op_operand(x->op, 1))
+        if (!op_is(x, OP_mul) || !simplify_same(op_operand(x->op, 0), op_operand(x->op, 1)))
                 return NULL;
         return build_unary(b, OP_abs, op_operand(x->op, 0));
 }

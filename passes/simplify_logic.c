@@ -16,7 +16,7 @@ static struct value *truth(struct builder *b, const struct op *op, bool value)
 /* x compared with itself; `nan`: also when x may be NaN */
 static struct value *with_itself(struct builder *b, const struct op *op, bool value, bool nan)
 {
-        if (op_operand(op, 0) != op_operand(op, 1) || (!nan && element_is_float(op_operand(op, 0)->type->element)))
+        if (!simplify_same(op_operand(op, 0), op_operand(op, 1)) || (!nan && element_is_float(op_operand(op, 0)->type->element)))
                 return NULL;
         return truth(b, op, value);
 }
@@ -108,9 +108,9 @@ struct value *rewrite_select_select(struct builder *b, struct op *op, struct pas
 {
         (void)context;
         struct value *c = op_operand(op, 0), *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (op_is(x, OP_select) && op_operand(x->op, 0) == c)
+        if (op_is(x, OP_select) && simplify_same(op_operand(x->op, 0), c))
                 return build_select(b, c, op_operand(x->op, 1), y);
-        if (op_is(y, OP_select) && op_operand(y->op, 0) == c)
+        if (op_is(y, OP_select) && simplify_same(op_operand(y->op, 0), c))
                 return build_select(b, c, x, op_operand(y->op, 2));
         return NULL;
 }
@@ -168,7 +168,7 @@ struct value *rewrite_xor_same(struct builder *b, struct op *op, struct pass_con
         for (int i = 0; i < 2; i++)
                 if (simplify_is(op_operand(op, i), 0))
                         return op_operand(op, 1 - i);
-        return op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 0) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
 }
 
 struct value *rewrite_xor_true(struct builder *b, struct op *op, struct pass_context *context)

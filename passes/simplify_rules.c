@@ -165,7 +165,7 @@ struct value *rewrite_sub_constant(struct builder *b, struct op *op, struct pass
 struct value *rewrite_sub_self(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return op_operand(op, 0) == op_operand(op, 1) ? build_like(b, op_result(op), 0) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
 }
 
 struct value *rewrite_mul_one(struct builder *b, struct op *op, struct pass_context *context)
@@ -370,7 +370,7 @@ static struct value *bounded(struct op *op, bool lower)
 
 static struct value *idempotent(struct builder *b, struct op *op)
 {
-        if (op_operand(op, 0) == op_operand(op, 1))
+        if (simplify_same(op_operand(op, 0), op_operand(op, 1)))
                 return op_operand(op, 0);
         struct value *c, *inner, *d, *x;
         if (!constant_side(op, &c, &inner) || !op_is(inner, op->code) || !constant_side(inner->op, &d, &x) ||
@@ -409,7 +409,7 @@ struct value *rewrite_min_idempotent(struct builder *b, struct op *op, struct pa
 struct value *rewrite_and_same(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
-        if (op_operand(op, 0) == op_operand(op, 1))
+        if (simplify_same(op_operand(op, 0), op_operand(op, 1)))
                 return op_operand(op, 0);
         return element_of(op) == E_BOOL ? other_than(op, 1) : NULL;
 }
@@ -417,7 +417,7 @@ struct value *rewrite_and_same(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_or_same(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
-        return op_operand(op, 0) == op_operand(op, 1) ? op_operand(op, 0) : other_than(op, 0);
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? op_operand(op, 0) : other_than(op, 0);
 }
 
 struct value *rewrite_log_exp(struct builder *b, struct op *op, struct pass_context *context)

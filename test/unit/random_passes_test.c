@@ -200,6 +200,20 @@ static bool reread(struct arena *arena, const struct pipeline_state *state, stru
         return !strcmp(text, text_of(arena, copy)) || complain("its text reads back as another one");
 }
 
+/* false, saying where the texts differ first */
+static bool same_text(const char *a, const char *b, int restart)
+{
+        const char *line = a;
+        for (size_t i = 0; a[i] || b[i]; i++) {
+                if (a[i] == '\n')
+                        line = a + i + 1;
+                if (a[i] != b[i])
+                        return complain("a run that goes on from a dump before pass %d ends in another text:\n%.*s\n%.*s", restart,
+                                        (int)strcspn(line, "\n"), line, (int)strcspn(b + (line - a), "\n"), b + (line - a));
+        }
+        return true;
+}
+
 static bool run_passes(struct pipeline_state *state, const struct trial *t, int first, int end, struct pass_context *context)
 {
         for (int i = first; i < end; i++) {
@@ -233,8 +247,7 @@ static bool run_trial(const struct trial *t)
         int restart = t->restart < 0 || t->restart > t->count ? t->count : t->restart;
         fine = fine && run_passes(&state, t, 0, restart, &context) && reread(arena, &state, &copy, &diag);
         fine = fine && run_passes(&state, t, restart, t->count, &context) && run_passes(&copy, t, restart, t->count, &again);
-        if (fine && strcmp(text_of(arena, &state), text_of(arena, &copy)))
-                fine = complain("a run that goes on from a dump before pass %d ends in another text", restart);
+        fine = fine && same_text(text_of(arena, &state), text_of(arena, &copy), restart);
         struct loop_program *last = fine ? program_of(&state, &context) : NULL;
         if (last) {
                 code = run(arena, last, t, false, &got, &diag);
