@@ -115,6 +115,7 @@ static void put_header_comment(struct c_writer *w)
                 text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
         put_weights_rules(w);
         c_levels_rules(w);
+        c_flush_rules(w);
         if (w->uses_threads)
                 text_add(w->out,
                          " *\n"

@@ -347,7 +347,7 @@ static const char *library_name(struct c_writer *w, const char *name, enum eleme
                 c_fail(w, EXIT_INTERNAL, "the library has no %s of %s", name,
                        element_info[element].text);
         w->computes_floats = true;
-        return f ? c_use(w, f) : name;
+        return f ? c_function(w, f) : name;
 }
 
 static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
@@ -565,7 +565,7 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
                 c_put(w, "%s", c_tile_entry(w, e->variable, e->literal.i, e->column));
                 return primary();
         case LOOP_LOAD: return put_load(w, e);
-        case LOOP_CALL: return put_call(w, c_use(w, e->function), e, e->arity);
+        case LOOP_CALL: return put_call(w, c_function(w, e->function), e, e->arity);
         default:
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no %s", w->target->name,
                        loop_op_info[e->op].text);

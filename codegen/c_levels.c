@@ -226,17 +226,31 @@ void c_levels_choice(struct c_writer *w, struct text *out)
         c_line(w, "}");
 }
 
+static void put_call(struct c_writer *w, int level, const char *result, const char *end)
+{
+        c_put(w, "%s %s(", result, w->levels[level].run);
+        c_run_arguments(w);
+        c_put(w, ");%s", end);
+        c_end(w);
+}
+
 void c_levels_call(struct c_writer *w)
 {
-        c_line(w, "switch (level) {");
+        bool flush = w->options->flush_denormals;
+        const char *result = flush ? "status =" : "return", *end = flush ? " break;" : "";
+        c_flush_begin(w);
+        if (w->level_count > 1)
+                c_line(w, "switch (level) {");
         for (int i = w->level_count - 1; i >= 0; i--) {
                 c_level_open(w, w->out, i);
-                c_put(w, "case %s: return %s(", c_level_macro(w, i), w->levels[i].run);
-                c_run_arguments(w);
-                c_put(w, ");");
-                c_end(w);
+                if (w->level_count > 1)
+                        c_put(w, "case %s: ", c_level_macro(w, i));
+                put_call(w, i, result, w->level_count > 1 ? end : "");
                 c_level_close(w, w->out, i);
         }
-        c_line(w, "default: return %s;", c_macro(w, "ERROR_PROCESSOR"));
-        c_line(w, "}");
+        if (w->level_count > 1) {
+                c_line(w, "default: %s %s;%s", result, c_macro(w, "ERROR_PROCESSOR"), end);
+                c_line(w, "}");
+        }
+        c_flush_end(w);
 }

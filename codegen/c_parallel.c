@@ -29,7 +29,6 @@
 #include <string.h>
 
 static const char runtime[] =
-        "\n"
         "/* Calls task(arg, index, count) for each index below count, on threads: dnncc_runtime.h, or the\n"
         " * program's own. */\n"
         "extern void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
@@ -316,7 +315,7 @@ static void put_launch(struct c_writer *w, const struct range *r, const struct t
                        const char *arguments)
 {
         int threads = w->options->threads;
-        c_put(w, "dnncc_parallel(%s," C_SOFT "%s%s," C_SOFT, task->name, arguments ? "&" : "",
+        c_put(w, "%s(%s," C_SOFT "%s%s," C_SOFT, c_flush_parallel(w), task->name, arguments ? "&" : "",
               arguments ? arguments : "NULL");
         if (r->literal) {
                 c_put(w, "%d);", r->count < threads ? (int)r->count : threads);
@@ -349,6 +348,7 @@ bool c_parallel(struct c_writer *w, const struct loop_stmt *s)
         if (any)
                 put_arguments(w, &captures, &task, arguments);
         put_launch(w, &r, &task, arguments);
+        w->threads_level = w->uses_threads ? w->threads_level : w->level;         /* levels are printed upwards */
         w->uses_threads = true;
         return true;
 }
@@ -364,6 +364,11 @@ void c_parallel_reserve(struct c_writer *w)
 
 void c_parallel_top(struct c_writer *w, struct text *out)
 {
-        if (w->uses_threads)
-                text_add(out, "%s", runtime);
+        if (!w->uses_threads)
+                return;
+        text_add(out, "\n");
+        c_level_open(w, out, w->threads_level);
+        text_add(out, "%s", runtime);
+        c_flush_tasks(w, out);
+        c_level_close(w, out, w->threads_level);
 }

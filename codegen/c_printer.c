@@ -184,6 +184,8 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         text_add(out, "#include <stddef.h>\n");
         if (w->copies_memory)
                 text_add(out, "#include <string.h>\n");
+        if (w->uses_libm)
+                text_add(out, "#include <math.h>\n");
         c_levels_top(w, out);
         if (vectors < w->level_count) {
                 c_level_open(w, out, vectors);
@@ -202,6 +204,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         c_vectors_top(w, out);
         c_keep_top(w, out);
         w->out = out;
+        c_flush_top(w, out);
         c_helpers_print(w);
         c_vectors_print(w, out);
         c_tiles_top(w, out);

@@ -23,6 +23,8 @@ struct c_options {
         const char *version;            /* of dnncc */
         const char *command;            /* options that shape the output, canonical order, safe text */
         bool descriptor, unchecked;
+        bool fast_libm;                 /* scalar mathematics by the C library */
+        bool flush_denormals;           /* denormal numbers count as 0 while run computes; x86 */
         bool profile;                   /* run calls dnncc_profile before the first and after each kernel call */
         int threads;                    /* parallel loops run on that many; 1 or less: as plain loops */
         const struct target *target;

@@ -9,7 +9,7 @@ static bool is_port(const struct loop_buffer *b)
         return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
 }
 
-bool c_run_is_split(const struct c_writer *w) { return w->level_count > 1; }
+bool c_run_is_split(const struct c_writer *w) { return w->level_count > 1 || w->options->flush_denormals; }
 
 void c_run_prototype(struct c_writer *w, const char *head)
 {
@@ -259,7 +259,7 @@ void c_run_inner(struct c_writer *w, struct text *out)
         struct text body = main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, arena_printf(w->arena, "static int %s(", w->levels[w->level].run));
+        open_function(w, arena_printf(w->arena, "static %sint %s(", c_flush_attribute(w), w->levels[w->level].run));
         if (w->uses_status)
                 c_line(w, "int status;");
         c_weights_pointer(w, w->uses_weights);
@@ -287,7 +287,8 @@ void c_run(struct c_writer *w, struct text *out)
                 body = main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, arena_printf(w->arena, split ? "int %s_run_at(int level, " : "int %s_run(", w->options->prefix));
+        open_function(w, arena_printf(w->arena, w->level_count > 1 ? "int %s_run_at(int level, " : "int %s_run(",
+                                      w->options->prefix));
         if (!split && w->uses_status)
                 c_line(w, "int status;");
         put_checks(w);
@@ -299,7 +300,7 @@ void c_run(struct c_writer *w, struct text *out)
         else
                 put_main(w, &body);
         close_function(w);
-        if (split)
+        if (w->level_count > 1)
                 put_choice(w);
 }
 

@@ -436,6 +436,7 @@ void c_names_begin(struct c_writer *w)
         c_helpers_reserve(w);
         c_vectors_reserve(w);
         c_levels_reserve(w);
+        c_flush_reserve(w);
         c_parallel_reserve(w);
         c_weights_reserve(w);
         name_library(w);

@@ -69,12 +69,13 @@ struct c_writer {
         struct loop_function *kernel;   /* that is printed, and the tasks of its parallel loops */
         struct text tasks;
         bool uses_threads;
+        int threads_level;              /* the lowest that does */
 
         /* 0: not used; else 1 + the lowest level that does */
         unsigned char helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
         bool memory_used[ELEMENT_COUNT];          /* types of memory: see c_memory_type */
         bool align_used[ELEMENT_COUNT];
-        bool computes_floats, copies_memory, uses_status;
+        bool computes_floats, copies_memory, uses_status, uses_libm;
 
         bool in_kernel;                 /* what is printed carries the target's attribute */
         bool keeps, pins, uses_tiles;
@@ -209,12 +210,14 @@ void c_keep(struct c_writer *w, struct map *last_uses, const struct loop_stmt *s
 void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop_stmt *s);     /* behind s */
 void c_keep_top(struct c_writer *w, struct text *out);
 
-/* ---- functions (c_kernel.c) ---- */
+/* ---- functions (c_kernel.c, c_library.c) ---- */
 
 /* number = 1 of each that matters, 0 of others */
 void c_mark_variables(struct c_writer *w, struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
 void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls */
+void c_body(struct c_writer *w, struct loop_function *f, const char *last);        /* braces and what is in them */
+const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
 const char *c_error_name(struct c_writer *w, int code);
 bool c_can_fail(const struct loop_function *f);
@@ -249,6 +252,17 @@ void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* what it calls */
 void c_run_prototype(struct c_writer *w, const char *head);       /* "int digits_run(": into the line, no semicolon */
 void c_run_arguments(struct c_writer *w);                 /* of a call */
+
+/* ---- denormal numbers as 0 (c_flush.c): nothing happens without --flush-denormals ---- */
+
+void c_flush_reserve(struct c_writer *w);
+void c_flush_rules(struct c_writer *w);                   /* for the comment of the header */
+void c_flush_top(struct c_writer *w, struct text *out);
+void c_flush_begin(struct c_writer *w);                   /* around calls of the run functions of levels */
+void c_flush_end(struct c_writer *w);
+const char *c_flush_attribute(const struct c_writer *w);  /* of those */
+void c_flush_tasks(struct c_writer *w, struct text *out);
+const char *c_flush_parallel(const struct c_writer *w);   /* what shares out a loop */
 
 /* ---- the rest ---- */
 

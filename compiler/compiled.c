@@ -114,7 +114,8 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
 {
         if (!write_sources(c, inputs))
                 return false;
-        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c", c->folder, c->cc, c->run.prefix));
+        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c%s", c->folder, c->cc, c->run.prefix,
+                                         c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
                 return false;

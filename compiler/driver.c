@@ -56,6 +56,14 @@ static bool choose_targets(struct run *run)
                                                    : "--emit=loops is for one target: its loops are those of no other");
                 return false;
         }
+        if (o->exact && (o->fast_libm || o->flush_denormals)) {
+                diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s", o->fast_libm ? "--fast-libm" : "--flush-denormals");
+                return false;
+        }
+        if (o->flush_denormals && !target_machine(run->targets[run->target_count - 1])) {
+                diag_error(&run->diag, EXIT_USAGE, "--flush-denormals wants a target of x86: plain C has no such state");
+                return false;
+        }
         o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */
         for (int i = 1; i < run->target_count; i++)
                 o->target = arena_printf(run->arena, "%s,%s", o->target, run->targets[i]->name);

@@ -14,7 +14,8 @@ bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
                 .weights = how[run->options.weights], .weights_file = weights,
                 .weights_name = weights ? arena_printf(run->arena, "%s.weights", stem) : NULL,
                 .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
-                .unchecked = run->options.unchecked, .profile = run->options.profile, .threads = run->options.threads,
+                .unchecked = run->options.unchecked, .profile = run->options.profile,
+                .fast_libm = run->options.fast_libm, .flush_denormals = run->options.flush_denormals, .threads = run->options.threads,
                 .target = run->context.target, .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };

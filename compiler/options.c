@@ -201,6 +201,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         static const struct { const char *text; size_t field; } flags[] = {
                 { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
                 { "--unchecked", offsetof(struct options, unchecked) }, { "--no-alias", offsetof(struct options, no_alias) },
+                { "--fast-libm", offsetof(struct options, fast_libm) },
+                { "--flush-denormals", offsetof(struct options, flush_denormals) },
                 { "--no-descriptor", offsetof(struct options, no_descriptor) },
                 { "--profile", offsetof(struct options, profile) },
         };

@@ -23,7 +23,7 @@ struct options {
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, goal, no_alias;
-        int no_descriptor, depfile, exact, assume_finite, unchecked, no_verify, check, time_passes, stats, profile, tune;
+        int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals, no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
         struct list dims, inputs, outputs, keep, regions, limits, tests;

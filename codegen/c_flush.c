@@ -1,0 +1,97 @@
+/* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes, which takes x86 hundreds of cycles
+ * less for each.
+ *
+ *     const unsigned control = flush_denormals();
+ *     status = run_x86_64_v4(workspace, x, y);
+ *     restore_denormals(control);
+ *
+ * The compiler knows nothing of this state: a function that is not made part of its caller keeps arithmetic between the two.
+ * Every thread has a state of its own, so that tasks do the same. */
+#include "codegen/c_writer.h"
+
+static const char top[] =
+        "/* Denormal numbers count as 0 while run computes: FTZ and DAZ of the caller's MXCSR, put back afterwards. */\n"
+        "#if %s\n"
+        "#include <immintrin.h>\n"
+        "#define NOT_INLINE __attribute__((noinline))\n"
+        "static inline unsigned flush_denormals(void)\n"
+        "{\n"
+        "        const unsigned control = _mm_getcsr();\n"
+        "        _mm_setcsr(control | 0x8040u);\n"
+        "        return control;\n"
+        "}\n"
+        "static inline void restore_denormals(unsigned control) { _mm_setcsr(control); }\n"
+        "#else\n"
+        "#define NOT_INLINE\n"
+        "static inline unsigned flush_denormals(void) { return 0; }\n"
+        "static inline void restore_denormals(unsigned control) { (void)control; }\n"
+        "#endif\n";
+
+static const char tasks[] =
+        "\n"
+        "/* The same for each task, on whatever thread it runs. */\n"
+        "struct flushed { void (*task)(void *arg, int index, int count); void *arg; };\n"
+        "static void run_flushed(void *arg, int index, int count)\n"
+        "{\n"
+        "        const struct flushed *const flushed = arg;\n"
+        "        const unsigned control = flush_denormals();\n"
+        "        flushed->task(flushed->arg, index, count);\n"
+        "        restore_denormals(control);\n"
+        "}\n"
+        "static NOT_INLINE void parallel_flushed(void (*task)(void *arg, int index, int count), void *arg, int count)\n"
+        "{\n"
+        "        struct flushed flushed = { task, arg };\n"
+        "        dnncc_parallel(run_flushed, &flushed, count);\n"
+        "}\n";
+
+static bool flushes(const struct c_writer *w) { return w->options->flush_denormals; }
+
+void c_flush_reserve(struct c_writer *w)
+{
+        static const char *const words[] = { "flush_denormals", "restore_denormals", "NOT_INLINE", "flushed", "run_flushed",
+                                             "parallel_flushed" };
+        for (size_t i = 0; flushes(w) && i < sizeof words / sizeof *words; i++)
+                c_reserve(w, words[i]);
+        if (flushes(w))
+                names_reserve(w->globals, "control");
+}
+
+void c_flush_rules(struct c_writer *w)
+{
+        if (flushes(w))
+                text_add(w->out, " *\n * Denormal numbers count as 0 in it; the processor's state is the caller's again when it returns.\n");
+}
+
+void c_flush_top(struct c_writer *w, struct text *out)
+{
+        if (!flushes(w))
+                return;
+        text_add(out, "\n");
+        text_add(out, top, target_machine(w->options->target));
+}
+
+void c_flush_begin(struct c_writer *w)
+{
+        if (!flushes(w))
+                return;
+        c_line(w, "int status;");
+        c_line(w, "const unsigned control = flush_denormals();");
+}
+
+void c_flush_end(struct c_writer *w)
+{
+        if (!flushes(w))
+                return;
+        c_line(w, "restore_denormals(control);");
+        c_line(w, "return status;");
+}
+
+const char *c_flush_attribute(const struct c_writer *w) { return flushes(w) ? "NOT_INLINE " : ""; }
+
+void c_flush_tasks(struct c_writer *w, struct text *out)
+{
+        if (flushes(w))
+                text_add(out, "%s", tasks);
+}
+
+const char *c_flush_parallel(const struct c_writer *w) { return flushes(w) ? "parallel_flushed" : "dnncc_parallel"; }

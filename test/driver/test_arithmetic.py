@@ -1,0 +1,136 @@
+"""--fast-libm and --flush-denormals: what the C library or the processor's state does instead, and no more than that."""
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
+CPU = pathlib.Path("/proc/cpuinfo")
+FEATURES = set(CPU.read_text().split()) if CPU.exists() else set()
+ELEMENTS = 40000                        # worth two threads
+FUNCTIONS = ["Exp", "Log", "Tanh", "Erf", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Atanh", "Sqrt",
+             "Floor", "Ceil", "Round", "Abs"]
+
+
+def save(path, nodes, shape, outputs):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, shape)],
+                              [value(o, TensorProto.FLOAT, None) for o in outputs])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+@pytest.fixture
+def functions(tmp_path):
+    return save(tmp_path / "m.onnx", [helper.make_node(f, ["x"], [f.lower()]) for f in FUNCTIONS], [37], [f.lower() for f in FUNCTIONS])
+
+
+def program(model, folder, options, cc="gcc", flags=()):
+    folder.mkdir(exist_ok=True)
+    dnncc.compile_model(model, folder, options)
+    for command in ([cc, *dnncc.STRICT, "-O1", "-c", folder / "model.c", "-o", folder / "model.o"],
+                    [cc, "-O1", dnncc.host_object(["-O2"], cc), folder / "model.o", *flags, "-o", folder / "host", "-lm"]):
+        done = dnncc.run(command)
+        assert done.returncode == 0 and not done.stderr, done.stderr[:3000]
+    return folder / "host"
+
+
+def wanted(folder):
+    return {line.split()[-1] for line in dnncc.run(["nm", folder / "model.o"]).stdout.split("\n") if " U " in line}
+
+
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_libm(functions, tmp_path, cc):
+    x = np.linspace(-0.99, 0.99, 37, dtype=np.float32)
+    ours = dnncc.run_host(program(functions, tmp_path / "ours", [], cc), [x])
+    libm = dnncc.run_host(program(functions, tmp_path / "libm", ["--fast-libm"], cc), [x])
+    for name, a, b in zip(FUNCTIONS, ours, libm):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7, err_msg=name)
+    assert wanted(tmp_path / "ours") <= {"memcpy", "memset"}
+    symbols = wanted(tmp_path / "libm")
+    assert {"expf", "erff", "tanf", "asinhf"} <= symbols and all(s.endswith("f") for s in symbols - {"memcpy", "memset"})
+    text = (tmp_path / "libm" / "model.c").read_text()
+    assert "#include <math.h>" in text and "error bound" not in text
+
+
+@pytest.mark.skipif("avx2" not in FEATURES, reason="no AVX2")
+def test_libm_leaves_vectors(tmp_path):
+    model = save(tmp_path / "m.onnx", [helper.make_node("Tanh", ["x"], ["y"])], [64], ["y"])
+    program(model, tmp_path / "out", ["--fast-libm", "--target=x86-64-v3"])
+    assert wanted(tmp_path / "out") <= {"memcpy", "memset"}
+
+
+@pytest.mark.skipif("sse2" not in FEATURES, reason="no x86")
+@pytest.mark.parametrize("threads", ["", "--threads=2"], ids=["one", "two"])
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_denormals_are_flushed_and_the_state_restored(threads, cc, tmp_path):
+    """x * 1 of a denormal number is 0 while the model runs, and itself after it, however run returns and on every thread"""
+    model = save(tmp_path / "m.onnx", [helper.make_node("Mul", ["x", "x"], ["y"])], [ELEMENTS], ["y"])
+    (tmp_path / "main.c").write_text("""#include <stdio.h>
+#include <immintrin.h>
+#include "model.h"
+MODEL_WORKSPACE_DEFINE(workspace);
+static float x[MODEL_X_ELEMS], y[MODEL_Y_ELEMS];
+static int changed;
+void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count);
+void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)
+{
+        const unsigned outside = _mm_getcsr();
+        for (int i = 0; i < count; i++) {
+                _mm_setcsr(0x1f80);             /* as a thread of its own has it */
+                task(arg, i, count);
+                changed |= (_mm_getcsr() & 0xffc0u) != 0x1f80u;
+        }
+        _mm_setcsr(outside);
+}
+int main(void)
+{
+        int zeros = 0;
+        for (int i = 0; i < (int)MODEL_X_ELEMS; i++)
+                x[i] = 1e-20f;                  /* its square is denormal */
+        _mm_setcsr(0x3f80);                     /* rounds down */
+        int error = model_run(workspace, x, y), refused = model_run(workspace, x, 0);
+        changed |= _mm_getcsr() != 0x3f80;
+        for (int i = 0; i < (int)MODEL_X_ELEMS; i++)
+                zeros += y[i] == 0;
+        printf("%d %d %d %d\\n", error, refused, changed, zeros);
+        return 0;
+}
+""")
+    for target in ("--target=x86-64", "--target=generic,x86-64,x86-64-v3"):
+        for options, zeros in ((["--flush-denormals"], ELEMENTS), ([], 0)):
+            folder = tmp_path / "out"
+            folder.mkdir(exist_ok=True)
+            dnncc.compile_model(model, folder, [target, *options, *([threads] if threads else [])])
+            done = dnncc.run([cc, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{folder}", tmp_path / "main.c",
+                              folder / "model.c", "-o", tmp_path / "main"])
+            assert done.returncode == 0, done.stderr[:3000]
+            told = dnncc.run([tmp_path / "main"]).stdout.split()
+            if threads:
+                assert ("parallel_flushed(Mul" in (folder / "model.c").read_text()) == bool(options)
+            if options:
+                assert told == ["0", "-1", "0", str(zeros)], (target, options)
+            else:
+                assert told[0] == "0" and told[3] == "0"
+
+
+def test_what_does_not_go_together(functions, tmp_path):
+    for options in (["--exact", "--fast-libm"], ["--exact", "--flush-denormals", "--target=x86-64"], ["--flush-denormals"],
+                    ["--flush-denormals", "--target=generic"]):
+        done = dnncc.run([dnncc.DNNCC, functions, "-o", tmp_path / "x.c", *options])
+        assert done.returncode == dnncc.USAGE and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_dependencies_name_the_schedules(tmp_path):
+    model = save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [4], ["y"])
+    (tmp_path / "s.schedule").write_text("dnncc-schedule 1\n")
+    done = dnncc.run([dnncc.DNNCC, model, "-o", tmp_path / "m.c", "-MD", "--target=x86-64", f"--schedule={tmp_path}/s.schedule"])
+    assert done.returncode == 0, done.stderr
+    assert f"{tmp_path}/s.schedule" in (tmp_path / "m.d").read_text()
