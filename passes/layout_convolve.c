@@ -101,6 +101,24 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
+/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even */
+static struct value *paired_channels(struct layout *l, struct value *x)
+{
+        int rank = x->type->rank;
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX] = { 0 };
+        memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
+        dims[1] += dims[1] % 2;
+        for (int d = 1; d < rank; d++)
+                perm[d] = d + 1 < rank ? d + 1 : 1;
+        x = layout_pack(&l->b, x, dims, rank, dims, perm);
+        if (!x)
+                return NULL;
+        memcpy(dims + 2, x->type->dims + 1, (size_t)(rank - 1) * sizeof *dims);
+        dims[1] = 1;
+        return layout_reshape(&l->b, x, rank + 1, dims);
+}
+
 /* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other;
  * stored: outputs of a group, with those that pad a block */
 static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks, int64_t inner,
@@ -411,7 +429,7 @@ bool layout_convolve(struct layout *l, struct op *op)
             c.spatial > SPATIAL_MAX || (!whole && !can_have_phases(op, c.spatial)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
-        struct value *x = few ? few_channels(l, c.x) : layout_blocked(l, c.x);
+        struct value *x = !few ? layout_blocked(l, c.x) : tiles ? paired_channels(l, c.x) : few_channels(l, c.x);
         struct value *y;
         struct phases p = phases_of(&c);
         if (!whole && phases_alike(&c, &p)) {

@@ -10,12 +10,12 @@
  *
  * A value that a contraction reads is rounded where it is made, through moves, and for all its readers: it is stored once, in half
  * the memory. But for contractions that stay in f32 and for the function's results. Which ones round: products by constants with
- * enough channels to be worth it; depthwise convolutions read each weight once for an output and gain nothing. */
+ * enough products for each output to be worth it; depthwise convolutions have few and gain nothing. */
 #include <string.h>
 
 #include "passes/pass.h"
 
-enum { LEAST_CHANNELS = 16, MOVES_MAX = 8 };
+enum { LEAST_PRODUCTS = 16, MOVES_MAX = 8 };
 
 struct rounding {
         struct module *m;
@@ -38,24 +38,33 @@ static bool all_ones(const struct op *op, const char *name)
         return true;
 }
 
-/* tiles of the target can multiply it as it is: rows of 32 channels */
+/* extent of what a dot sums over */
+static int64_t contracted(const struct op *op)
+{
+        int count;
+        const int64_t *dims = op_ints(op, "contract_b", &count);
+        int64_t extent = 1;
+        for (int i = 0; i < count; i++)
+                extent *= op_operand(op, 1)->type->dims[dims[i]];
+        return extent;
+}
+
+/* Tiles of the target can multiply it as it is: rows of 32 channels, or of the few channels of a row of the window. */
 static bool fits_tiles(const struct op *op, const struct target *target)
 {
-        enum { ROW = 32, SPATIAL_MAX = 6 };
+        enum { FEW = 16, SPATIAL_MAX = 6 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (!target_tile_registers(target) || !type_is_static(x) || !type_elements(x))
                 return false;
-        if (op->code == OP_dot) {
-                int count;
-                const int64_t *dims = op_ints(op, "contract_b", &count);
-                int64_t channels = 1;
-                for (int i = 0; i < count; i++)
-                        channels *= w->dims[dims[i]];
-                return channels % ROW == 0;
-        }
-        int64_t groups = op_int(op, "groups");
-        bool whole = groups == 1 || (w->dims[1] % ROW == 0 && w->dims[0] / groups % ROW == 0);
-        return whole && x->rank > 2 && x->rank - 2 <= SPATIAL_MAX && all_ones(op, "input_dilations");
+        if (op->code == OP_dot)
+                return contracted(op) % TILE_DEPTH == 0;
+        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !all_ones(op, "input_dilations"))
+                return false;
+        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        if (channels < FEW)
+                return groups == 1 && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
+                       op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
+        return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
 }
 
 static bool rounds(const struct op *op)
@@ -64,15 +73,10 @@ static bool rounds(const struct op *op)
             !value_is_constant(op_operand(op, 1)) || op_operand(op, 1)->constant->kind != CONSTANT_DENSE)
                 return false;
         const struct type *w = op_operand(op, 1)->type;
-        int64_t channels = w->dims[1];
-        if (op->code == OP_dot) {
-                int count;
-                const int64_t *dims = op_ints(op, "contract_b", &count);
-                channels = 1;
-                for (int i = 0; i < count; i++)
-                        channels *= w->dims[dims[i]];
-        }
-        return channels >= LEAST_CHANNELS;
+        int64_t products = op->code == OP_dot ? contracted(op) : w->dims[1];
+        for (int d = 2; op->code == OP_convolve && op_int(op, "groups") == 1 && d < w->rank; d++)
+                products *= w->dims[d];
+        return products >= LEAST_PRODUCTS;
 }
 
 /* ---- values ---- */

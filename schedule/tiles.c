@@ -6,6 +6,8 @@
  *      positions   | of sums | of sums |     for every 32 channels and window offset, in the order of w's memory
  *                  +---------+---------+
  *
+ * (Or, in a first layer, for all channels of each row of the window, which lie side by side.)
+ *
  * A tile holds up to 16 positions that follow each other in the last spatial dimension; where that is short, each tile has positions
  * of a row of its own. The sums leave the tiles through memory that stays in the first cache (a share of `sums` for each task), and
  * a loop over positions makes of them what the fusion says. Loops are those of packed.c. */
@@ -19,6 +21,7 @@ struct tiles {
         int64_t outputs;                /* stored, of a group */
         int64_t panel_size;
         int vectors, depth;
+        bool merged;                    /* a row of a tile is all channels of a row of the window */
         bool alike;                     /* all blocks of sums have one shape */
         struct loop_buffer *sums;
         struct loop_expr *group, *panel;
@@ -81,8 +84,9 @@ static struct loop_expr *next_panel(struct tiles *t, struct loop_expr *panel)
 static void add_up(struct tiles *t, struct loop_variable *sums, const struct loop_tiles *shape)
 {
         struct emit *e = t->s.e;
-        int64_t steps = t->inner / t->depth, count = steps;
-        for (int d = 0; d < t->s.spatial_count; d++)
+        int64_t steps = t->merged ? 1 : t->inner / t->depth, count = steps;
+        int windows = t->s.spatial_count - t->merged;
+        for (int d = 0; d < windows; d++)
                 count *= t->s.spatial[d].window;
         struct loop_expr *x = plus(e, stage_x(&t->s), times(e, t->group, t->blocks * t->s.x.stride[1]));
         struct loop_expr *panel = plus(e, times(e, t->group, t->s.panels), t->panel);
@@ -91,7 +95,7 @@ static void add_up(struct tiles *t, struct loop_variable *sums, const struct loo
         struct { const char *name; int64_t extent, x_step; } loops[WINDOW_LOOPS + 2];
         int n = 0, opened = 0;
         loops[n].name = "c", loops[n].extent = t->blocks, loops[n++].x_step = t->s.x.stride[1];
-        for (int d = 0; d < t->s.spatial_count; d++)
+        for (int d = 0; d < windows; d++)
                 loops[n].name = "k", loops[n].extent = t->s.spatial[d].window, loops[n++].x_step = t->s.spatial[d].x_window;
         loops[n].name = "i", loops[n].extent = steps, loops[n++].x_step = t->depth * t->s.x.stride[t->s.rank - 1];
         count *= t->blocks;
@@ -251,10 +255,13 @@ struct stage *tiles_prepare(const struct stage *common)
         t->vectors = (int)w->dims[w->rank - 2];
         t->s.panels = w->dims[0] / t->groups;
         t->panel_size = type_elements(w) / w->dims[0];
-        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || t->inner % t->depth || t->depth % 2 ||
+        stage_spatial(&t->s, 2);
+        const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
+        t->merged = last->window > 1 && last->window * t->inner <= TILE_DEPTH && last->x_window == t->inner;
+        t->depth *= t->merged ? (int)last->window : 1;
+        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || (!t->merged && t->inner % t->depth) || t->depth % 2 ||
             t->s.x.stride[t->s.rank - 1] != 1 || op_int(op, "channels") != t->blocks * t->inner || t->s.rank - 3 > WINDOW_LOOPS)
                 return NULL;
-        stage_spatial(&t->s, 2);
         stage_cut(&t->s);
         t->alike = t->s.row.large == t->s.row.count && t->s.column.large == t->s.column.count;
         return fits(t, target) ? &t->s : NULL;
