@@ -35,7 +35,7 @@ bool schedule_can_flatten(const struct op *contraction)
 }
 
 /* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads all of w again, where otherwise
- * every panel reads all of x, which is cheaper as it comes in order: 0 unless that is three times as much. */
+ * every panel reads all of x, which is cheaper as it comes in order: 0 unless that is three times as much. All are about as large. */
 static int choose_strip(const struct packed_work *work, const struct target *target, int64_t rows)
 {
         double room = (double)target_l2_bytes(target) / 2, bytes = packed_operand_bytes(work);
@@ -43,8 +43,9 @@ static int choose_strip(const struct packed_work *work, const struct target *tar
                 return 0;
         double strip = (double)rows * room / bytes;
         int64_t whole = strip < 1 ? 1 : (int64_t)strip;
-        double again = packed_weights_bytes(work) * (double)(divide_up(rows, whole) - 1);
-        return 3 * again < bytes * (double)(work->panels - 1) ? (int)whole : 0;
+        int64_t strips = divide_up(rows, whole);
+        double again = packed_weights_bytes(work) * (double)(strips - 1);
+        return 3 * again < bytes * (double)(work->panels - 1) ? (int)divide_up(rows, strips) : 0;
 }
 
 /* what does not depend on the size of a tile, or follows from it */
