@@ -352,8 +352,8 @@ struct op_loop {
         struct use *next_go, *next, *stacked_rows;        /* its operands; next_go: NULL without go */
 };
 struct op_loop op_loop(const struct op *op);    /* of a loop whose region is complete */
-/* Which of its parts a loop keeps. */
-struct op_loop_kept { bool go, *carried, *scanned, *stacked; };
+/* Which of its parts a loop keeps, and what else it scans (forward, its rows behind the others). */
+struct op_loop_kept { bool go, *carried, *scanned, *stacked; struct value **more; int more_count; };
 /* A loop in op's place that computes what is kept of op, in the region that op had. Results that go have no uses, arguments
  * that go none but in the yield. NULL after an error. */
 struct op *op_loop_keep(struct op *op, const struct op_loop_kept *kept, struct diag *diag);

@@ -1,4 +1,4 @@
-/* Loops of Tensor IR: their parts, and loops of fewer parts. */
+/* Loops of Tensor IR: their parts, and loops of other parts. */
 #include "ir/tensor.h"
 
 #include <string.h>
@@ -35,19 +35,20 @@ static bool *all_true(struct arena *arena, int count)
 struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop)
 {
         return (struct op_loop_kept){ loop->go != NULL, all_true(arena, loop->carried), all_true(arena, loop->scanned),
-                                      all_true(arena, loop->stacked) };
+                                      all_true(arena, loop->stacked), NULL, 0 };
 }
 
-/* ---- a loop of fewer parts ---- */
+/* ---- a loop of other parts ---- */
 
 /* The loop itself, its region still empty. */
 static struct op *kept_loop(struct builder *b, const struct op *op, const struct op_loop *old,
                             const struct op_loop_kept *kept)
 {
         struct module *m = b->m;
-        struct value **operands = arena_array(m->arena, (size_t)op->operand_count, sizeof *operands);
+        size_t room = (size_t)(op->operand_count + kept->more_count);
+        struct value **operands = arena_array(m->arena, room, sizeof *operands);
         const struct type **types = arena_array(m->arena, (size_t)op->result_count, sizeof *types);
-        int64_t *scans = arena_array(m->arena, (size_t)op->operand_count, sizeof *scans);
+        int64_t *scans = arena_array(m->arena, room, sizeof *scans);
         int64_t *stacks = arena_array(m->arena, (size_t)op->result_count, sizeof *stacks);
         int operand_count = 2, result_count = 0, carried = 0, scanned = 0, stacked = 0;
         operands[0] = old->trip;
@@ -63,6 +64,10 @@ static struct op *kept_loop(struct builder *b, const struct op *op, const struct
                         operands[operand_count++] = old->scans[i].value;
                         scans[scanned++] = op_ints(op, "scan_backward", NULL)[i];
                 }
+        for (int i = 0; i < kept->more_count; i++) {
+                operands[operand_count++] = kept->more[i];
+                scanned++;
+        }
         for (int i = 0; i < old->stacked; i++)
                 if (kept->stacked[i]) {
                         types[result_count++] = old->stacks[i].type;
@@ -89,12 +94,16 @@ static void move_body(struct builder *b, const struct op *op, const struct op_lo
         struct value **yielded = arena_array(b->m->arena, (size_t)old->yield->operand_count, sizeof *yielded);
         struct builder inside = { .m = b->m, .region = body, .location = b->location, .diag = b->diag };
         int count = 0;
-        region_reserve(body, 1 + old->carried + old->scanned);
+        region_reserve(body, 1 + old->carried + old->scanned + kept->more_count);
         take_argument(body, old->number, true);
         for (int i = 0; i < old->carried; i++)
                 take_argument(body, &old->held[i], kept->carried[i]);
         for (int i = 0; i < old->scanned; i++)
                 take_argument(body, &old->rows[i], kept->scanned[i]);
+        for (int i = 0; i < kept->more_count; i++) {
+                const struct type *t = kept->more[i]->type;
+                region_add_argument(body, type_tensor(b->m, t->element, t->rank - 1, t->dims + 1), "row");
+        }
         if (kept->go)
                 yielded[count++] = old->next_go->value;
         for (int i = 0; i < old->carried; i++)

@@ -10,8 +10,9 @@
  * (broadcast, iota, reshape) goes out only with what reads it. What can fail (run-time positions) stays unless the loop runs at
  * least once: nothing may fail that would not have run. Operations with regions stay.
  *
- * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat is a splat, and a loop of
- * no or of one iteration is none. Exact: the same operations on the same values. */
+ * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat is a splat, what is gathered
+ * by the iteration's number is scanned, and a loop of no or of one iteration is none. Exact: the same operations on the same
+ * values. */
 #include "passes/pass.h"
 
 enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
@@ -114,6 +115,60 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
         return dropped;
 }
 
+/* ---- rows by number ---- */
+
+/* row number i of something from outside, in iteration i: no index to look at, none to check */
+static bool is_row(const struct op *op, const struct op_loop *loop)
+{
+        if (op->code != OP_gather || op_operand(op, 1) != loop->number || op_int(op, "axis") != 0)
+                return false;
+        const struct value *x = op_operand(op, 0);
+        return !is_inside(x, op->region) && type_is_static(x->type) && x->type->dims[0] >= loop->steps;
+}
+
+/* the first rows of what op gathers from, as many as there are steps */
+static struct value *scanned_rows(struct builder *b, const struct op *op, const struct op_loop *loop)
+{
+        static const int64_t zeros[RANK_MAX];
+        int64_t ones[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        struct value *x = op_operand(op, 0);
+        for (int d = 0; d < x->type->rank; d++) {
+                ones[d] = 1;
+                dims[d] = d ? x->type->dims[d] : loop->steps;
+        }
+        return build_slice(b, x, zeros, ones, dims);
+}
+
+static int scan_rows(struct op **op, struct arena *arena, struct diag *diag)
+{
+        struct op_loop loop = op_loop(*op);
+        struct op_loop_kept kept = op_loop_all(arena, &loop);
+        struct builder b = { .m = (*op)->region->function->module, .region = (*op)->region, .before = *op,
+                             .location = (*op)->location, .diag = diag };
+        struct op **gathers = NULL;
+        int count = 0, first = loop.scanned;
+        if (loop.trip || loop.go)
+                return 0;
+        for (struct op *inner = (*op)->regions[0]->first; inner; inner = inner->next)
+                if (is_row(inner, &loop)) {
+                        ARENA_GROW(arena, gathers, count);
+                        gathers[count++] = inner;
+                        ARENA_GROW(arena, kept.more, kept.more_count);
+                        kept.more[kept.more_count++] = scanned_rows(&b, inner, &loop);
+                }
+        if (!count)
+                return 0;
+        if (!(*op = op_loop_keep(*op, &kept, diag)))
+                return -1;
+        loop = op_loop(*op);
+        for (int i = 0; i < count; i++) {
+                value_replace(op_result(gathers[i]), &loop.rows[first + i]);
+                op_erase(gathers[i]);
+        }
+        return count;
+}
+
 /* ---- loops that are none ---- */
 
 static struct value *with_row(struct builder *b, struct value *row, const struct type *stack)
@@ -189,9 +244,10 @@ static int hoist_region(struct region *region, struct arena *arena, struct pass_
                         rewrites++;
                 } else {
                         int dropped = drop_constant_parts(&op, arena, context->diag);
-                        if (dropped < 0)
+                        int scanned = dropped < 0 ? -1 : scan_rows(&op, arena, context->diag);
+                        if (scanned < 0)
                                 return -1;
-                        rewrites += dropped + hoist_from(op, !loop.trip && !loop.go && loop.steps > 0);
+                        rewrites += dropped + scanned + hoist_from(op, !loop.trip && !loop.go && loop.steps > 0);
                 }
         }
         return rewrites;

@@ -135,6 +135,10 @@ class Region:
         number = body.emit(f"cast({names[0]}) to=i32", (), lambda env: I32(env[names[0]]), keep=False)
         spread = r.choice([S, R])
         body.emit(f"broadcast({number})", spread, lambda env: np.full(spread, env[number], I32))
+        long = [v for v in self.p.stacks if v[1][0] >= steps]
+        if long and r.random() < .5:
+            rows_of, shape = r.choice(long)
+            body.emit(f"gather({rows_of}, {names[0]})", shape[1:], lambda env: env[rows_of][env[names[0]]])
         body.fill(r.randint(1, 6), depth)
         nexts = [body.pick(shape)[0] for _, shape in firsts]
         rows = [body.pick() for _ in range(stacked)]
