@@ -1,12 +1,12 @@
 /* The moves that --tune tries: each changes one or two words of a schedule. */
 #include "schedule/schedule.h"
 
-enum word { ROWS, COLUMNS, VECTORS, UNROLL, PREFETCH, STRIP, GROUP, FLAT, PACK, SHARE };
+enum word { ROWS, COLUMNS, VECTORS, UNROLL, SPLIT, PREFETCH, STRIP, GROUP, FLAT, PACK, SHARE };
 /* value: set to it; add: more or less; halve: so many times */
 struct move { enum word word; enum { SET, ADD, HALVE } how; int value; };
 static const struct move moves[] = {
         { PREFETCH, SET, 0 }, { PREFETCH, SET, 1 }, { PREFETCH, SET, 2 }, { PREFETCH, SET, 4 },
-        { UNROLL, SET, 2 }, { UNROLL, SET, 8 }, { UNROLL, SET, 1 },
+        { UNROLL, SET, 2 }, { UNROLL, SET, 8 }, { UNROLL, SET, 1 }, { SPLIT, SET, 1 }, { SPLIT, SET, 2 },
         { COLUMNS, ADD, -1 }, { COLUMNS, ADD, -2 }, { COLUMNS, HALVE, 1 }, { COLUMNS, ADD, 1 },
         { ROWS, ADD, 1 }, { ROWS, ADD, -1 }, { VECTORS, HALVE, 1 },
         { STRIP, SET, 0 }, { STRIP, SET, 4 }, { STRIP, HALVE, 1 }, { GROUP, HALVE, 1 }, { FLAT, SET, 0 },
@@ -22,6 +22,7 @@ static int *word_of(struct schedule *s, enum word word)
         case COLUMNS: return &s->columns;
         case VECTORS: return &s->vectors;
         case UNROLL: return &s->unroll;
+        case SPLIT: return &s->split;
         case PREFETCH: return &s->prefetch;
         case STRIP: return &s->strip;
         case GROUP: return &s->group;

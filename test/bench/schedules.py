@@ -178,6 +178,8 @@ def main():
             measured.append(layer)
         except subprocess.CalledProcessError as error:
             print(f"{layer.key}: {error}", file=sys.stderr)
+        except KeyboardInterrupt:               # a report of what there is
+            break
     (o.out / "layers.json").write_text(json.dumps([layer.__dict__ for layer in measured], indent=1))
     for kind in range(len(KINDS)):
         report(measured, kind)
