@@ -128,12 +128,13 @@ static void try_tiles(struct search *search, struct schedule s)
         }
 }
 
-/* Turns of a few channels, or of a window's row where there is one channel. */
+/* Turns of a few channels. Those of a window's row, where there is one channel, are not joined: inside a strip compilers keep the sums of
+ * so long a turn in memory. */
 static void try_turns(struct search *search, struct schedule s)
 {
         enum { CHANNELS = 4, MOST = 8 };
         int64_t last = packed_last_extent(search->work);
-        s.unroll = last % CHANNELS == 0 || last > MOST ? CHANNELS : (int)last;
+        s.unroll = last % CHANNELS == 0 || last > MOST ? CHANNELS : 1;
         try_tiles(search, s);
 }
 
