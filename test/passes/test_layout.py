@@ -26,7 +26,7 @@ class Network:
             self.values.append((self.input(shape), shape))
         steps = [self.convolve] * 4
         steps += [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
-                  self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum]
+                  self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum, self.shuffle]
         self.convolve()
         for _ in range(self.r.randint(3, 14)):
             self.r.choice(steps)()
@@ -207,6 +207,18 @@ class Network:
         x, shape = self.pick(2)
         perm = self.r.choice([[0, *range(2, len(shape)), 1], [0, len(shape) - 1, *range(1, len(shape) - 1)]])
         self.emit(f"transpose({x}) perm={perm}", tuple(shape[p] for p in perm))
+
+    def shuffle(self):
+        """of channels, and perhaps a part of them"""
+        x, (n, c, *space) = self.pick()
+        a = self.r.choice([d for d in range(1, c + 1) if c % d == 0])
+        x = self.emit(f"reshape({x})", (n, a, c // a, *space), keep=False)
+        x = self.emit(f"transpose({x}) perm={[0, 2, 1, *range(3, 3 + len(space))]}", (n, c // a, a, *space), keep=False)
+        x = self.emit(f"reshape({x})", (n, c, *space))
+        if c > 1 and self.r.random() < 0.5:
+            start = self.r.randrange(c - 1)
+            self.emit(f"slice({x}, {self.ints([0, start] + [0] * len(space))}, {self.ints([1] * (2 + len(space)))})",
+                      (n, self.r.randint(1, c - start), *space))
 
     def dot(self):
         x, shape = self.pick(2)
