@@ -89,6 +89,7 @@ static bool prepare_context(struct run *run)
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
+        context->max_ram = o->max_ram;
         context->memory = o->goal == GOAL_MEMORY || o->max_ram >= 0;
         context->library = loop_library_new(run->arena, &run->diag);
         return context->library && regions_parse(run);

@@ -449,10 +449,36 @@ static int expr_size(const struct loop_expr *x, int room)
         return size;
 }
 
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, int64_t kept, struct loop_expr *const *index)
+{
+        enum { ROWS = 2 };
+        const struct type *t = v->type;
+        struct loop_expr *at[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        memcpy(at, index, (size_t)t->rank * sizeof *at);
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        at[0] = emit_int(e, 0);
+        dims[0] = 1;
+        dims[ROWS] = kept;
+        if (kept < t->dims[ROWS])
+                at[ROWS] = emit_op_int(e, LOOP_REM, index[ROWS], kept);
+        return emit_position(e, t->rank, dims, at);
+}
+
+void emit_read_ring(struct emit *e, const struct value *v, struct loop_buffer *ring, int64_t kept)
+{
+        struct local *local = emit_local(e, v);
+        local->inside = false;
+        local->ring = ring;
+        local->kept = kept;
+}
+
 static struct loop_expr *write_out(struct emit *e, struct local *local,
                                    struct loop_expr *const *index)
 {
         const struct value *v = local->value;
+        if (local->ring)
+                return loop_load(e->arena, local->ring, emit_ring_position(e, v, local->kept, index));
         if (!local->inside)
                 return load(e, local, index);
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)

@@ -26,6 +26,7 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at all */
         enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
         bool memory;                    /* the goal is little memory rather than speed */
+        int64_t max_ram;                /* bytes that the workspace and all regions may take; -1: any */
         struct loop_region *regions;    /* beside the workspace */
         int region_count;
         bool exact;                     /* only class E rewrites */

@@ -1,5 +1,6 @@
 /* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is meant, too). */
 #include "schedule/attention.h"
+#include "schedule/rings.h"
 #include "schedule/stage.h"
 
 struct lowering { enum opcode code; enum element reads; stage_prepare prepare; stage_choose choose; };
@@ -52,11 +53,13 @@ static struct op *find_contraction(const struct kernel_request *request)
 static bool wants(const struct kernel_request *request)
 {
         const struct op *op = find_contraction(request);
-        return op && op->schedule;
+        return (op && op->schedule) || rings_wanted(request);
 }
 
 static bool write_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
+        if (rings_wanted(request))
+                return rings_kernel(e, request, buffer);
         struct op *op = find_contraction(request);
         if (request->region && is_followed(op))
                 return attention_find(request->region, request->results[0], &(struct attention){ 0 })

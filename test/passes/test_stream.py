@@ -1,0 +1,163 @@
+"""Kernels that pass rows on through rings compute the same bits as kernels apart, with less memory; and they stop where all rows are
+needed at once."""
+import pathlib
+import random
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+
+class Chain:
+    """Layers one after the other, of every kind whose rows can be passed on. `tail` adds what cannot."""
+
+    def __init__(self, seed, images=1):
+        self.r, self.values = random.Random(seed), np.random.default_rng(seed)
+        self.nodes, self.constants = [], []
+        self.start = [images, self.r.randint(1, 5), self.r.randint(9, 30), self.r.randint(5, 20)]
+        self.shape, self.last = list(self.start), "x"
+
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def add(self, kind, inputs, shape, **attributes):
+        self.last = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [self.last], name=self.last, **attributes))
+        self.shape = shape
+
+    def window(self):
+        """extents, strides, dilations, pads that leave something"""
+        while True:
+            k = [self.r.choice([1, 2, 3, 3, 5]) for _ in range(2)]
+            s, d = [self.r.choice([1, 1, 2, 3]) for _ in range(2)], [self.r.choice([1, 1, 2]) for _ in range(2)]
+            p = [self.r.randint(0, k[i % 2] - 1) for i in range(4)]
+            out = [(self.shape[2 + i] + p[i] + p[2 + i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i in range(2)]
+            if min(out) >= 2:
+                return k, s, d, p, out
+
+    def convolve(self):
+        k, s, d, p, out = self.window()
+        depthwise = self.r.random() < 0.4
+        outputs = self.shape[1] if depthwise else self.r.randint(1, 6)
+        w = self.values.standard_normal((outputs, 1 if depthwise else self.shape[1], *k)).astype(np.float32)
+        self.add("Conv", [self.last, self.constant(w)], [self.shape[0], outputs, *out], strides=s, dilations=d, pads=p,
+                 group=self.shape[1] if depthwise else 1)
+
+    def pool(self):
+        k, s, _, p, out = self.window()
+        p = [min(p[i], k[i % 2] // 2) for i in range(4)]
+        out = [(self.shape[2 + i] + p[i] + p[2 + i] - k[i]) // s[i] + 1 for i in range(2)]
+        if min(out) >= 2:
+            kind = self.r.choice(["MaxPool", "AveragePool"])
+            self.add(kind, [self.last], [*self.shape[:2], *out], kernel_shape=k, strides=s, pads=p)
+
+    def residual(self):
+        before, shape = self.last, self.shape
+        w = self.values.standard_normal((shape[1], shape[1], 3, 3)).astype(np.float32)
+        self.add("Conv", [before, self.constant(w)], shape, pads=[1] * 4)
+        self.add("Add", [self.last, before], shape)
+
+    def branches(self):
+        x, shape = self.last, self.shape
+        self.add("Conv", [x, self.constant(self.values.standard_normal((2, shape[1], 3, 3)).astype(np.float32))], shape, pads=[1] * 4)
+        a = self.last
+        self.add("Conv", [x, self.constant(self.values.standard_normal((3, shape[1], 1, 1)).astype(np.float32))], shape)
+        self.add("Concat", [a, self.last], [shape[0], 5, *shape[2:]], axis=1)
+
+    def activation(self):
+        self.add(self.r.choice(["Relu", "Sigmoid", "HardSwish"]), [self.last], self.shape)
+
+    def model(self, layers, tail=None):
+        for _ in range(layers):
+            getattr(self, self.r.choice(["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation"]))()
+        if tail:
+            self.add(tail, [self.last], [*self.shape[:2], 1, 1])
+        graph = helper.make_graph(self.nodes, "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.start)],
+                                  [helper.make_tensor_value_info(self.last, TensorProto.FLOAT, None)], self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 9
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def least(path, folder):
+    """the budget that streaming reaches, by its own word"""
+    done = dnncc.run([dnncc.DNNCC, path, "-v", "-o", folder / "none.c", "--max-ram=0"])
+    assert done.returncode in (dnncc.OK, dnncc.BUDGET), done.stderr
+    found = re.search(r"the workspace takes (\d+) bytes", done.stderr)
+    return int(found.group(1)) if found else 0
+
+
+def outputs(model, x, folder, options):
+    folder.mkdir()
+    onnx.save(model, folder / "m.onnx")
+    done = dnncc.compile_model(folder / "m.onnx", folder, ["--stats", *options])
+    dnncc.check_clang(folder)
+    got = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), [x])
+    stats = {k: int(v) for k, v in re.findall(r"stats: (stream|workspace) +(\d+)", done.stderr)}
+    return got, stats["workspace"], stats["stream"]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_same_bits(seed, tmp_path):
+    chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
+    model = chain.model(2 + seed % 7)
+    x = np.random.default_rng(seed).standard_normal(chain.start, dtype=np.float32)
+    onnx.save(model, tmp_path / "m.onnx")
+    budget = least(tmp_path / "m.onnx", tmp_path)
+    want, plain, none = outputs(model, x, tmp_path / "plain", [])
+    got, size, rings = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
+    assert none == 0 and size <= budget <= plain
+    assert rings > 0 or plain <= budget, "nothing was tried"
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
+def bottleneck():
+    """an inverted one at 64 x 64"""
+    r = np.random.default_rng(0)
+    weights = [r.standard_normal(s).astype(np.float32) for s in ((48, 8, 1, 1), (48, 1, 3, 3), (8, 48, 1, 1))]
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], name="expand"), helper.make_node("Relu", ["a"], ["b"], name="r1"),
+             helper.make_node("Conv", ["b", "w1"], ["c"], name="depthwise", group=48, pads=[1] * 4), helper.make_node("Relu", ["c"], ["d"], name="r2"),
+             helper.make_node("Conv", ["d", "w2"], ["e"], name="project"), helper.make_node("Add", ["e", "x"], ["y"], name="add")]
+    graph = helper.make_graph(nodes, "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 64, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 64, 64])],
+                              [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    return model
+
+
+def test_bottleneck(tmp_path):
+    """The expanded tensors are never there as a whole: three rows of one, one row of the other."""
+    model, x = bottleneck(), np.random.default_rng(1).standard_normal((1, 8, 64, 64), dtype=np.float32)
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    got, size, rings = outputs(model, x, tmp_path / "rings", ["--max-ram=60000"])
+    assert plain >= 2 * 48 * 64 * 64 * 4 and size == (3 + 1) * 48 * 64 * 4 and rings == 2, (plain, size)
+    assert got[0].tobytes() == want[0].tobytes()
+
+
+def test_stops(tmp_path):
+    """a global pool needs all rows: said with -v, and the budget's error names what is there"""
+    chain = Chain(3)
+    onnx.save(chain.model(4, tail="GlobalAveragePool"), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-v", "-o", tmp_path / "m.c", "--max-ram=16"])
+    assert done.returncode == dnncc.BUDGET and "streaming ends at" in done.stderr and "needs all rows at once" in done.stderr
+    assert "largest of those in use at once" in done.stderr and not (tmp_path / "m.c").exists()
+
+
+def test_restart(tmp_path):
+    """A dump of a kernel with rings is read back, and gives the same C."""
+    onnx.save(bottleneck(), tmp_path / "m.onnx")
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--max-ram=60000", f"--dump-dir={tmp_path / 'd'}"])
+    dump = next((tmp_path / "d").glob("*-stream.dnn"))
+    assert 'schedule="ring=1"' in dump.read_text()
+    (tmp_path / "again").mkdir()
+    dnncc.compile_model(dump, tmp_path / "again", ["--max-ram=60000"])
+    assert (tmp_path / "again" / "model.c").read_text() == (tmp_path / "model.c").read_text()
