@@ -323,6 +323,15 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 
 /* ---- elements ---- */
 
+/* Whether what was bound in that scope can be used here. Scopes beside this one may be open, too (emit_outward). */
+bool emit_sees(const struct emit *e, const struct scope *scope)
+{
+        const struct scope *s = e->scope;
+        while (s->depth > scope->depth)
+                s = s->parent;
+        return s == scope;
+}
+
 static struct loop_variable *find_memo(const struct emit *e, struct local *local, bool computed,
                                        struct loop_expr *const *index)
 {
@@ -332,7 +341,7 @@ static struct loop_variable *find_memo(const struct emit *e, struct local *local
                         continue;
                 }
                 at = &m->next;
-                bool same = m->computed == computed && m->scope->depth <= e->scope->depth;
+                bool same = m->computed == computed && emit_sees(e, m->scope);
                 for (int d = 0; same && d < local->value->type->rank; d++)
                         same = loop_expr_same(m->index[d], index[d]);
                 if (same)

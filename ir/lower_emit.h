@@ -134,6 +134,7 @@ void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *po
 /* From here until emit_resume, statements go out of the loops that index does not depend on, as far
  * as these run at least once. For what may be read as soon as its index is known. */
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);
+bool emit_sees(const struct emit *e, const struct scope *scope);  /* what is bound there can be used here */
 
 /* the element of v as another type; over the compute type only where that makes a difference */
 struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v,

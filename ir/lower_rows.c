@@ -147,7 +147,7 @@ bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr
 {
         struct rows *rows = &e->rows;
         int rank = rows->kept->type->rank;
-        bool known = rows->scope && !rows->scope->closed && rows->scope->depth <= e->scope->depth;
+        bool known = rows->scope && emit_sees(e, rows->scope);
         row_of(e, index, at);
         for (int d = 0; known && d < rank; d++)
                 known = loop_expr_same(rows->row[d], at[d]);
