@@ -296,7 +296,7 @@ static double seconds(void)
 static bool tune_in(struct tuning *t)
 {
         int *calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *calls), count;
-        double start = seconds(), round = 0;
+        double start = seconds(), end = start + (double)t->run->context.limits.tune_seconds;
         /* the harness needs the number of calls before the first program is linked: a guess, then the report's */
         if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) || !build(t, "first"))
                 return false;
@@ -307,14 +307,17 @@ static bool tune_in(struct tuning *t)
         count = count < 1 << 14 ? count : 1 << 14;
         if (!write_harness(t, "tried", 1 << 14))
                 return false;
+        double round = seconds() - start;       /* a build is most of it */
         for (int move = 0; move < schedule_move_count; move++) {
                 double begin = seconds();
-                if (begin - start + round > (double)t->run->context.limits.tune_seconds)
+                if (begin + round > end)
                         break;
                 if (!try_move(t, move))
                         continue;
                 if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
                         return false;
+                if (seconds() > end)
+                        break;
                 for (int turn = 0; turn < TURNS; turn++)
                         if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
                                 return false;
