@@ -65,24 +65,26 @@ static const struct op *op_in_region(const struct op *op, const struct region *r
         return op;
 }
 
-struct reads { const struct value **values; int count; };
-
 /* Nobody reads what `held` names once `writer` has begun; but writer itself may, for its kernel is asked. Other names come
  * from operations that only move elements. (Those of the region have their numbers.) */
 static bool is_read_before(const struct value *held, const struct op *writer, struct arena *arena)
 {
-        struct reads names = { NULL, 0 };
-        ARENA_GROW(arena, names.values, names.count);
-        names.values[names.count++] = held;
-        for (int i = 0; i < names.count; i++)
-                for (const struct use *u = names.values[i]->uses; u; u = u->next) {
+        const struct value **names = NULL;
+        struct map *known = map_new(arena);
+        int count = 0;
+        ARENA_GROW(arena, names, count);
+        names[count++] = held;
+        for (int i = 0; i < count; i++)
+                for (const struct use *u = names[i]->uses; u; u = u->next) {
                         const struct op *reader = op_in_region(u->user, writer->region);
                         if (reader->number > writer->number || (reader == writer && i > 0))
                                 return false;
-                        if (reader != u->user || !(op_info[reader->code].traits & TRAIT_FREE))
+                        if (reader != u->user || !(op_info[reader->code].traits & TRAIT_FREE) ||
+                            map_get(known, (const char *)&reader, sizeof reader))
                                 continue;
-                        ARENA_GROW(arena, names.values, names.count);
-                        names.values[names.count++] = op_result(reader);
+                        map_set(known, (const char *)&reader, sizeof reader, (void *)held);
+                        ARENA_GROW(arena, names, count);
+                        names[count++] = op_result(reader);
                 }
         return true;
 }
@@ -274,18 +276,21 @@ static bool place_rows(struct lowering *l, struct loop_block *block, const struc
         return true;
 }
 
-/* The next values where the loop carries them. One that lies where another one's next value goes is put aside before. */
+/* The next values where the loop carries them. One that lies where a next value goes, or near it, is put aside before. */
 static bool lower_next(struct lowering *l, struct loop_block *block, const struct op_loop *loop,
                        const struct loop_places *places)
 {
         const struct place **from = arena_array(l->marks, (size_t)loop->carried, sizeof *from);
+        struct map *written = map_new(l->marks);
+        for (int i = 0; i < loop->carried; i++) {
+                const struct loop_buffer *root = loop_buffer_root(places->carried[i]->buffer, NULL);
+                map_set(written, (const char *)&root, sizeof root, l);
+        }
         for (int i = 0; i < loop->carried; i++) {
                 struct value *v = loop->next[i].value;
-                int64_t elements = type_elements(v->type);
-                bool read = false;
-                for (int k = 0; k < loop->carried && place_of(v) && !place_is(place_of(v), places->carried[i], 0); k++)
-                        read |= place_overlaps(place_of(v), elements, places->carried[k], type_elements(loop->last[k].type));
-                if (!read || !elements)
+                const struct loop_buffer *root = place_of(v) ? loop_buffer_root(place_of(v)->buffer, NULL) : NULL;
+                if (!root || !type_elements(v->type) || place_is(place_of(v), places->carried[i], 0) ||
+                    !map_get(written, (const char *)&root, sizeof root))
                         continue;
                 from[i] = place_new(l, v);
                 if (!copy_value(l, block, v, from[i]))

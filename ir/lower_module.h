@@ -51,7 +51,7 @@ bool is_consecutive(const struct op *op, int64_t *offset);      /* part of the o
 bool is_stack(const struct op *op);             /* the operands' elements, one operand after the other */
 bool can_take_place(const struct value *v, const struct op *user);
 void place_region(struct lowering *l, const struct region *region);
-/* What a region yields is computed where its owner's results lie, from operand `first` of the yield on. */
+/* What a region yields is computed where its owner's results lie. */
 void place_yields(struct lowering *l, const struct region *region, struct place *const *targets);
 
 /* ---- kernels and calls (lower_module.c) ---- */

@@ -18,38 +18,58 @@ static bool is_unused(const struct op *op)
 
 /* ---- parts of loops ---- */
 
-static const struct op *op_in_region(const struct op *op, const struct region *region)
+struct needs { struct arena *arena; struct value **values; int count; };
+
+static void need(struct needs *n, struct value *v)
 {
-        while (op->region != region)
+        if (!v || v->kind == VALUE_CONSTANT)
+                return;
+        ARENA_GROW(n->arena, n->values, n->count);
+        n->values[n->count++] = v;
+}
+
+static void need_operands(struct needs *n, const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                need(n, op_operand(op, i));
+        for (int i = 0; i < op->region_count; i++)
+                for (struct op *o = region_walk(op->regions[i], NULL); o; o = region_walk(op->regions[i], o))
+                        for (int k = 0; k < o->operand_count; k++)
+                                need(n, op_operand(o, k));
+}
+
+/* the operation of region that v comes from, or NULL */
+static struct op *source_in(const struct value *v, const struct region *region)
+{
+        struct op *op = v->kind == VALUE_RESULT ? v->op : v->region->owner;
+        while (op && op->region != region)
                 op = op->region->owner;
         return op;
 }
 
-/* Does somebody need v? What the operations of a loop's body say is in their numbers; needed: by operand of its yield. */
-static bool is_needed(const struct value *v, const struct op_loop *loop, const bool *needed)
+/* needed[], by operand of the yield: what is carried, from what is needed of the results; numbers of operations: 1, when they
+ * are needed */
+static void find_needed(const struct op_loop *loop, bool *needed, struct arena *arena)
 {
-        for (const struct use *u = v->uses; u; u = u->next) {
-                const struct op *user = op_in_region(u->user, loop->yield->region);
-                if (user == loop->yield ? needed[u->index] : user->number)
-                        return true;
-        }
-        return false;
-}
-
-/* needed[] of what is carried, from what is needed of the results; numbers of operations: are they needed? */
-static void find_needed(const struct op_loop *loop, bool *needed)
-{
+        const struct region *body = loop->yield->region;
         bool *next = needed + (loop->go != NULL);
-        for (bool again = true; again;) {
-                again = false;
-                for (struct op *op = loop->yield->previous; op; op = op->previous) {
-                        op->number = 0;
-                        for (int i = 0; i < op->result_count && !op->number; i++)
-                                op->number = is_needed(&op->results[i], loop, needed);
+        struct needs n = { .arena = arena };
+        for (struct op *op = body->first; op; op = op->next)
+                op->number = 0;
+        for (int i = 0; i < loop->yield->operand_count; i++)
+                if (needed[i])
+                        need(&n, op_operand(loop->yield, i));
+        while (n.count) {
+                const struct value *v = n.values[--n.count];
+                int carried = v->kind == VALUE_ARGUMENT && v->region == body ? v->index - 1 : -1;
+                struct op *op = source_in(v, body);
+                if (carried >= 0 && carried < loop->carried && !next[carried]) {
+                        next[carried] = true;
+                        need(&n, loop->next[carried].value);
+                } else if (op && !op->number) {
+                        op->number = 1;
+                        need_operands(&n, op);
                 }
-                for (int i = 0; i < loop->carried; i++)
-                        if (!next[i] && is_needed(&loop->held[i], loop, needed))
-                                again = next[i] = true;
         }
 }
 
@@ -63,7 +83,7 @@ static struct op *trim_loop(struct op *op, struct arena *arena, struct diag *dia
         bool *next = needed + (loop.go != NULL);
         for (int i = 0; i < loop.carried + loop.stacked; i++)
                 next[i] = op->results[i].uses != NULL;
-        find_needed(&loop, needed);
+        find_needed(&loop, needed, arena);
         for (int i = 0; i < loop.carried + loop.stacked; i++) {
                 if (next[i])
                         continue;
