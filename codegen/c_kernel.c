@@ -503,6 +503,7 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         put_kernel_comment(w, f);
         c_names_function(w, f);
         w->kernel = f;
+        w->bounds = NULL;
         w->out = &own;
         c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
         for (int i = 0; i < f->buffer_count; i++) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/loop_bounds.h"
 #include "ir/spelling.h"
 #include "passes/legalize.h"
 
@@ -51,6 +52,7 @@ void c_vectors_reserve(struct c_writer *w)
                 c_reserve(w, "KEEP");
                 c_reserve(w, "PIN");
                 c_reserve(w, "enable_tiles");
+                c_reserve(w, "element_at");
                 for (const struct target *t = target(w); t; t = t->base)
                         for (const struct spelling *row = t->spellings; row && row->text; row++)
                                 if (row->definition)
@@ -79,6 +81,29 @@ const char *c_value_type(struct c_writer *w, struct loop_type type)
 
 /* ---- rows ---- */
 
+/* the element at `value` of b, `offset` further on, may be none of its */
+static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset, const struct loop_expr *value)
+{
+        if (!w->bounds)
+                w->bounds = loop_bounds_new(w->arena, w->kernel);
+        struct loop_range r = loop_bounds_of(w->bounds, value);
+        return r.low < -offset || r.high > b->extent - offset;
+}
+
+/* as an integer, as that of a prefetch */
+static void put_far_address(struct c_writer *w, const struct loop_buffer *b, int64_t offset, const struct loop_expr *value)
+{
+        int bytes = element_info[b->element].bytes;
+        c_mark_used(w, &w->element_at);
+        c_put(w, "element_at(%s," C_SOFT, c_use(w, b));
+        if (bytes > 1)
+                c_put(w, "%d *" C_SOFT, bytes);
+        if (offset)
+                c_put(w, "(%lld +" C_SOFT, (long long)offset);
+        c_operand(w, value, offset ? C_SUM : bytes > 1 ? C_UNARY : C_ANY);
+        c_put(w, offset ? "))" : ")");
+}
+
 static void put_address(struct c_writer *w, const struct c_operand *o)
 {
         struct loop_buffer *b = o->address;
@@ -87,6 +112,10 @@ static void put_address(struct c_writer *w, const struct c_operand *o)
                 b = loop_buffer_root(b, &offset);
         if (!o->value && !offset) {
                 c_put(w, "%s", c_use(w, b));
+                return;
+        }
+        if (o->masked && o->value && may_be_outside(w, b, offset, o->value)) {
+                put_far_address(w, b, offset, o->value);
                 return;
         }
         c_put(w, "&%s[", c_use(w, b));
@@ -167,7 +196,7 @@ static void put_load(struct c_writer *w, const struct spelling *row, const struc
 {
         bool gather = e->args[0]->type.lanes > 1;
         struct c_operand operands[C_OPERANDS_MAX] = {
-                { .address = e->buffer, .value = gather ? NULL : e->args[0] },
+                { .address = e->buffer, .value = gather ? NULL : e->args[0], .masked = e->args[1] },
         };
         if (gather)
                 operands[1].value = spelling_subscripts(e->args[0]);
@@ -315,7 +344,7 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
         const struct spelling *row = w->in_kernel ? spelling_of_store(target(w), s) : NULL;
         bool scatter = s->a->type.lanes > 1;
         struct c_operand operands[C_OPERANDS_MAX] = {
-                { .address = s->buffer, .value = scatter ? NULL : s->a },
+                { .address = s->buffer, .value = scatter ? NULL : s->a, .masked = s->c },
         };
         if (!row) {
                 fail_on(w, s->c ? "masked store" : "store", s->b->type);
@@ -370,10 +399,23 @@ void c_vectors_top(struct c_writer *w, struct text *out)
                          "#endif\n");
 }
 
+static const char element_at[] =
+        "/* Where a vector begins of which some lanes lie outside of the memory: those are masked off, but C knows no pointer\n"
+        " * to the others' place. */\n"
+        "static inline void *element_at(const void *base, ptrdiff_t bytes)\n"
+        "{\n"
+        "        return (void *)((uintptr_t)base + (uintptr_t)bytes);\n"
+        "}\n";
+
 /* those whose lowest user is the level, in the order of the tables */
 static void print_definitions(struct c_writer *w, struct text *out)
 {
-        bool any = false;
+        bool any = w->element_at.used && w->element_at.level == w->level;
+        if (any) {
+                text_add(out, "\n");
+                c_level_open(w, out, w->level);
+                text_add(out, "%s", element_at);
+        }
         for (const struct target *t = target(w); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++) {
                         const char *name = row->definition ? defined_name(w->arena, row->definition) : "";

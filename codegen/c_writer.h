@@ -82,6 +82,8 @@ struct c_writer {
         int tiles_level;                /* that uses them */
         struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
+        struct loop_bounds *bounds;     /* of the kernel's subscripts, once needed */
+        struct c_name element_at;
         struct map *spelled;            /* functions that rows define, by name: c_name of those used */
         int input_count, output_count;
         int64_t workspace_size, workspace_align;  /* the largest */
@@ -181,6 +183,7 @@ void c_tiles_top(struct c_writer *w, struct text *out);
 struct c_operand {
         const struct loop_expr *value;
         struct loop_buffer *address;    /* of the element at `value`, of the first when that is NULL */
+        bool masked;                    /* which may be none of the buffer's, then */
         int scale;                      /* value times that, in bytes; 0: none */
         const char *text;               /* as it is */
 };

@@ -112,3 +112,31 @@ def test_any_level_of_optimization(cc, tmp_path):
     for level in ("-O0", "-O1", "-Os", "-O3"):
         done = dnncc.run([cc, *dnncc.STRICT, level, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
         assert done.returncode == 0, f"{level}: {done.stderr[:2000]}"
+
+
+BORDER = """loop 1
+program "t" source ""
+buffer @x : f32[64] input "x"
+buffer @y : f32[64] output "y"
+kernel @k(%x: in f32[64], %y: out f32[64]) {
+  for %i = 0 to 64 step 16 {
+    let %m : boolx16 = ramp<16>(0:i32, 1) > splat<16>(i32(0 - %i))
+    store %y[%i] = %x<16>[%i - 1, %m]
+  }
+}
+main {
+  call @k(@x, @y)
+}
+"""
+
+
+@pytest.mark.parametrize("first, far", [("%i - 1", True), ("%i", False)])
+def test_addresses_outside_are_no_pointers(first, far, tmp_path):
+    """C knows no pointer to a place before an array, masked or not"""
+    (tmp_path / "code.loops").write_text(BORDER.replace("%i - 1", first))
+    dnncc.compile_model(tmp_path / "code.loops", tmp_path, ["--target=x86-64-v4"])
+    text = (tmp_path / "model.c").read_text()
+    assert ("element_at(x, 4 * (i - 1))" in text) == far and ("&x[i" in text) != far
+    for cc in COMPILERS:
+        done = dnncc.run([cc, *dnncc.STRICT, "-O2", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+        assert done.returncode == 0 and not done.stderr, done.stderr[:2000]
