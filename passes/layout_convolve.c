@@ -101,12 +101,14 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even */
+/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even; rounded where they are moved */
 static struct value *paired_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0 };
+        bool rounded = op_is(x, OP_cast) && op_operand(x->op, 0)->type->element == E_F32;
+        x = rounded ? op_operand(x->op, 0) : x;
         memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
         dims[1] += dims[1] % 2;
         for (int d = 1; d < rank; d++)
@@ -116,7 +118,8 @@ static struct value *paired_channels(struct layout *l, struct value *x)
                 return NULL;
         memcpy(dims + 2, x->type->dims + 1, (size_t)(rank - 1) * sizeof *dims);
         dims[1] = 1;
-        return layout_reshape(&l->b, x, rank + 1, dims);
+        x = layout_reshape(&l->b, x, rank + 1, dims);
+        return rounded ? build_cast(&l->b, x, E_BF16) : x;
 }
 
 /* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other;

@@ -90,11 +90,12 @@ static struct builder behind(struct rounding *r, const struct value *v)
         return b;
 }
 
-/* rounds no differently behind it than before it: elements in other places, and zeros */
+/* rounds no differently behind it than before it: elements in other places, and the largest of some */
 static bool is_move(const struct op *op)
 {
         switch (op->code) {
         case OP_reshape: case OP_transpose: case OP_concat: return true;
+        case OP_reduce_window: return op_int(op, "kind") == REDUCE_max && op_int(op, "accumulator") == E_COMPUTE;
         case OP_slice: return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
         default: return false;
         }

@@ -10,6 +10,7 @@ static const struct lowering lowerings[] = {
         { OP_convolve_lanes, E_F32, lanes_prepare, lanes_choose },
         { OP_convolve_winograd, E_F32, winograd_prepare, winograd_choose },
         { OP_reduce_window, E_F32, windows_prepare, windows_choose },
+        { OP_reduce_window, E_BF16, windows_prepare, windows_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 

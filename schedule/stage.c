@@ -163,7 +163,8 @@ struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buff
                              int live)
 {
         struct loop_expr *mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
-        return emit_let(s->e, name, loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask));
+        struct loop_expr *x = loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
+        return emit_let(s->e, name, loop_cast(s->arena, E_F32, x));
 }
 
 bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
@@ -188,7 +189,8 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         struct emit *e = s->e;
         struct loop_block *scalar = emit_aside(e);
         struct loop_variable *lane = loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_variable *value = loop_variable_new(s->arena, "sum", LOOP_TYPE(E_F32), VARIABLE_LET);
+        enum element element = op_result(s->op)->type->element;
+        struct loop_variable *value = loop_variable_new(s->arena, "sum", LOOP_TYPE(element), VARIABLE_LET);
         lane->number = value->number = e->scope->depth;
         v->index[s->rank - 1] = loop_use(s->arena, lane);
         if (v->sum)
@@ -198,7 +200,7 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         emit_store(e, to, at, result);
         emit_mark_overlaps(e, scalar, v->sum && !s->between ? at : number(e, -1));
         emit_end(e);
-        const struct vector_substitution known = { value, v->sum };
+        const struct vector_substitution known = { value, v->sum ? loop_cast(s->arena, element, v->sum) : NULL };
         const struct vector_request request = {
                 .arena = s->arena, .lane = lane, .base = v->part.first, .lanes = s->lanes,
                 .mask = v->part.live < s->lanes ? vector_mask(s->arena, s->lanes, number(e, v->part.live)) : NULL,
