@@ -88,6 +88,7 @@ def operation(layer, words, number):
     """one kernel: the contraction with a bias and a maximum behind it; a pool alone"""
     name, rest = layer.key.split(" ", 1)
     attributes = re.sub(r"=(\d+(,\d+)+)", lambda m: f"=[{m[1].replace(',', ', ')}]", TYPE.sub("", rest).strip())
+    attributes = attributes.replace("kind=0", "kind=sum")      # in keys words are numbers
     schedule = f' schedule="{words}"' if words else ""
     if len(layer.operands) == 1:
         return f"%y{number} = {name}(%x) {attributes}{schedule} : {layer.result}"
