@@ -116,7 +116,7 @@ static void note_touch(const struct touch *t, void *context)
         whole.start = round_down(t->start);
         whole.end = round_up(t->end);
         whole.fills &= whole.start == t->start && (whole.end == t->end || whole.end == s->bytes);
-        s->traffic += t->end - t->start;
+        s->traffic += (double)(t->end - t->start);
         ARENA_GROW(l->arena, s->touches, s->touch_count);
         s->touches[s->touch_count++] = whole;
 }

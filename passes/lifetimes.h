@@ -39,7 +39,8 @@ struct span { int64_t start, end; int first, last; };
 
 struct storage {
         struct loop_buffer *buffer;     /* a root */
-        int64_t bytes, traffic;         /* what it takes; the sum of all touches */
+        int64_t bytes;                  /* what it takes */
+        double traffic;                 /* the sum of all touches */
         int first, last;                /* of all spans; first < 0: nothing touches it */
         struct span *spans;             /* none where `into` is set: they are that one's */
         int span_count;

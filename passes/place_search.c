@@ -77,14 +77,14 @@ static void take_back(struct search *s, struct piece *p, const int64_t *saved)
         p->placed = false;
 }
 
-struct choice { int64_t offset, weight; int piece; };
+struct choice { int64_t offset; double weight; int piece; };
 
 static int by_offset(const void *x, const void *y)
 {
         const struct choice *a = x, *b = y;
         if (a->offset != b->offset)
                 return a->offset < b->offset ? -1 : 1;
-        return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1) : a->piece - b->piece;
+        return a->weight < b->weight ? 1 : a->weight > b->weight ? -1 : a->piece - b->piece;
 }
 
 /* what may come next, at offsets from `from` on */
@@ -99,7 +99,7 @@ static int find_choices(struct search *s, int64_t from, struct choice *choices)
                 const struct item *item = &s->items[p->item];
                 int64_t offset = lowest(s, p, from);
                 least = offset + item->bytes < least ? offset + item->bytes : least;
-                choices[count++] = (struct choice){ offset, item->bytes / STORAGE_ALIGN * (item->last - item->first + 1), i };
+                choices[count++] = (struct choice){ offset, (double)item->bytes * (item->last - item->first + 1), i };
         }
         for (int i = 0; i < count; i++)
                 if (choices[i].offset < least && choices[i].offset + s->items[s->pieces[choices[i].piece].item].bytes < s->best)

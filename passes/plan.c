@@ -40,7 +40,7 @@ struct plan {
 static int by_density(const void *x, const void *y)
 {
         const struct storage *a = *(struct storage *const *)x, *b = *(struct storage *const *)y;
-        double p = (double)a->traffic / (double)a->bytes, q = (double)b->traffic / (double)b->bytes;
+        double p = a->traffic / (double)a->bytes, q = b->traffic / (double)b->bytes;
         if (p < q || p > q)
                 return p < q ? 1 : -1;
         return a->bytes != b->bytes ? (a->bytes < b->bytes ? -1 : 1) : a->buffer->number - b->buffer->number;

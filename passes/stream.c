@@ -6,7 +6,7 @@
  *
  * Only under --max-ram, and for targets without vectors (the others have strips). Where the most bytes are in use, by the order of the
  * operations, one of the values that are there, and that one kernel makes and one kernel reads, becomes a ring of rows inside a
- * kernel of both (schedule/rings.c): the one that lowers the peak most. So it goes on until the peak is within the budget, or nothing
+ * kernel of both (schedule/rings.c): the one that lowers the peak most, or, where none does, several in a row at once. So it goes on until the peak is within the budget, or nothing
  * lowers it any more: then (with -v) it says what is in the way, which is what needs all rows at once, as global pools, norms and
  * attention do. Nothing is computed twice, and every element as before: results stay the same to the bit. */
 #include <string.h>
@@ -15,10 +15,13 @@
 #include "passes/pass.h"
 #include "schedule/rings.h"
 
+enum { JOINS_MAX = 12 };                /* that are tried at once */
+
 struct streaming {
         struct region *region;
         struct arena *arena;
-        const struct op *without[2];    /* replaced, but not gone yet */
+        struct op *gone[2 * JOINS_MAX]; /* replaced by a kernel of both, for a try */
+        int gone_count;
         int64_t peak, spots;            /* the most bytes in use, and at how many operations */
         const struct op *at;            /* the first of these */
         const struct op *obstacle;
@@ -34,7 +37,13 @@ static struct op *outermost(const struct streaming *s, struct op *op)
         return op;
 }
 
-static bool is_gone(const struct streaming *s, const struct op *op) { return op == s->without[0] || op == s->without[1]; }
+static bool is_gone(const struct streaming *s, const struct op *op)
+{
+        for (int i = 0; i < s->gone_count; i++)
+                if (s->gone[i] == op)
+                        return true;
+        return false;
+}
 
 /* A reshape is another name for its operand. */
 static void find_last_use(const struct streaming *s, const struct value *v, int *last, bool *leaves)
@@ -97,6 +106,8 @@ static struct op *only_reader(const struct streaming *s, const struct value *v)
         struct op *reader = NULL;
         for (const struct use *u = v->uses; u; u = u->next) {
                 struct op *user = outermost(s, u->user);
+                if (is_gone(s, user))
+                        continue;
                 if ((reader && user != reader) || user->code == OP_yield)
                         return NULL;
                 reader = user;
@@ -139,48 +150,67 @@ static bool is_lower(const struct streaming *s, int64_t peak, int64_t spots)
         return s->peak < peak || (s->peak == peak && s->spots < spots);
 }
 
-/* the peak if `joined` stood for `first` and `second` */
-static void find_peak_with(struct streaming *s, struct op *first, struct op *second, struct op *joined)
+/* A kernel of `first` and the one that reads it stands for both, which are still there; NULL: that cannot be. */
+static struct op *join_next(struct streaming *s, struct op *first, struct pass_context *context)
 {
+        struct op *second = s->gone_count + 2 <= 2 * JOINS_MAX ? only_reader(s, op_result(first)) : NULL;
+        struct op *joined = second ? try_ring(s, op_result(first), second, context) : NULL;
+        if (!joined)
+                return NULL;
         value_replace(op_result(second), op_result(joined));
-        s->without[0] = first;
-        s->without[1] = second;
-        find_peak(s);
-        s->without[0] = s->without[1] = NULL;
-        value_replace(op_result(joined), op_result(second));
+        s->gone[s->gone_count++] = first;
+        s->gone[s->gone_count++] = second;
+        return joined;
 }
 
-/* Of the values in use at the peak, the one whose ring lowers it most. False: none does. */
-static bool lower_peak(struct streaming *s, struct pass_context *context)
+/* Joins `op` and what follows, one after the other, `most` times; how many of these joins lower the peak most (0: none do). *peak, *spots: what has
+ * been reached, and is now. All is as before then. */
+static int try_joins(struct streaming *s, struct op *op, int most, const struct op *at, struct pass_context *context, int64_t *peak,
+                     int64_t *spots)
 {
-        const struct streaming before = *s;
-        struct value *best = NULL;
+        struct op *joined[JOINS_MAX];
+        int count = 0, best = 0;
+        while (count < most && (joined[count] = join_next(s, count ? joined[count - 1] : op, context))) {
+                if (s->gone[s->gone_count - 1]->number >= at->number) {
+                        find_peak(s);
+                        if (is_lower(s, *peak, *spots)) {
+                                *peak = s->peak;
+                                *spots = s->spots;
+                                best = count + 1;
+                        }
+                }
+                count++;
+        }
+        while (count-- > 0) {
+                value_replace(op_result(joined[count]), op_result(s->gone[--s->gone_count]));
+                s->gone_count--;
+                op_erase(joined[count]);
+        }
+        return best;
+}
+
+/* Of the kernels that run before or at the peak, the one that, joined with up to `most` that follow it, lowers the peak most. False:
+ * none does. */
+static bool lower_peak(struct streaming *s, int most, struct pass_context *context)
+{
+        const struct op *at = s->at;
+        struct op *best = NULL;
+        int joins = 0;
         int64_t peak = s->peak, spots = s->spots;
         s->obstacle = NULL;
-        for (struct op *op = s->region->first; op && op->number <= before.at->number; op = op->next) {
-                struct op *reader = is_kernel(op) ? only_reader(s, op_result(op)) : NULL;
-                if (!reader || reader->number < before.at->number)
-                        continue;
-                struct op *joined = try_ring(s, op_result(op), reader, context);
-                if (!joined)
-                        continue;
-                find_peak_with(s, op, reader, joined);
-                if (is_lower(s, peak, spots)) {
-                        best = op_result(op);
-                        peak = s->peak;
-                        spots = s->spots;
-                }
-                op_erase(joined);
-                find_peak(s);           /* numbers as before */
+        for (struct op *op = s->region->first; op != at->next; op = op->next) {
+                int found = is_kernel(op) ? try_joins(s, op, most, at, context, &peak, &spots) : 0;
+                best = found ? op : best;
+                joins = found ? found : joins;
         }
-        if (!best)
-                return false;
-        struct op *first = best->op, *second = only_reader(s, best), *joined = try_ring(s, best, second, context);
-        value_replace(op_result(second), op_result(joined));
-        op_erase(second);
-        op_erase(first);
+        for (struct op *op = best; joins-- > 0;) {
+                op = join_next(s, op, context);
+                op_erase(s->gone[1]);
+                op_erase(s->gone[0]);
+                s->gone_count = 0;
+        }
         find_peak(s);
-        return true;
+        return best != NULL;
 }
 
 int pass_stream(struct function *f, struct pass_context *context)
@@ -190,7 +220,7 @@ int pass_stream(struct function *f, struct pass_context *context)
                 return 0;
         struct streaming s = { .region = &f->body, .arena = arena_new() };
         find_peak(&s);
-        while (s.peak > context->max_ram && lower_peak(&s, context))
+        while (s.peak > context->max_ram && (lower_peak(&s, 1, context) || lower_peak(&s, JOINS_MAX, context)))
                 count++;
         if (s.peak > context->max_ram)
                 diag_note(context->diag, "streaming ends at %lld bytes, where '%s' runs%s%s%s", (long long)s.peak,

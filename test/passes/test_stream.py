@@ -143,6 +143,22 @@ def test_bottleneck(tmp_path):
     assert got[0].tobytes() == want[0].tobytes()
 
 
+def test_equal_layers(tmp_path):
+    """No two of these kernels take less when joined than apart; all of them do."""
+    r, channels = np.random.default_rng(0), [1, 16, 16, 16, 16, 16, 1]
+    weights = [r.standard_normal((o, i, 3, 3)).astype(np.float32) for i, o in zip(channels, channels[1:])]
+    nodes = [helper.make_node("Conv", ["x" if i == 0 else f"v{i}", f"w{i}"], ["y" if i == 5 else f"v{i + 1}"], name=f"conv{i}", pads=[1] * 4) for i in range(6)]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 32, 32]) for name in "xy"]
+    graph = helper.make_graph(nodes, "m", ports[:1], ports[1:], [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    x = r.standard_normal((1, 1, 32, 32), dtype=np.float32)
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    got, size, _ = outputs(model, x, tmp_path / "rings", ["--max-ram=45000"])
+    assert plain == 2 * 16 * 32 * 32 * 4 and size <= 45000
+    assert got[0].tobytes() == want[0].tobytes()
+
+
 def test_stops(tmp_path):
     """a global pool needs all rows: said with -v, and the budget's error names what is there"""
     chain = Chain(3)
