@@ -67,3 +67,24 @@ def test_tuning_writes_a_file_that_is_read(tmp_path):
     assert "split=2" in dump(path, f"--schedule={book}")
     done = run(path, "-o", tmp_path / "m.c", TARGET, f"--schedule={book}", "-MD")
     assert done.returncode == 0 and str(book) in (tmp_path / "m.d").read_text()
+
+
+def test_dump_says_why_and_is_read_again(tmp_path):
+    text = dump(convolution(tmp_path))
+    words, why = text.split('schedule="')[1].split('"')[0].split("; ", 1)
+    assert "=" in words and "kcycles" in why
+    (tmp_path / "again.dnn").write_text(text)
+    assert dump(tmp_path / "again.dnn") == text
+    code = run(convolution(tmp_path), "-o", tmp_path / "m.c", TARGET)
+    assert code.returncode == 0 and "kcycles" not in (tmp_path / "m.c").read_text()
+
+
+def test_without_time_the_file_lists_neighbours(tmp_path):
+    path, book = convolution(tmp_path), tmp_path / "book"
+    assert run(path, TARGET, "--tune", f"--schedule={book}", "--limit", "tune_seconds=0").returncode == 0
+    lines = book.read_text().splitlines()
+    others = [line[len(";   or "):] for line in lines if line.startswith(";   or ")]
+    assert others and "kcycles" in book.read_text()
+    key = next(line for line in lines if line.startswith("convolve_")).split(": ")[0]
+    book.write_text(f"dnncc-schedule 1\n{key}: {others[0]}\n")
+    assert f'schedule="{others[0]}"' in dump(path, f"--schedule={book}")
