@@ -263,3 +263,17 @@ def test_looking_inside(network, tmp_path):
     assert size == max(map(int, re.findall(r"stats: workspace +(\d+)", done.stderr))) >= facts["workspace"]
     assert call(model, targets, "-o", tmp_path / "m.c", f"--max-ram={size - 1}").returncode == dnncc.BUDGET
     assert call(model, targets, "-o", tmp_path / "m.c", f"--max-ram={size}").returncode == dnncc.OK
+
+
+@pytest.mark.parametrize("how", [[], ["--cc=gcc -O1"]], ids=["interpreted", "compiled"])
+def test_every_target_is_tested(how, tmp_path):
+    model = tmp_path / "m.dnn"
+    model.write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <40 x f32>) -> ("y") {\n  %0 = max(%x, 0.0) : <40 x f32>\n  yield(%0)\n}\n')
+    x = np.linspace(-1, 1, 40, dtype=np.float32)
+    for name, array in (("input", x), ("output", np.maximum(x, 0))):
+        (tmp_path / f"{name}_0.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    done = call(model, f"--target={','.join(VECTORS)}", "--test", tmp_path, *how)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [target in line for target, line in zip(VECTORS, lines)] == [True] * 3
+    assert [("passed over" in line) for line in lines] == [bool(how) and not runs(target) for target in VECTORS]
