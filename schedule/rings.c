@@ -7,7 +7,7 @@
  *                        . . .                                            second ring: up to the last one that this row of y needs
  *                                                                         this row of y
  *
- * A ring has as many rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice, and every element
+ * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice, and every element
  * is computed as by the canonical nest, so results are the same to the bit. Which rows of one tensor a row of another needs is
  * followed through the operations between them: rows * scale + low .. rows * scale + high. Element-wise operations, windows, pads,
  * slices, concats of other dimensions keep rows apart; reductions over rows (global pools, norms), products of matrices and
@@ -18,7 +18,7 @@
 
 #include "schedule/schedule.h"
 
-enum { ROWS = 2, RINGS_MAX = 32 };
+enum { ROWS = 2, RINGS_MAX = 32, SCALE_MAX = 1 << 12, FAR_MAX = 1 << 24 };
 
 struct need { bool any, all; int64_t scale, low, high; }; /* any: of some rows; all: unknown which */
 
@@ -28,12 +28,14 @@ struct ring {
         struct need reads[RINGS_MAX];   /* by a row of this one, of each before it */
         struct loop_buffer *buffer;
         struct loop_variable *made;     /* rows so far */
-        struct loop_expr *wanted;       /* rows that there are to be behind this turn */
+        struct loop_expr *reach;        /* rows that there are to be behind this turn, if there are so many */
 };
 
 struct rings {
         struct ring list[RINGS_MAX];    /* the last is the kernel's result */
         int count;
+        int64_t before;                 /* turns before the first row of the result: rings fill row by row, too */
+        double scale;
         const struct op *obstacle;
 };
 
@@ -51,15 +53,18 @@ bool rings_wanted(const struct kernel_request *request)
 
 /* ---- which rows of its operands a row of a result needs ---- */
 
+static struct need unknown(void) { return (struct need){ .any = true, .all = true }; }
+
+/* Windows beyond these bounds are not followed, so that no sum here overflows. */
 static struct need window_need(struct need n, int64_t window, int64_t stride, int64_t dilation, int64_t low)
 {
+        if (window < 1 || window > FAR_MAX || stride > SCALE_MAX || dilation > FAR_MAX || low > FAR_MAX || low < -FAR_MAX)
+                return unknown();
         n.low = n.low * stride - low;
         n.high = n.high * stride - low + (window - 1) * dilation;
         n.scale *= stride;
-        return n;
+        return n.scale > SCALE_MAX || n.low < -FAR_MAX || n.high > FAR_MAX ? unknown() : n;
 }
-
-static struct need unknown(void) { return (struct need){ .any = true, .all = true }; }
 
 static struct need convolve_need(const struct op *op, struct need n)
 {
@@ -158,32 +163,55 @@ static bool find_reads(struct rings *r, int to, const struct region *region, str
                                 return false;
                 }
         }
-        for (int i = 0; i < to; i++)
+        for (int i = 0; i < to; i++) {
                 if (ring->reads[i].all)
                         return false;
-        return true;
-}
-
-/* rows of ring i that there must be when those behind it have `wanted` rows */
-static int64_t rows_wanted(const struct rings *r, int i, const int64_t *wanted)
-{
-        int64_t rows = 0;
-        for (int k = i + 1; k < r->count; k++) {
-                const struct need *n = &r->list[k].reads[i];
-                int64_t end = n->any ? n->scale * (wanted[k] - 1) + n->high + 1 : 0;
-                rows = end > rows ? end : rows;
+                r->scale *= ring->reads[i].scale > 1 ? (double)ring->reads[i].scale : 1;
         }
-        return rows < r->list[i].rows ? rows : r->list[i].rows;
+        return r->scale <= SCALE_MAX;   /* of all rings: what they reach stays small */
 }
 
-/* Runs through all rows of the result to see how many of each ring are needed at once. */
+/* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where the windows do. */
+static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
+{
+        reach[r->count - 1] = rows;
+        for (int i = r->count - 2; i >= 0; i--) {
+                bool any = false;
+                reach[i] = 0;
+                for (int k = i + 1; k < r->count; k++) {
+                        const struct need *n = &r->list[k].reads[i];
+                        int64_t end = n->scale * (reach[k] - 1) + n->high + 1;
+                        if (n->any)
+                                reach[i] = !any || end > reach[i] ? end : reach[i];
+                        any |= n->any;
+                }
+        }
+}
+
+static int64_t limit(int64_t rows, int64_t most) { return rows < 0 ? 0 : rows < most ? rows : most; }
+
+/* Turns before the first row of the result in which some ring gets rows. */
+static void find_before(struct rings *r)
+{
+        enum { BEFORE_MAX = 4096 };
+        int64_t reach[RINGS_MAX];
+        for (bool any = true; any && r->before < BEFORE_MAX; r->before += any) {
+                find_reach(r, -r->before, reach);
+                any = false;
+                for (int i = 0; i + 1 < r->count; i++)
+                        any |= reach[i] > 0;
+        }
+}
+
+/* Runs through all turns to see how many rows of each ring are needed at once. */
 static void find_kept(struct rings *r)
 {
-        int64_t made[RINGS_MAX] = { 0 }, wanted[RINGS_MAX];
-        for (int64_t row = 0; row < r->list[r->count - 1].rows; row++) {
-                wanted[r->count - 1] = row + 1;
-                for (int i = r->count - 2; i >= 0; i--) {
-                        wanted[i] = rows_wanted(r, i, wanted);
+        int64_t made[RINGS_MAX] = { 0 }, reach[RINGS_MAX], wanted[RINGS_MAX];
+        find_before(r);
+        for (int64_t row = -r->before; row < r->list[r->count - 1].rows; row++) {
+                find_reach(r, row + 1, reach);
+                for (int i = 0; i < r->count; i++) {
+                        wanted[i] = limit(reach[i], r->list[i].rows);
                         wanted[i] = wanted[i] > made[i] ? wanted[i] : made[i];
                 }
                 for (int i = 0; i + 1 < r->count; i++)
@@ -191,7 +219,7 @@ static void find_kept(struct rings *r)
                                 const struct need *n = &r->list[k].reads[i];
                                 int64_t first = n->scale * made[k] + n->low;
                                 int64_t kept = wanted[i] - (first > 0 ? first : 0);
-                                if (n->any && wanted[k] > made[k] && kept > r->list[i].kept)
+                                if (n->any && kept > r->list[i].kept)
                                         r->list[i].kept = kept;
                         }
                 memcpy(made, wanted, (size_t)r->count * sizeof *made);
@@ -239,7 +267,7 @@ static int64_t ring_elements(const struct ring *ring)
 
 int64_t rings_bytes(const struct op *fusion, const struct op **obstacle)
 {
-        struct rings r = { 0 };
+        struct rings r = { .scale = 1 };
         const struct kernel_request request = { .region = fusion->code == OP_fusion ? fusion->regions[0] : NULL };
         int64_t bytes = 0;
         if (!rings_wanted(&request))
@@ -255,21 +283,21 @@ int64_t rings_bytes(const struct op *fusion, const struct op **obstacle)
 
 /* ---- writing ---- */
 
-/* how many rows of each ring are wanted when the result has row + 1 */
-static void write_wanted(struct emit *e, struct rings *r, struct loop_expr *row)
+/* how many rows each ring is to reach when the result has row + 1 */
+static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
 {
-        r->list[r->count - 1].wanted = emit_op_int(e, LOOP_ADD, row, 1);
+        r->list[r->count - 1].reach = emit_op_int(e, LOOP_ADD, row, 1);
         for (int i = r->count - 2; i >= 0; i--) {
-                struct ring *ring = &r->list[i];
-                struct loop_expr *rows = emit_int(e, 0);
+                struct loop_expr *reach = NULL;
                 for (int k = i + 1; k < r->count; k++) {
                         const struct need *n = &r->list[k].reads[i];
                         if (!n->any)
                                 continue;
-                        struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].wanted, n->scale);
-                        rows = emit_op(e, LOOP_MAX, rows, emit_op_int(e, LOOP_ADD, end, n->high + 1 - n->scale));
+                        struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].reach, n->scale);
+                        end = emit_op_int(e, LOOP_ADD, end, n->high + 1 - n->scale);
+                        reach = reach ? emit_op(e, LOOP_MAX, reach, end) : end;
                 }
-                ring->wanted = emit_let(e, "wanted", emit_op_int(e, LOOP_MIN, rows, ring->rows));
+                r->list[i].reach = emit_let(e, "reach", reach ? reach : emit_int(e, 0));
         }
 }
 
@@ -293,7 +321,7 @@ static void write_row(struct emit *e, const struct ring *ring, struct loop_buffe
 
 bool rings_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
-        struct rings r = { 0 };
+        struct rings r = { .scale = 1 };
         if (!find_rings(&r, request->region, request->results[0]))
                 return false;
         struct ring *last = &r.list[r.count - 1];
@@ -302,17 +330,22 @@ bool rings_kernel(struct emit *e, const struct kernel_request *request, struct l
         struct loop_expr *image = emit_for(e, "image", emit_int(e, 0), emit_int(e, last->value->type->dims[0]));
         for (int i = 0; i + 1 < r.count; i++)
                 r.list[i].made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
-        struct loop_expr *row = emit_for(e, "y_row", emit_int(e, 0), emit_int(e, last->rows));
-        write_wanted(e, &r, row);
+        struct loop_expr *row = emit_for(e, "y_row", emit_int(e, -r.before), emit_int(e, last->rows));
+        write_reach(e, &r, row);
         for (int i = 0; i + 1 < r.count; i++) {
                 struct ring *ring = &r.list[i];
-                struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), ring->wanted);
+                struct loop_expr *end = emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
+                struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), end);
                 write_row(e, ring, ring->buffer, image, made, false);
                 emit_end(e);
-                emit_set(e, ring->made, emit_op(e, LOOP_MAX, loop_use(e->arena, ring->made), ring->wanted));
+                emit_set(e, ring->made, emit_op(e, LOOP_MAX, loop_use(e->arena, ring->made), end));
                 emit_read_ring(e, ring->value, ring->buffer, ring->kept);
         }
+        if (r.before)
+                emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
         write_row(e, last, buffer, image, row, true);
+        if (r.before)
+                emit_end(e);
         emit_end(e);
         emit_end(e);
         return !e->failed;
