@@ -79,3 +79,24 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
             assert len(spilled) <= (2 if cc == "gcc" and adds > 96 else 0), f"{layer} {words}: {len(spilled)} vectors on the stack in a loop of {adds} sums: {spilled[:3]}"
         assert full * unroll in counts, f"{layer} {words}: loops of {counts} sums"
         assert all(n % unroll == 0 and n <= full * unroll for n in counts), f"{layer} {words}: loops of {counts} sums"
+
+
+@pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_both_products_of_attention(target, cc, tmp_path):
+    if not shutil.which(cc):
+        pytest.skip(f"no {cc}")
+    dnncc.compile_model(dnncc.ROOT / "test" / "golden" / "attention.dnn", tmp_path, [f"--target={target}"])
+    done = dnncc.run([cc, "-O2", "-std=c99", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+    assert done.returncode == 0, done.stderr
+    report = re.sub(r"\n \* ", " ", (tmp_path / "model.c").read_text())
+    words = dict(re.findall(r"\b(columns|vectors|unroll)=(\d+)", report))
+    full = int(words["columns"]) * int(words["vectors"]) * int(words.get("unroll", 4))
+    sums = []
+    for loop in loops(dnncc.run(["objdump", "-d", "--no-show-raw-insn", tmp_path / "model.o"]).stdout):
+        sums.append(sum(i.startswith("vfmadd") and TARGETS[target] in i for i in loop))
+        spilled = [i for i in loop if TARGETS[target] in i and "(%rsp" in i]
+        is_tile = sums[-1] >= 0.8 * full        # exponentials have their loops, too
+        assert not is_tile or len(spilled) <= (2 if cc == "gcc" and sums[-1] > 96 else 0), f"{words}: {sums[-1]} sums, {spilled[:3]}"
+    assert sums.count(full) >= 2, f"{words}: loops of {sums} sums"
