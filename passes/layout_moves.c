@@ -158,8 +158,10 @@ static struct value *reduce(struct layout *l, struct op *op)
 
 struct value *layout_shuffled(const struct op *op)
 {
+        if (op->code != OP_reshape)
+                return NULL;
         const struct value *moved = op_operand(op, 0);
-        const struct value *split = op->code == OP_reshape && op_is(moved, OP_transpose) ? op_operand(moved->op, 0) : NULL;
+        const struct value *split = op_is(moved, OP_transpose) ? op_operand(moved->op, 0) : NULL;
         struct value *x = split && op_is(split, OP_reshape) ? op_operand(split->op, 0) : NULL;
         int rank = op_result(op)->type->rank;
         if (!x || rank < 2 || !type_same_dims(x->type, op_result(op)->type) || split->type->rank != rank + 1)

@@ -59,7 +59,7 @@ static int find_taken(struct placing *p, const struct item *item)
                 }
         }
         p->steps -= p->block_count + count;
-        if (item->span_count > 1)       /* else blocks have come in order */
+        if (item->span_count > 1 && count)      /* else blocks have come in order */
                 qsort(p->taken, (size_t)count, sizeof *p->taken, by_low);
         return count;
 }

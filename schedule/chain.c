@@ -147,7 +147,8 @@ bool chain_find(const struct region *region, struct op *op, struct value *result
                         chain->wide = i;
                 }
         }
-        struct chain_link *last = &chain->links[chain->count - 1];
+        good = good && chain->count;
+        struct chain_link *last = good ? &chain->links[chain->count - 1] : NULL;
         good = good && access_store(region, result, &last->result, &chain->y, &last->pad) &&
                (!region || mark_of(&m, last->result) == chain->count - 1) &&
                type_same_dims(last->result->type, op_result(last->op)->type);
