@@ -49,9 +49,9 @@ def test_a_run(tmp_path, model):
     assert result["model"] == "tiny" and [r["threads"] for r in result["runs"]] == threads
     for run in result["runs"]:
         assert run["reference"] == "float64" and list(run["engines"]) == ["dnncc", "dnncc bf16", "onnxruntime"]
-        for fact in run["engines"].values():
+        for name, fact in run["engines"].items():
             assert fact["time"] >= fact["min"] > 0 and fact["ratio"] > 0 and len(fact["blocks"]) == run["rounds"] == 2
-            assert fact["load"] > 0 and fact["first"] > 0 and 0 <= fact["error"] < 1e-6
+            assert fact["load"] > 0 and fact["first"] > 0 and 0 <= fact["error"] < (1e-2 if name == "dnncc bf16" else 1e-6)
         assert run["engines"]["dnncc"]["ratio"] == 1 and run["engines"]["dnncc"]["prepared"] > 0
     text = (tmp_path / "benchmarks.md").read_text()
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
