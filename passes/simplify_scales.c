@@ -171,7 +171,8 @@ static struct value *shift_behind(struct builder *b, const struct op *op, struct
         return sums && value_is_constant(sums) ? sums : NULL;
 }
 
-/* contraction(x + c, w) = contraction(x, w) + contraction(c, w); not into zeros around x, which nothing is added to */
+/* contraction(x + c, w) = contraction(x, w) + contraction(c, w); not into zeros around x, which nothing is added to. The bias of another
+ * contraction stays with that one: it costs nothing there, and without it sums near zero may be denormal numbers, which are slow to read. */
 static struct value *shift_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
@@ -179,6 +180,9 @@ static struct value *shift_before(struct builder *b, struct op *op, struct pass_
         if (dim < 0 || !op_is(v, OP_add) || !value_has_one_use(v))
                 return NULL;
         for (int i = 0; i < 2; i++) {
+                const struct value *x = op_operand(v->op, 1 - i);
+                if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION)
+                        continue;
                 struct value *c = factor_along(b, op_operand(v->op, i), along, op_operand(op, 1)->type->dims[dim]);
                 struct value *sums = c ? shift_behind(b, op, c, dim, context) : NULL;
                 if (!sums)
