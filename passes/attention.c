@@ -176,19 +176,7 @@ static bool join(struct op *second, struct pass_context *context)
         return true;
 }
 
-static int join_region(struct region *region, struct pass_context *context)
-{
-        int count = 0;
-        for (struct op *op = region->first, *next; op; op = next) {
-                next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
-                        count += join_region(op->regions[i], context);
-                count += join(op, context);
-        }
-        return count;
-}
-
 int pass_attention(struct function *f, struct pass_context *context)
 {
-        return join_region(&f->body, context);
+        return kernels_join_all(&f->body, join, context);
 }

@@ -50,3 +50,15 @@ struct op *kernel_join(struct op *const *kernels, int count, struct diag *diag)
         build_yield(&inside, &result, 1);
         return fusion;
 }
+
+int kernels_join_all(struct region *region, bool (*join)(struct op *op, struct pass_context *context), struct pass_context *context)
+{
+        int count = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        count += kernels_join_all(op->regions[i], join, context);
+                count += join(op, context);
+        }
+        return count;
+}

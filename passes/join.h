@@ -8,4 +8,8 @@
  * all stay as they are. Inside, they read each other's results where these are computed. NULL after an error. */
 struct op *kernel_join(struct op *const *kernels, int count, struct diag *diag);
 
+/* Calls join(op, context) for every operation outside of fusions, those in regions first; it says whether it has joined op to kernels in
+ * front of it. How often it has. */
+int kernels_join_all(struct region *region, bool (*join)(struct op *op, struct pass_context *context), struct pass_context *context);
+
 #endif
