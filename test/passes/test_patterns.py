@@ -5,6 +5,7 @@ The same: outputs are the same expressions (whatever the order of operations, an
 digits), in as many kernels."""
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -30,13 +31,12 @@ def literal(text):
 
 
 def expressions(graph):
-    """what the outputs are, and how many kernels compute them"""
-    body, kernels, known = graph["functions"][0]["body"], 0, {}
+    """what the outputs are, each by a digest of its expression, and how many kernels compute them"""
+    body, kernels = graph["functions"][0]["body"], 0
     constants = {c["name"]: f'constant {c["type"]}' for c in graph["constants"]}
 
-    def number(*parts):
-        """equal expressions have equal numbers, so that shared parts do not repeat"""
-        return known.setdefault(repr(parts), f"#{len(known)}")
+    def digest(*parts):
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def operand(o, values):
         if isinstance(o, dict):         # spread over whatever shape it meets, or a list
@@ -57,25 +57,16 @@ def expressions(graph):
             if op["op"] in COMMUTATIVE:
                 operands.sort()
             inner = [region(i, {**values, **{a["name"]: f"argument {k}" for k, a in enumerate(i["arguments"])}}) for i in op.get("regions", [])]
-            values.update((x["name"], number(op["op"], operands, op["attributes"], x["type"], k, inner)) for k, x in enumerate(op["results"]))
+            values.update((x["name"], digest(op["op"], operands, op["attributes"], x["type"], k, inner)) for k, x in enumerate(op["results"]))
 
-    outputs = region(body, {a["name"]: f"input {k}" for k, a in enumerate(body["arguments"])})
-    return [outputs, list(known), kernels]
+    return region(body, {a["name"]: f"input {k}" for k, a in enumerate(body["arguments"])}), kernels
 
 
 def described(folder):
     """None: not supported"""
     done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", "--emit=json", "-o", "-"])
     assert done.returncode in (0, dnncc.UNSUPPORTED), done.stderr
-    return tidy(*expressions(json.loads(done.stdout))) if done.returncode == 0 else None
-
-
-def tidy(outputs, known, kernels):
-    """independent of the order in which expressions were met: each written out by what it is made of"""
-    texts = []
-    for expression in known:
-        texts.append(re.sub(r"#(\d+)", lambda m: f"#{hash(texts[int(m.group(1))])}", expression))
-    return [[re.sub(r"#(\d+)", lambda m: texts[int(m.group(1))], o) for o in outputs], kernels]
+    return expressions(json.loads(done.stdout)) if done.returncode == 0 else None
 
 
 def pairs():
