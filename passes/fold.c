@@ -6,11 +6,18 @@
  * anything is spent: the result may not be larger than the dense operands that vanish with the operation plus
  * limits.fold_bytes, and steps are limited per operation and in all. Splats stay splats: moving a splat's elements
  * gives a splat, and an element-wise operation on splats is evaluated on one element. A broadcast costs nothing where it is
- * read and stays, unless it is small shape arithmetic. */
+ * read and stays, unless it is small shape arithmetic; what an element-wise operation makes of constants, some of them spread
+ * by broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those spread alike, simplify spreads.) */
 #include "passes/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* a constant that a broadcast spreads, or NULL */
+static const struct value *spread_constant(const struct value *v)
+{
+        return op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0)) ? op_operand(v->op, 0) : NULL;
+}
 
 static bool foldable(const struct op *op)
 {
@@ -20,17 +27,19 @@ static bool foldable(const struct op *op)
         const struct type *t = op->results[0].type;
         if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_stored(t->element))
                 return false;
-        for (int i = 0; i < op->operand_count; i++)
-                if (!op_operand(op, i) || !value_is_constant(op_operand(op, i)) ||
-                    !element_is_stored(op_operand(op, i)->type->element))
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                bool known = v && (value_is_constant(v) || (info->traits & TRAIT_ELEMENTWISE && spread_constant(v)));
+                if (!known || !element_is_stored(v->type->element))
                         return false;
+        }
         return true;
 }
 
 static bool all_splats(const struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++)
-                if (op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
+                if (!value_is_constant(op_operand(op, i)) || op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
                         return false;
         return op->operand_count > 0;
 }
@@ -102,6 +111,26 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
         return result;
 }
 
+/* an element-wise operation on constants, some of which broadcasts spread */
+static void *evaluate_spread(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct region side = { .function = b->region->function };
+        struct builder outside = { .m = b->m, .region = &side, .diag = b->diag };
+        struct op *fusion = op_build(&outside, OP_fusion, NULL, 0, NULL, &op_result(op)->type, 1);
+        if (!fusion)
+                return NULL;
+        struct builder inside = { .m = b->m, .region = op_add_region(fusion, 0), .diag = b->diag };
+        struct value *operands[OPERAND_ROW_MAX];
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *v = op_operand(op, i);
+                operands[i] = value_is_constant(v) ? v : op_result(op_clone(&inside, v->op));
+        }
+        struct value *result = value_build(&inside, op->code, operands, op->operand_count, op->attrs, NULL);
+        void *data = result && build_yield(&inside, &result, 1) ? evaluate(b->m, fusion, context) : NULL;
+        op_erase(fusion);
+        return data;
+}
+
 /* the same element-wise operation on one element */
 static struct value *fold_splats(struct builder *b, struct op *op, struct pass_context *context)
 {
@@ -124,7 +153,7 @@ static int64_t bytes_saved(const struct op *op)
         int64_t bytes = 0;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                if (v->constant->kind == CONSTANT_DENSE && value_has_one_use(v))
+                if (value_is_constant(v) && v->constant->kind == CONSTANT_DENSE && value_has_one_use(v))
                         bytes += type_bytes(v->type);
         }
         return bytes;
@@ -156,9 +185,15 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
                 return NULL;
         if (op->code == OP_reshape)     /* the bytes stay where they are */
                 return constant_dense(b->m, type, op_operand(op, 0)->constant->data, op_operand(op, 0)->constant->name);
-        const struct value *first = op->operand_count ? op_operand(op, 0) : NULL;
-        void *data = evaluate(b->m, op, context);
-        return data ? constant_dense(b->m, type, data, first ? first->constant->name : NULL) : NULL;
+        const char *name = NULL;
+        bool spread = false;
+        for (int i = op->operand_count - 1; i >= 0; i--) {
+                const struct value *v = op_operand(op, i), *source = spread_constant(v);
+                spread |= source != NULL;
+                name = source ? name : v->constant->name;
+        }
+        void *data = spread ? evaluate_spread(b, op, context) : evaluate(b->m, op, context);
+        return data ? constant_dense(b->m, type, data, name) : NULL;
 }
 
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context)
