@@ -15,6 +15,8 @@
  *     compute an element again for every read, and never two users that read at different indices;
  *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user; a broadcast or iota
  *     with several users is copied for each of them first, so that it is never stored;
+ *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a contraction: they keep positions
+ *     from being one loop. What they read stays outside: they may read it again;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
  *     element-wise rest of the group is its epilogue;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
@@ -38,6 +40,7 @@
 struct member {                         /* what is known of an operation while groups form */
         struct group *group;
         const struct op *home;          /* the packed contraction whose epilogue it could be */
+        bool epilogue;                  /* it could be one of any contraction, or is a contraction */
         bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
@@ -85,11 +88,14 @@ static bool is_move(const struct fusing *f, const struct op *op)
         }
 }
 
+/* at indices that are known, and so in range */
+static bool is_known_gather(const struct op *op) { return op->code == OP_gather && value_is_constant(op_operand(op, 1)); }
+
 static bool can_join_any(const struct fusing *f, const struct op *op)
 {
         if (op->result_count != 1 || !type_is_static(op->results[0].type))
                 return false;
-        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) || fuse_is_halo(op);
+        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) || fuse_is_halo(op) || is_known_gather(op);
 }
 
 /* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
@@ -225,6 +231,7 @@ static void find_homes(const struct region *region, struct member *members)
                 struct member *member = &members[op->number];
                 if (fuse_is_packed(op))
                         member->home = op;
+                member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
                 if (!fuse_is_elementwise(op) && !fuse_is_halo(op))
                         continue;
                 for (int i = 0; i < op->operand_count; i++) {
@@ -232,6 +239,7 @@ static void find_homes(const struct region *region, struct member *members)
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region || !stays(x))
                                 continue;
                         const struct op *home = members[x->op->number].home;
+                        member->epilogue |= members[x->op->number].epilogue;
                         if (home && (!member->home || home->number > member->home->number))
                                 member->home = home;
                 }
@@ -296,6 +304,8 @@ static bool join(const struct fusing *f, struct op *op)
         if (!group || group->size >= f->limit || (rows ? others : !can_join_any(f, op)))
                 return false;
         if (joined.home && (!joined.identity || group->home != joined.home))
+                return false;
+        if (op->code == OP_gather && f->members[group->root->number].epilogue)
                 return false;
         if (rows ? !join_rows(group, op, rows, &joined) : !is_move(f, op) && !may_repeat(group, op, &joined))
                 return false;
