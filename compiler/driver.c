@@ -326,7 +326,8 @@ static bool compile(struct run *run)
         remember_command(run);
         report_time(run, "import", start);
         struct pipeline_options pipeline = {
-                .passes = o->passes, .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
+                .passes = o->passes && *o->passes == '+' ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1) : o->passes,
+                .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
                 .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
                 .stats = o->stats,
                 .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR : PIPELINE_WHOLE,

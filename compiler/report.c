@@ -141,7 +141,7 @@ void report_passes(void)
 {
         static const char *const level[] = { "tensor", "lower", "loop" };
         for (int i = 0; i < pass_count; i++)
-                printf("%-10s %-6s %c  %s\n", passes[i].name, level[passes[i].level], passes[i].class == CLASS_E ? 'E' : 'R',
+                printf("%-17s %-6s %c  %s\n", passes[i].name, level[passes[i].level], passes[i].class,
                        passes[i].doc);
 }
 

@@ -149,7 +149,7 @@ static void print_ir(void)
         puts("\n# Passes\n\n| pass | level | class | |\n|---|---|---|---|");
         static const char *const level[] = { "tensor", "lower", "loop" };
         for (int i = 0; i < pass_count; i++)
-                printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level], passes[i].class == CLASS_E ? 'E' : 'R',
+                printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level], passes[i].class,
                        passes[i].doc);
         puts("\nTensor passes, then lower, once, then loop passes; and:\n\n| pass | cannot run after | because |\n|---|---|---|");
 #define PASS(...)

@@ -17,6 +17,8 @@
  *     with several users is copied for each of them first, so that it is never stored;
  *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a contraction: they keep positions
  *     from being one loop. What they read stays outside: they may read it again;
+ *   - so do element-wise operations on constants alone, which decode weights that are kept in 8 bits: else a copy of the weights in
+ *     their full size would be stored with every run;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
  *     element-wise rest of the group is its epilogue;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
@@ -44,6 +46,7 @@ struct member {                         /* what is known of an operation while g
         bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
+        bool decoded;                   /* computed from constants alone, which were to stay as small as they are */
         bool summed;                    /* a reduction, or computed from one and no larger */
         bool per_row;                   /* needed once for a row */
         bool along_row;                 /* element i is needed where the root's is stored, and in loops over its row */
@@ -75,6 +78,8 @@ bool fuse_is_anchor(const struct op *op)
 
 static bool is_move(const struct fusing *f, const struct op *op)
 {
+        if (f->members[op->number].decoded)
+                return true;
         switch (op->code) {
         case OP_broadcast: case OP_iota: case OP_transpose:
                 return true;
@@ -176,6 +181,20 @@ static bool is_per_row(const struct fusing *f, const struct op *user, const stru
         if (!*along || (group->along && group->along != *along))
                 return false;
         return op->code != OP_reduce || (rows_reduce(op, shape, &reduced) && reduced == *along);
+}
+
+static void find_decoded(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                bool decoded = op->operand_count && (op->code == OP_broadcast || fuse_is_elementwise(op)) &&
+                               !(op_info[op->code].traits & TRAIT_COSTLY);
+                for (int i = 0; i < op->operand_count && decoded; i++) {
+                        const struct value *x = op_operand(op, i);
+                        decoded = x->kind == VALUE_CONSTANT ||
+                                  (x->kind == VALUE_RESULT && x->op->region == region && members[x->op->number].decoded);
+                }
+                members[op->number].decoded = decoded;
+        }
 }
 
 static void find_summed(const struct region *region, struct member *members)
@@ -426,6 +445,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
         struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
                             .limit = (int)context->limits.kernel_operations,
                             .vectors = target_lanes(context->target, E_F32) > 1 };
+        find_decoded(region, f.members);
         find_summed(region, f.members);
         find_homes(region, f.members);
         form_groups(region, &f, arena);

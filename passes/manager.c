@@ -49,7 +49,7 @@ const struct pass *pass_find(const char *name)
 enum { PASSES_MAX = 256 };
 
 /* Splits a comma list into passes that may follow each other on this state; their number, or -1 after an error. */
-static int parse_list(const char *list, const struct pipeline_state *state, const struct pass **out, struct diag *diag)
+static int parse_list(const char *list, const struct pipeline_state *state, bool exact, const struct pass **out, struct diag *diag)
 {
         struct history history = history_of(state);
         for (int count = 0;; count++) {
@@ -72,6 +72,10 @@ static int parse_list(const char *list, const struct pipeline_state *state, cons
                 if (why) {
                         diag_error(diag, EXIT_USAGE, "pass %s cannot run%s%s: %s", pass->name, after ? " after " : " here",
                                    after ? after : "", why);
+                        return -1;
+                }
+                if (exact && pass->class == CLASS_A) {
+                        diag_error(diag, EXIT_USAGE, "pass %s approximates: not with --exact", pass->name);
                         return -1;
                 }
                 history_add(&history, pass);
@@ -268,7 +272,7 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         const struct pass *list[PASSES_MAX];
         const char *names = !options->passes ? remaining(state, options)
                             : options->part == PIPELINE_OF_TARGET ? of_target_list(options->passes) : options->passes;
-        int count = parse_list(names, state, list, context->diag);
+        int count = parse_list(names, state, context->exact, list, context->diag);
         if (count < 0 || !is_choice(options->print_before, context->diag) || !is_choice(options->print_after, context->diag))
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))

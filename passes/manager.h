@@ -48,6 +48,8 @@ void history_add(struct history *h, const struct pass *pass);
 const char *history_objection(const struct history *h, const struct pass *pass, const char **after);
 /* the default list of -O0 .. -O3 */
 const char *pipeline_passes(int level);
+/* a list with the passes of another in it, each at the first place where all that stands behind it may follow it */
+const char *passes_with(struct arena *arena, const char *list, const char *more);
 /* takes the first name off a comma list; NULL: no pass is called that */
 const struct pass *pass_next(const char **list);
 

@@ -18,6 +18,15 @@ static const struct { int first, second; const char *why; } orders[] = {
 #include "passes/passes.def"
 };
 
+static const struct { const char *name; int pass; } aliases[] = {
+#define PASS(...)
+#define PIPELINE(...)
+#define ALIAS(name, pass) { #name, PASS_##pass },
+#include "passes/passes.def"
+};
+
+static bool is_name(const char *name, const char *p, size_t length) { return strlen(name) == length && !memcmp(name, p, length); }
+
 /* the pass whose name stands at the start of a comma list, or NULL; *rest: the list behind it */
 const struct pass *pass_next(const char **rest)
 {
@@ -25,8 +34,11 @@ const struct pass *pass_next(const char **rest)
         size_t length = strcspn(p, ",");
         *rest = p + length + (p[length] == ',');
         for (int i = 0; i < pass_count; i++)
-                if (strlen(passes[i].name) == length && !memcmp(passes[i].name, p, length))
+                if (is_name(passes[i].name, p, length))
                         return &passes[i];
+        for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+                if (is_name(aliases[i].name, p, length))
+                        return &passes[aliases[i].pass];
         return NULL;
 }
 
@@ -64,4 +76,33 @@ const char *history_objection(const struct history *h, const struct pass *pass, 
         }
         *after = NULL;
         return pass->level == LEVEL_LOOP && h->level == LEVEL_TENSOR ? "it works on Loop IR: lower must come before it" : NULL;
+}
+
+/* ---- lists with more in them ---- */
+
+/* how far into the list pass must wait: behind the last one that cannot follow it */
+static const char *place_of(const char *list, const struct pass *pass)
+{
+        const char *place = list, *after;
+        for (const char *rest = list; *rest;) {
+                struct history with = { 0 };
+                history_add(&with, pass);
+                const struct pass *other = pass_next(&rest);
+                if (other && other->level <= pass->level && history_objection(&with, other, &after))
+                        place = rest;
+        }
+        return place;
+}
+
+const char *passes_with(struct arena *arena, const char *list, const char *more)
+{
+        while (*more) {
+                const char *name = more;
+                const struct pass *pass = pass_next(&more);
+                int length = (int)strcspn(name, ",");
+                const char *place = pass ? place_of(list, pass) : list;         /* what is no pass is reported when it runs */
+                list = arena_printf(arena, "%.*s%s%.*s%s%s", (int)(place - list), list, *place || place == list ? "" : ",", length, name,
+                                    *place ? "," : "", place);
+        }
+        return list;
 }

@@ -37,7 +37,7 @@ struct pass_context {
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };
-enum pass_class { CLASS_E, CLASS_R };   /* exact to the bit, or rounding changes */
+enum pass_class { CLASS_E = 'E', CLASS_R = 'R', CLASS_A = 'A' };          /* exact to the bit; rounding changes; approximates */
 
 struct pass {
         const char *name, *doc;

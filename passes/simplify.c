@@ -40,7 +40,15 @@ static const struct rule elementwise_rules[] = {
 #define ELEMENTWISE(class, name, algebra, when) { #name, algebra, OPCODE_COUNT, #class[0], rewrite_##name },
 #include "passes/simplify.def"
 };
+typedef int (*tensor_pass)(struct function *f, struct pass_context *context);
+
+static const struct { tensor_pass pass; const char *rule; } parts[] = {
+#define PART(pass, rule) { pass_##pass, #rule },
+#include "passes/simplify.def"
+};
 enum { RULE_COUNT = sizeof rules / sizeof *rules, ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules };
+
+static const struct rule *rule_number(int i) { return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT]; }
 
 /* first and one past the last rule of each operation; simplify.def is sorted by operation */
 struct rule_range { int first, end; };
@@ -57,9 +65,18 @@ static void index_rules(struct rule_range range[OPCODE_COUNT])
         }
 }
 
-static bool allowed(const struct rule *rule, const struct pass_context *context)
+static bool is_part(const struct rule *rule, tensor_pass pass)
 {
-        if (context->rule && strcmp(context->rule, rule->name))
+        bool found = false;
+        for (size_t i = 0; i < sizeof parts / sizeof *parts && !found; i++)
+                found = parts[i].pass == pass && !strcmp(parts[i].rule, rule->name);
+        return found;
+}
+
+/* pass: simplify itself, or the one that is some rules alone */
+static bool allowed(const struct rule *rule, tensor_pass pass, const struct pass_context *context)
+{
+        if ((context->rule && strcmp(context->rule, rule->name)) || (pass != pass_simplify && !is_part(rule, pass)))
                 return false;
         return rule->class == 'E' || (rule->class == 'R' && !context->exact) ||
                (rule->class == 'D' && context->assume_finite && !context->exact);
@@ -68,13 +85,13 @@ static bool allowed(const struct rule *rule, const struct pass_context *context)
 struct simplifying {
         struct pass_context *context;
         struct rule_range range[OPCODE_COUNT];
+        bool all;                       /* not only some rules */
+        bool allowed[RULE_COUNT + ELEMENTWISE_COUNT];
         int applied[RULE_COUNT + ELEMENTWISE_COUNT];
 };
 
 static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
 {
-        if (!allowed(rule, context))
-                return false;
         struct builder b = { .m = op->region->function->module, .region = op->region, .before = op,
                              .location = op->location, .diag = context->diag,
                              .fold = fold_op, .fold_context = context };
@@ -89,12 +106,12 @@ static bool simplify_op(struct op *op, struct simplifying *s)
 {
         const struct rule_range r = s->range[op->code];
         for (int i = r.first; i < r.end; i++)
-                if (rules[i].code == op->code && apply(&rules[i], op, s->context)) {
+                if (s->allowed[i] && rules[i].code == op->code && apply(&rules[i], op, s->context)) {
                         s->applied[i]++;
                         return true;
                 }
         for (int i = 0; i < ELEMENTWISE_COUNT && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
-                if (apply(&elementwise_rules[i], op, s->context)) {
+                if (s->allowed[RULE_COUNT + i] && apply(&elementwise_rules[i], op, s->context)) {
                         s->applied[RULE_COUNT + i]++;
                         return true;
                 }
@@ -109,7 +126,7 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 if (op->code != OP_fusion)
                         for (int i = 0; i < op->region_count; i++)
                                 rewrites += simplify_region(op->regions[i], s);
-                bool done = op->result_count == 1 ? op->results[0].uses && simplify_op(op, s) : !s->context->rule && simplify_if(op);
+                bool done = op->result_count == 1 ? op->results[0].uses && simplify_op(op, s) : s->all && simplify_if(op);
                 rewrites += done;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */
@@ -129,13 +146,15 @@ static void add_notes(struct text *notes, const struct simplifying *s)
         for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
                 if (s->applied[i])
                         text_add(notes, "%s%s %d", notes->length ? ", " : "",
-                                 i < RULE_COUNT ? rules[i].name : elementwise_rules[i - RULE_COUNT].name, s->applied[i]);
+                                 rule_number(i)->name, s->applied[i]);
 }
 
-int pass_simplify(struct function *f, struct pass_context *context)
+static int simplify(struct function *f, tensor_pass pass, struct pass_context *context)
 {
-        struct simplifying s = { .context = context };
+        struct simplifying s = { .context = context, .all = pass == pass_simplify && !context->rule };
         index_rules(s.range);
+        for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
+                s.allowed[i] = allowed(rule_number(i), pass, context);
         int total = 0;
         for (int round = 0; round < 8; round++) {
                 int rewrites = simplify_region(&f->body, &s);
@@ -148,3 +167,7 @@ int pass_simplify(struct function *f, struct pass_context *context)
                 add_notes(context->notes, &s);
         return total;
 }
+
+int pass_simplify(struct function *f, struct pass_context *context) { return simplify(f, pass_simplify, context); }
+int pass_fold_batch_norms(struct function *f, struct pass_context *context) { return simplify(f, pass_fold_batch_norms, context); }
+int pass_remove_identities(struct function *f, struct pass_context *context) { return simplify(f, pass_remove_identities, context); }

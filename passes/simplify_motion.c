@@ -227,9 +227,11 @@ struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_con
         return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), rows }, 2, attrs, op->results[0].type);
 }
 
-/* The dimension of dot's result that dimension d of operand i becomes, or -1: contracted. */
+/* The dimension of the result that dimension d of operand i of a dot, or of a convolution's weights, becomes, or -1: contracted. */
 static int result_dim(const struct op *dot, int i, int64_t d)
 {
+        if (dot->code == OP_convolve)
+                return d == 0 ? 1 : -1;
         static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
         const struct type *x = op_operand(dot, i)->type;
         int batches, contracted, at = 0;
@@ -249,7 +251,7 @@ static int result_dim(const struct op *dot, int i, int64_t d)
         return i == 0 ? batches + at : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
 }
 
-/* factor, of operand i of the dot, as a factor of its result; NULL when it varies along a contracted dimension */
+/* factor, of operand i of the contraction, as a factor of its result; NULL when it varies along a contracted dimension */
 static struct value *result_factor(struct builder *b, const struct op *dot, int i, struct value *factor)
 {
         const struct type *t = dot->results[0].type;
@@ -275,13 +277,12 @@ static struct value *result_factor(struct builder *b, const struct op *dot, int 
 }
 
 /* a factor of all the products of a sum: an epilogue multiplies the sum for nothing */
-struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_context *context)
+static struct value *scale_sums(struct builder *b, struct op *op, int first)
 {
-        (void)context;
         const struct type *t = op->results[0].type;
         if (!type_is_static(t) || !element_is_float(t->element))
                 return NULL;
-        for (int i = 0; i < 2; i++) {
+        for (int i = first; i < 2; i++) {
                 struct value *product = op_operand(op, i), *operands[] = { op_operand(op, 0), op_operand(op, 1) };
                 if (!op_is(product, OP_mul) || !value_has_one_use(product) || product->type->element != t->element)
                         continue;
@@ -290,8 +291,20 @@ struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_c
                         if (!factor)
                                 continue;
                         operands[i] = op_operand(product->op, 1 - j);
-                        return build_binary(b, OP_mul, value_build(b, OP_dot, operands, 2, op->attrs, t), factor);
+                        return build_binary(b, OP_mul, value_build(b, op->code, operands, 2, op->attrs, t), factor);
                 }
         }
         return NULL;
+}
+
+struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return scale_sums(b, op, 0);
+}
+
+struct value *rewrite_convolve_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return scale_sums(b, op, 1);
 }
