@@ -1,6 +1,8 @@
 /* The rules of simplify.def on comparisons, selections and bits. */
 #include "passes/simplify.h"
 
+#include <math.h>
+
 static enum element element_of(const struct op *op) { return op->results[0].type->element; }
 static enum element_class class_of(const struct value *v) { return element_info[v->type->element].class; }
 static bool is_whole(const struct value *v) { return element_is_integer(v->type->element); }
@@ -92,6 +94,50 @@ struct value *rewrite_not_compare(struct builder *b, struct op *op, struct pass_
         return NULL;
 }
 
+/* A constant stands on the right. */
+static struct value *turned(struct builder *b, const struct op *op, enum opcode other)
+{
+        struct value *c = op_operand(op, 0), *x = op_operand(op, 1);
+        return simplify_is_spread_constant(c) && !simplify_is_spread_constant(x) ? build_binary(b, other, x, c) : NULL;
+}
+
+#define TURNED(name, other)                                                                                     \
+        struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context)           \
+        {                                                                                                       \
+                (void)context;                                                                                  \
+                return turned(b, op, other);                                                                    \
+        }
+TURNED(lt_constant, OP_gt)
+TURNED(le_constant, OP_ge)
+TURNED(gt_constant, OP_lt)
+TURNED(ge_constant, OP_le)
+#undef TURNED
+
+/* A positive factor does not change the sign. (A small number may become 0 by it.) */
+static struct value *without_scale(struct builder *b, const struct op *op)
+{
+        const struct value *x = op_operand(op, 0);
+        double bound, factor;
+        if (!op_is(x, OP_mul) || !element_is_float(x->type->element) || !value_is_splat(op_operand(op, 1), &bound) || bound != 0)
+                return NULL;
+        for (int i = 0; i < 2; i++)
+                if (value_is_splat(op_operand(x->op, i), &factor) && factor > 0 && isfinite(factor))
+                        return build_binary(b, op->code, op_operand(x->op, 1 - i), op_operand(op, 1));
+        return NULL;
+}
+
+struct value *rewrite_lt_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return without_scale(b, op);
+}
+
+struct value *rewrite_gt_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return without_scale(b, op);
+}
+
 /* ---- selections ---- */
 
 struct value *rewrite_select_truth(struct builder *b, struct op *op, struct pass_context *context)
@@ -131,6 +177,18 @@ struct value *rewrite_select_extreme(struct builder *b, struct op *op, struct pa
         return build_binary(b, less ? OP_min : OP_max, x, y);
 }
 
+/* max and min keep the first operand where both are equal, or where it is NaN */
+struct value *rewrite_select_bound(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *compared = op_operand(op, 0), *c = op_operand(op, 1), *x = op_operand(op, 2);
+        double bound;
+        if (!element_is_float(element_of(op)) || !(op_is(compared, OP_lt) || op_is(compared, OP_gt)) || !value_is_splat(c, &bound) ||
+            isnan(bound) || !simplify_same(op_operand(compared->op, 0), x) || !simplify_same(op_operand(compared->op, 1), c))
+                return NULL;
+        return build_binary(b, compared->op->code == OP_lt ? OP_max : OP_min, x, c);
+}
+
 /* the same function on both sides */
 struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass_context *context)
 {
@@ -140,6 +198,26 @@ struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass
             element_of(op) == E_BOOL || !value_has_one_use(x) || !value_has_one_use(y))
                 return NULL;
         return build_unary(b, x->op->code, build_select(b, op_operand(op, 0), op_operand(x->op, 0), op_operand(y->op, 0)));
+}
+
+/* the same function of two on both sides, one operand the same */
+struct value *rewrite_select_binary(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 1), *y = op_operand(op, 2);
+        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) || !op_info[x->op->code].formula || x->op->operand_count != 2 ||
+            element_of(op) == E_BOOL || !value_has_one_use(x) || !value_has_one_use(y))
+                return NULL;
+        bool commutes = op_info[x->op->code].traits & TRAIT_COMMUTATIVE;
+        for (int i = 0; i < 2; i++)
+                for (int j = 0; j < 2; j++) {
+                        if (!simplify_same(op_operand(x->op, i), op_operand(y->op, j)) || (i != j && !commutes))
+                                continue;
+                        struct value *operands[2] = { op_operand(x->op, i), op_operand(x->op, i) };
+                        operands[1 - i] = build_select(b, op_operand(op, 0), op_operand(x->op, 1 - i), op_operand(y->op, 1 - j));
+                        return build_binary(b, x->op->code, operands[0], operands[1]);
+                }
+        return NULL;
 }
 
 /* ---- bits ---- */
@@ -214,6 +292,49 @@ struct value *rewrite_min_max(struct builder *b, struct op *op, struct pass_cont
 {
         (void)b, (void)context;
         return is_whole(op_result(op)) ? absorbed(op, OP_max) : NULL;
+}
+
+/* op with another operand in place i */
+static struct value *with_operand(struct builder *b, const struct op *op, int i, struct value *v)
+{
+        return build_binary(b, op->code, i == 0 ? v : op_operand(op, 0), i == 0 ? op_operand(op, 1) : v);
+}
+
+/* a clamp in the order that Clip has */
+struct value *rewrite_max_clamp(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        double low, high;
+        for (int i = 0; i < 2; i++) {
+                const struct value *least = op_operand(op, i);
+                if (!value_is_splat(op_operand(op, 1 - i), &low) || !op_is(least, OP_min) || !value_has_one_use(least))
+                        continue;
+                for (int k = 0; k < 2; k++) {
+                        struct value *x = op_operand(least->op, k);
+                        if (value_is_splat(op_operand(least->op, 1 - k), &high) && low < high)
+                                return with_operand(b, least->op, k, with_operand(b, op, i, x));
+                }
+        }
+        return NULL;
+}
+
+/* NaN is neither less nor equal */
+struct value *rewrite_or_equal(struct builder *b, struct op *op, struct pass_context *context)
+{
+        static const enum opcode order[][2] = { { OP_lt, OP_le }, { OP_gt, OP_ge } };
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                const struct value *equal = op_operand(op, i), *c = op_operand(op, 1 - i);
+                if (!op_is(equal, OP_eq))
+                        continue;
+                struct value *x = op_operand(equal->op, 0), *y = op_operand(equal->op, 1);
+                for (int k = 0; k < 2; k++)
+                        if (op_is(c, order[k][0]) &&
+                            ((simplify_same(op_operand(c->op, 0), x) && simplify_same(op_operand(c->op, 1), y)) ||
+                             (simplify_same(op_operand(c->op, 0), y) && simplify_same(op_operand(c->op, 1), x))))
+                                return build_binary(b, order[k][1], op_operand(c->op, 0), op_operand(c->op, 1));
+        }
+        return NULL;
 }
 
 /* ~x f ~y = ~(x g y) */

@@ -52,29 +52,36 @@ static bool broadcast_onto(const struct op *broadcast, const struct type *y, int
         return true;
 }
 
-static bool only_elementwise_read(const struct value *v, const struct op *op)
+/* All that reads v is of these traits or a broadcast, or (under other extents) a reshape read by what is of the others. */
+static bool read_by(const struct value *v, const struct op *op, unsigned traits, unsigned reshaped)
 {
-        for (const struct use *u = v->uses; u; u = u->next)
-                if (u->user->region != op->region || !(op_info[u->user->code].traits & TRAIT_ELEMENTWISE))
-                        return false;
-        return true;
-}
-
-/* what makes v computes something, and only element-wise operations, in its place or under other extents, read it: they
- * can be one kernel */
-static bool starts_kernel(const struct value *v, const struct op *op)
-{
-        static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
-        if (v->kind != VALUE_RESULT || v->op->region != op->region || !(op_info[v->op->code].traits & computes))
-                return false;
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = u->user;
-                bool reads = op_info[user->code].traits & TRAIT_ELEMENTWISE;
+                bool reads = op_info[user->code].traits & traits || user->code == OP_broadcast;
                 if (user->region != op->region ||
-                    !(reads || (user->code == OP_reshape && only_elementwise_read(op_result(user), op))))
+                    !(reads || (reshaped && user->code == OP_reshape && read_by(op_result(user), op, reshaped, 0))))
                         return false;
         }
         return true;
+}
+
+static bool is_reduced(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->code == OP_reduce && u->index == 0)
+                        return true;
+        return false;
+}
+
+/* What makes v computes something, or a reduction reads it, and element-wise operations (in its place or under other extents) read it,
+ * and reductions: they can be one kernel. */
+static bool starts_kernel(const struct value *v, const struct op *op)
+{
+        static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
+        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region))
+                return false;
+        return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) || is_reduced(v)) &&
+               read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
 }
 
 /* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
@@ -126,6 +133,32 @@ struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pas
                 return NULL;
         struct value *y = value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
         return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
+}
+
+/* A reduction takes the form that what it reads was made in, when that has the dimensions it goes along, and so can all else that
+ * reads it. */
+struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0);
+        unsigned mask, inner = 0;
+        if (!op_is(v, OP_reshape) || !type_is_static(v->type) || type_elements(v->type) == 0 || !simplify_axes(op, &mask) ||
+            !read_by(op_operand(v->op, 0), op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
+                return NULL;
+        struct value *x = op_operand(v->op, 0);
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x->type, v->type, blocks);
+        for (int i = 0; i < count; i++) {
+                const struct block *block = &blocks[i];
+                unsigned within = ((1u << block->y_end) - 1) & ~((1u << block->y_first) - 1);
+                if (!(mask & within))
+                        continue;
+                if (block->y_end - block->y_first != 1 || block->x_end - block->x_first != 1)
+                        return NULL;
+                inner |= 1u << block->x_first;
+        }
+        struct value *y = inner ? simplify_reduce(b, op, x, inner) : NULL;
+        return y ? build_reshape(b, y, op_result(op)->type->rank, op_result(op)->type->dims) : NULL;
 }
 
 /* ---- gathers ---- */

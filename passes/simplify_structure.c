@@ -164,7 +164,15 @@ struct value *rewrite_concat_transposes(struct builder *b, struct op *op, struct
 
 /* ---- broadcasts ---- */
 
-/* a reshape that only puts in extents of 1 */
+static int extents_of_one(const struct type *t)
+{
+        int count = 0;
+        for (int d = 0; d < t->rank; d++)
+                count += t->dims[d] == 1;
+        return count;
+}
+
+/* a reshape that only puts in extents of 1; another one puts in none */
 struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -174,15 +182,17 @@ struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op, struct
         struct value *x = op_operand(v->op, 0);
         const int64_t *onto = op_ints(op, "dims", NULL);
         int64_t dims[RANK_MAX];
-        int count = 0;
+        dim_t extents[RANK_MAX];
+        int count = 0, kept = extents_of_one(x->type);
+        if (extents_of_one(v->type) <= kept)
+                return NULL;
         for (int k = 0; k < v->type->rank; k++) {
-                if (v->type->dims[k] == 1)
+                if (v->type->dims[k] == 1 && kept-- <= 0)
                         continue;
-                if (count == x->type->rank || x->type->dims[count] != v->type->dims[k])
-                        return NULL;
+                extents[count] = v->type->dims[k];
                 dims[count++] = onto[k];
         }
-        return count == x->type->rank ? build_broadcast(b, x, op_result(op)->type, dims) : NULL;
+        return build_broadcast(b, build_reshape(b, x, count, extents), op_result(op)->type, dims);
 }
 
 /* ---- slices ---- */
@@ -309,8 +319,7 @@ struct value *rewrite_pad_splat(struct builder *b, struct op *op, struct pass_co
 
 /* ---- reductions ---- */
 
-/* the axes of a reduce, ascending from 0, as a mask; they vanish from its shape */
-static bool axes_of(const struct op *op, unsigned *mask)
+bool simplify_axes(const struct op *op, unsigned *mask)
 {
         int64_t axes[RANK_MAX];
         int n;
@@ -323,7 +332,7 @@ static bool axes_of(const struct op *op, unsigned *mask)
         return op_result(op)->type->rank + __builtin_popcount(*mask) == x->rank;
 }
 
-static struct value *build_axes_reduce(struct builder *b, const struct op *like, struct value *x, unsigned mask)
+struct value *simplify_reduce(struct builder *b, const struct op *like, struct value *x, unsigned mask)
 {
         int64_t axes[RANK_MAX];
         int count = 0;
@@ -340,8 +349,8 @@ struct value *rewrite_reduce_reduce(struct builder *b, struct op *op, struct pas
         struct value *v = op_operand(op, 0);
         unsigned outer, inner;
         if (!op_is(v, OP_reduce) || !value_has_one_use(v) || op_int(op, "kind") != op_int(v->op, "kind") ||
-            op_int(op, "accumulator") != E_COMPUTE || op_int(v->op, "accumulator") != E_COMPUTE || !axes_of(op, &outer) ||
-            !axes_of(v->op, &inner))
+            op_int(op, "accumulator") != E_COMPUTE || op_int(v->op, "accumulator") != E_COMPUTE || !simplify_axes(op, &outer) ||
+            !simplify_axes(v->op, &inner))
                 return NULL;
         unsigned both = inner;
         for (int d = 0, k = 0; d < op_operand(v->op, 0)->type->rank; d++)
@@ -350,7 +359,7 @@ struct value *rewrite_reduce_reduce(struct builder *b, struct op *op, struct pas
                                 both |= 1u << d;
                         k++;
                 }
-        return build_axes_reduce(b, v->op, op_operand(v->op, 0), both);
+        return simplify_reduce(b, v->op, op_operand(v->op, 0), both);
 }
 
 /* What a broadcast spreads, spread over the dimensions that a reduction along other ones leaves; *times: how many equal elements
@@ -359,7 +368,7 @@ static struct value *met_once(struct builder *b, const struct op *op, int64_t *t
 {
         struct value *v = op_operand(op, 0);
         unsigned mask;
-        if (!op_is(v, OP_broadcast) || !has_elements(v) || !axes_of(op, &mask) || !mask || v->type->element != op_result(op)->type->element)
+        if (!op_is(v, OP_broadcast) || !has_elements(v) || !simplify_axes(op, &mask) || !mask || v->type->element != op_result(op)->type->element)
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         const int64_t *onto = op_ints(v->op, "dims", NULL);
@@ -402,7 +411,7 @@ struct value *rewrite_reduce_transpose(struct builder *b, struct op *op, struct 
         (void)context;
         struct value *v = op_operand(op, 0);
         unsigned mask;
-        if (!op_is(v, OP_transpose) || !value_has_one_use(v) || !axes_of(op, &mask) || __builtin_popcount(mask) != 1)
+        if (!op_is(v, OP_transpose) || !value_has_one_use(v) || !simplify_axes(op, &mask) || __builtin_popcount(mask) != 1)
                 return NULL;
         const int64_t *perm = op_ints(v->op, "perm", NULL);
         int64_t axis = perm[__builtin_ctz(mask)], order[RANK_MAX];
@@ -410,7 +419,7 @@ struct value *rewrite_reduce_transpose(struct builder *b, struct op *op, struct 
         for (int d = 0; d < v->type->rank; d++)
                 if (!(mask >> d & 1))
                         order[count++] = perm[d] - (perm[d] > axis);
-        struct value *y = build_axes_reduce(b, op, op_operand(v->op, 0), 1u << axis);
+        struct value *y = simplify_reduce(b, op, op_operand(v->op, 0), 1u << axis);
         return y ? build_transpose(b, y, order) : NULL;
 }
 
@@ -421,15 +430,15 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
         struct value *v = op_operand(op, 0);
         unsigned mask;
         if (op_int(op, "kind") != REDUCE_sum || v->type->element != op_result(op)->type->element || v->kind != VALUE_RESULT ||
-            !value_has_one_use(v) || !axes_of(op, &mask))
+            !value_has_one_use(v) || !simplify_axes(op, &mask))
                 return NULL;
         if (v->op->code == OP_neg)
-                return build_unary(b, OP_neg, build_axes_reduce(b, op, op_operand(v->op, 0), mask));
+                return build_unary(b, OP_neg, simplify_reduce(b, op, op_operand(v->op, 0), mask));
         for (int i = 0; i < 2 && v->op->code == OP_mul; i++) {
                 struct value *c = op_operand(v->op, i);
                 if (!value_is_splat(c, NULL))
                         continue;
-                struct value *sum = build_axes_reduce(b, op, op_operand(v->op, 1 - i), mask);
+                struct value *sum = simplify_reduce(b, op, op_operand(v->op, 1 - i), mask);
                 return sum ? build_binary(b, OP_mul, sum, constant_splat(b->m, sum->type, c->constant->data)) : NULL;
         }
         return NULL;

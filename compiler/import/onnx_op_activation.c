@@ -98,7 +98,8 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
             !onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma))
                 return false;
         struct value *x = operand(im, n);
-        return result(im, n, times(im, where_negative(im, x, times(im, exp_minus_one(im, x), alpha)), gamma));
+        struct value *bent = plus(im, times(im, onnx_unary(im, OP_exp, x), alpha), -alpha);
+        return result(im, n, times(im, where_negative(im, x, bent), gamma));
 }
 
 bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
@@ -111,7 +112,7 @@ bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "alpha is 0");
         struct value *x = operand(im, n);
         struct value *bent = times(im, exp_minus_one(im, onnx_with(im, OP_div, x, alpha)), alpha);
-        return result(im, n, add(im, onnx_with(im, OP_max, x, 0), onnx_with(im, OP_min, bent, 0)));
+        return result(im, n, where_negative(im, x, bent));
 }
 
 bool onnx_import_thresholded_relu(struct onnx_import *im, struct onnx_node *n)

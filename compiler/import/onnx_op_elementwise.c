@@ -173,7 +173,7 @@ bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
                onnx_broadcast(im, n, v, 3) && onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
 }
 
-/* min(max(x, low), high): when low > high, the result is high */
+/* low where x < low, then high where that is greater: when low > high, the result is high; a NaN among the bounds is none */
 bool onnx_import_clip(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *bound[2] = { NULL, NULL };
@@ -201,9 +201,9 @@ bool onnx_import_clip(struct onnx_import *im, struct onnx_node *n)
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
         if (bound[0])
-                x = onnx_binary(im, OP_max, x, bound[0]);
+                x = onnx_select(im, onnx_binary(im, OP_lt, x, bound[0]), bound[0], x);
         if (bound[1])
-                x = onnx_binary(im, OP_min, x, bound[1]);
+                x = onnx_select(im, onnx_binary(im, OP_lt, bound[1], x), bound[1], x);
         return onnx_output(n, 0, x);
 }
 

@@ -22,6 +22,28 @@ static struct value *inverse_root(struct onnx_import *im, struct value *x, doubl
         return onnx_unary(im, OP_reciprocal, onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, x, epsilon)));
 }
 
+/* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on its way */
+static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes, int count, double epsilon,
+                                 struct value **mean, struct value **inverse)
+{
+        if (!x)
+                return NULL;
+        *mean = onnx_mean(im, x, axes, count);
+        struct value *deviation = sub(im, x, onnx_unreduce(im, *mean, x->type, axes, count));
+        *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon);
+        return mul(im, deviation, onnx_unreduce(im, *inverse, x->type, axes, count));
+}
+
+/* the dimensions from axis on side by side, as one */
+static struct value *as_rows(struct onnx_import *im, struct value *x, int axis)
+{
+        dim_t dims[2] = { 1, 1 };
+
+        for (int d = 0; d < onnx_rank(x); d++)
+                dims[d < axis ? 0 : 1] *= onnx_dim(x, d);
+        return onnx_reshape(im, x, 2, dims);
+}
+
 /* ---- softmax ---- */
 
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count, bool logarithm)
@@ -179,10 +201,15 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
                 return false;
         const struct type *t = x->type;
         int count = onnx_axes_from(axis, t->rank, axes);
-        struct value *mean = form->centered ? onnx_mean(im, x, axes, count) : NULL;
-        struct value *deviation = form->centered ? sub(im, x, onnx_unreduce(im, mean, t, axes, count)) : x;
-        struct value *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon);
-        struct value *y = mul(im, deviation, onnx_unreduce(im, inverse, t, axes, count));
+        struct value *mean = NULL, *inverse, *y;
+        if (form->centered) {
+                struct value *rows = count > 1 ? as_rows(im, x, axis) : x;
+                y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1, epsilon, &mean, &inverse);
+                y = onnx_reshape(im, y, t->rank, t->dims);
+        } else {
+                inverse = inverse_root(im, onnx_mean(im, square(im, x), axes, count), epsilon);
+                y = mul(im, x, onnx_unreduce(im, inverse, t, axes, count));
+        }
         struct value *scale = form->scale < 0 ? NULL : parameter(im, n, form->scale, t, computed);
         struct value *bias = form->bias < 0 ? NULL : parameter(im, n, form->bias, t, computed);
         if (!y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) ||
@@ -239,17 +266,6 @@ bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_no
 
 /* ---- over spatial dimensions: InstanceNormalization, GroupNormalization, MeanVarianceNormalization ---- */
 
-static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
-                                 double epsilon)
-{
-        if (!x)
-                return NULL;
-        struct value *mean = onnx_mean(im, x, axes, count);
-        struct value *deviation = sub(im, x, onnx_unreduce(im, mean, x->type, axes, count));
-        struct value *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon);
-        return mul(im, deviation, onnx_unreduce(im, inverse, x->type, axes, count));
-}
-
 static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int input, int64_t extent)
 {
         const struct type *t = n->inputs[input]->type;
@@ -274,7 +290,8 @@ bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node
         int count = onnx_axes_from(2, onnx_rank(x), axes);
         struct value *scale = onnx_along(im, onnx_cast(im, n->inputs[1], onnx_element(x)), x->type, 1);
         struct value *bias = onnx_along(im, onnx_cast(im, n->inputs[2], onnx_element(x)), x->type, 1);
-        struct value *y = add(im, mul(im, standardize(im, x, axes, count, epsilon), scale), bias);
+        struct value *mean, *inverse, *y = standardize(im, x, axes, count, epsilon, &mean, &inverse);
+        y = add(im, mul(im, y, scale), bias);
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
@@ -299,21 +316,19 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
                 return false;
         split[0] = t->dims[0];
         split[1] = groups;
-        split[2] = t->dims[1] / groups;
         for (int d = 2; d < t->rank; d++)
                 split[2] *= t->dims[d];
+        const dim_t channels[3] = { t->dims[0], t->dims[1], split[2] };
+        split[2] *= t->dims[1] / groups;
         enum element computed = e == E_F64 ? E_F64 : onnx_wide_element(stash);
         struct value *scale = onnx_cast(im, n->inputs[1], computed), *bias = onnx_cast(im, n->inputs[2], computed);
         struct value *x = onnx_reshape(im, onnx_cast(im, n->inputs[0], computed), 3, split);
-        struct value *y = standardize(im, x, (const int64_t[]){ 2 }, 1, epsilon);
+        struct value *mean, *inverse, *y = standardize(im, x, (const int64_t[]){ 2 }, 1, epsilon, &mean, &inverse);
+        y = n->opset < 21 ? y : onnx_reshape(im, y, 3, channels);
         if (!y || !scale || !bias)
                 return false;
-        if (n->opset < 21)
-                y = add(im, mul(im, y, onnx_along(im, scale, x->type, 1)), onnx_along(im, bias, x->type, 1));
-        y = onnx_reshape(im, y, t->rank, t->dims);
-        if (y && n->opset >= 21)
-                y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)), onnx_along(im, bias, y->type, 1));
-        return onnx_output(n, 0, onnx_cast(im, y, e));
+        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)), onnx_along(im, bias, y->type, 1));
+        return onnx_output(n, 0, onnx_cast(im, onnx_reshape(im, y, t->rank, t->dims), e));
 }
 
 bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx_node *n)

@@ -141,12 +141,8 @@ bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_nod
         int count = onnx_axes_from(0, onnx_rank(x), axes);
         struct value *most = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
         struct value *least = onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
-        struct value *span = onnx_binary(im, OP_sub, most, least);
-        if (!span)
-                return false;
-        span = onnx_select(im, onnx_with(im, OP_eq, span, 0), build_like(&im->b, span, 1), span);
-        struct value *scale = onnx_with(im, OP_div, span, 255);
-        struct value *zero = onnx_binary(im, OP_div, onnx_unary(im, OP_neg, least), scale);
+        struct value *scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
+        struct value *zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, scale));
         zero = onnx_cast(im, onnx_unary(im, OP_round, onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)),
                          E_U8);
         if (!zero || !onnx_output(n, 1, scale) || !onnx_output(n, 2, zero))

@@ -1,0 +1,98 @@
+/* The rules of simplify.def that recover what an operator means from the steps that exporters, and the functions of the standard, make of
+ * it, where that computes better: without cancellation, overflow or a factor and its inverse. */
+#include "passes/simplify.h"
+
+#include <math.h>
+
+/* ---- variances ---- */
+
+static struct value *without_reshape(struct value *v) { return op_is(v, OP_reshape) ? op_operand(v->op, 0) : v; }
+
+/* sum * (1 / n), or sum / n, over the n elements that a sum of floats adds: the sum; and the number */
+static const struct op *mean_of(const struct value *v, struct value **number)
+{
+        double found;
+        if (!(op_is(v, OP_mul) || op_is(v, OP_div)) || !element_is_float(v->type->element))
+                return NULL;
+        for (int i = 0; i < (v->op->code == OP_mul ? 2 : 1); i++) {
+                const struct value *sum = op_operand(v->op, i);
+                *number = op_operand(v->op, 1 - i);
+                if (!op_is(sum, OP_reduce) || op_int(sum->op, "kind") != REDUCE_sum || !value_is_splat(*number, &found) ||
+                    !type_is_static(op_operand(sum->op, 0)->type) || type_elements(sum->type) == 0)
+                        continue;
+                double n = (double)(type_elements(op_operand(sum->op, 0)->type) / type_elements(sum->type));
+                if (fabs(v->op->code == OP_mul ? n * found - 1 : found / n - 1) < 1e-6)
+                        return sum->op;
+        }
+        return NULL;
+}
+
+/* The difference of two means cancels; and differences from the mean are wanted anyway where there is a variance. */
+struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *first = op_operand(op, 0), *of_squares = without_reshape(first), *square = op_operand(op, 1), *number, *unused;
+        if (!op_is(square, OP_mul) || op_operand(square->op, 0) != op_operand(square->op, 1) || !value_has_one_use(first) ||
+            !value_has_one_use(of_squares))
+                return NULL;
+        struct value *mean = without_reshape(op_operand(square->op, 0));
+        const struct op *sum = mean_of(mean, &unused), *sum_of_squares = mean_of(of_squares, &number);
+        if (!sum || !sum_of_squares || mean->type != of_squares->type)
+                return NULL;
+        struct value *x = op_operand(sum, 0), *squares = op_operand(sum_of_squares, 0);
+        unsigned mask, other;
+        if (!op_is(squares, OP_mul) || op_operand(squares->op, 0) != x || op_operand(squares->op, 1) != x ||
+            !simplify_axes(sum, &mask) || !simplify_axes(sum_of_squares, &other) || mask != other)
+                return NULL;
+        int64_t kept[RANK_MAX];
+        for (int d = 0, k = 0; d < x->type->rank; d++)
+                if (!(mask >> d & 1))
+                        kept[k++] = d;
+        struct value *from_mean = build_binary(b, OP_sub, x, build_broadcast(b, mean, x->type, kept));
+        struct value *spread = simplify_reduce(b, sum_of_squares, build_binary(b, OP_mul, from_mean, from_mean), mask);
+        return build_reshape(b, build_binary(b, of_squares->op->code, spread, number), first->type->rank, first->type->dims);
+}
+
+/* ---- functions ---- */
+
+struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *sum = op_operand(op, 0);
+        for (int i = 0; op_is(sum, OP_add) && i < 2; i++) {
+                const struct value *e = op_operand(sum->op, i);
+                if (op_is(e, OP_exp) && value_has_one_use(e) && simplify_is(op_operand(sum->op, 1 - i), 1))
+                        return build_unary(b, OP_softplus, op_operand(e->op, 0));
+        }
+        return NULL;
+}
+
+/* c and d are inverse to each other, as good as floats can be */
+static bool are_inverse(const struct value *c, const struct value *d)
+{
+        double x, y;
+        return value_is_splat(c, &x) && value_is_splat(d, &y) && fabs(x * y - 1) < (c->type->element == E_F64 ? 0x1p-52 : 0x1p-23);
+}
+
+/* what is chosen was scaled for the sake of the other side */
+struct value *rewrite_mul_select(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *chosen = op_operand(op, i), *m = op_operand(op, 1 - i);
+                if (!op_is(chosen, OP_select) || !value_has_one_use(chosen) || !element_is_float(m->type->element))
+                        continue;
+                for (int side = 1; side <= 2; side++) {
+                        const struct value *product = op_operand(chosen->op, side);
+                        struct value *sides[3];
+                        for (int k = 0; k < 2 && op_is(product, OP_mul); k++) {
+                                if (!are_inverse(op_operand(product->op, k), m))
+                                        continue;
+                                sides[side] = op_operand(product->op, 1 - k);
+                                sides[3 - side] = build_binary(b, OP_mul, op_operand(chosen->op, 3 - side), m);
+                                return build_select(b, op_operand(chosen->op, 0), sides[1], sides[2]);
+                        }
+                }
+        }
+        return NULL;
+}
