@@ -199,7 +199,7 @@ static bool is_returned(const struct c_writer *w, const char *error)
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != C_WEIGHTS_INLINE;
         if (!strcmp(error, "TILES"))
-                return w->uses_tiles;
+                return c_tiles_level(w) < w->level_count;
         return strcmp(error, "PROCESSOR") || w->level_count > 1;
 }
 

@@ -6,7 +6,7 @@
  *     static int run_x86_64_v3(...)
  *     #endif
  *
- *     int digits_level(void)                   the best that the processor has, by CPUID
+ *     int digits_level(void)                   the best that the processor has, by CPUID, and that gets its tiles
  *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
  *     int digits_run(...)                      both
  *
@@ -191,6 +191,8 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
                         if (needs.leaves[i].bits[r])
                                 c_put(w, " &&" C_SOFT "(has[%d][%d] & 0x%xu) == 0x%xu", i, r,
                                       (unsigned)needs.leaves[i].bits[r], (unsigned)needs.leaves[i].bits[r]);
+        if (w->levels[level].uses_tiles)
+                c_put(w, " &&" C_SOFT "enable_tiles()");
         c_put(w, ")");
         c_end(w);
         w->indent++;

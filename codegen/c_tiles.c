@@ -171,20 +171,28 @@ void c_tiles_enable(struct c_writer *w)
                 loop_block_walk(k->body, find_tiles, NULL, &found);
         if (!found)
                 return;
-        w->tiles_level = w->uses_tiles ? w->tiles_level : w->level;
-        w->uses_tiles = true;
+        w->levels[w->level].uses_tiles = true;
         c_line(w, "if (!enable_tiles())");
         w->indent++;
         c_line(w, "return %s;", c_macro(w, "ERROR_TILES"));
         w->indent--;
 }
 
+int c_tiles_level(const struct c_writer *w)
+{
+        int level = 0;
+        while (level < w->level_count && !w->levels[level].uses_tiles)
+                level++;
+        return level;
+}
+
 void c_tiles_top(struct c_writer *w, struct text *out)
 {
-        if (!w->uses_tiles)
+        int level = c_tiles_level(w);
+        if (level == w->level_count)
                 return;
         text_add(out, "\n");
-        c_level_open(w, out, w->tiles_level);
+        c_level_open(w, out, level);
         text_add(out, "/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does not. */\n"
                               "static int enable_tiles(void)\n"
                               "{\n"
@@ -198,5 +206,5 @@ void c_tiles_top(struct c_writer *w, struct text *out)
                               "        return 1;\n"
                               "#endif\n"
                               "}\n");
-        c_level_close(w, out, w->tiles_level);
+        c_level_close(w, out, level);
 }

@@ -33,7 +33,7 @@ struct c_level {
         struct loop_buffer **inputs, **outputs;   /* in order */
         const char *suffix;             /* of its functions' names, and in capitals of macros: "x86_64_v3" */
         const char *run;                /* its run function, where that is not the public one */
-        bool attribute_used;
+        bool attribute_used, uses_tiles;
         struct text code;
 };
 
@@ -78,8 +78,7 @@ struct c_writer {
         bool computes_floats, copies_memory, uses_status, uses_libm;
 
         bool in_kernel;                 /* what is printed carries the target's attribute */
-        bool keeps, pins, uses_tiles;
-        int tiles_level;                /* that uses them */
+        bool keeps, pins;
         struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
         struct loop_bounds *bounds;     /* of the kernel's subscripts, once needed */
@@ -177,6 +176,7 @@ bool c_is_tile(const struct loop_variable *v);
 void c_tiles(struct c_writer *w, const struct loop_stmt *s);
 /* what run does before it uses tiles */
 void c_tiles_enable(struct c_writer *w);
+int c_tiles_level(const struct c_writer *w);    /* the lowest that uses them; none: the number of levels */
 void c_tiles_top(struct c_writer *w, struct text *out);
 
 /* an operand of a row: an expression, a text, or an address */

@@ -1,21 +1,19 @@
-/* precision: contractions read bf16, as --precision=bf16 asks.
+/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
  *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
  * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and added up in f32. So what is computed
- * stands in the IR, and every target computes it: those with tiles for bf16 read such tensors as they are (layout), others bring
- * them back to f32 first.
+ * stands in the IR. Which contractions, precision_choose.c says; none on targets without tiles.
  *
  * A value that a contraction reads is rounded where it is made, through moves, and for all its readers: it is stored once, in half
- * the memory. But for contractions that stay in f32 and for the function's results. Which ones round: products by constants with
- * enough products for each output to be worth it; depthwise convolutions have few and gain nothing. */
+ * the memory. But for contractions that stay in f32 and for the function's results. */
 #include <string.h>
 
-#include "passes/pass.h"
+#include "passes/precision.h"
 
-enum { LEAST_PRODUCTS = 16, MOVES_MAX = 8 };
+enum { MOVES_MAX = 8, CHAIN_MAX = 8 };
 
 struct rounding {
         struct module *m;
@@ -25,59 +23,6 @@ struct rounding {
         int count;
         bool failed;
 };
-
-static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
-
-static bool all_ones(const struct op *op, const char *name)
-{
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        for (int i = 0; i < count; i++)
-                if (values[i] != 1)
-                        return false;
-        return true;
-}
-
-/* extent of what a dot sums over */
-static int64_t contracted(const struct op *op)
-{
-        int count;
-        const int64_t *dims = op_ints(op, "contract_b", &count);
-        int64_t extent = 1;
-        for (int i = 0; i < count; i++)
-                extent *= op_operand(op, 1)->type->dims[dims[i]];
-        return extent;
-}
-
-/* Tiles of the target can multiply it as it is: rows of 32 channels, or of the few channels of a row of the window. */
-static bool fits_tiles(const struct op *op, const struct target *target)
-{
-        enum { FEW = 16, SPATIAL_MAX = 6 };
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        if (!target_tile_registers(target) || !type_is_static(x) || !type_elements(x))
-                return false;
-        if (op->code == OP_dot)
-                return contracted(op) % TILE_DEPTH == 0;
-        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !all_ones(op, "input_dilations"))
-                return false;
-        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
-        if (channels < FEW)
-                return groups == 1 && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
-                       op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
-        return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
-}
-
-static bool rounds(const struct op *op)
-{
-        if ((op->code != OP_convolve && op->code != OP_dot) || !is_f32(op_operand(op, 0)) || !is_f32(op_result(op)) ||
-            !value_is_constant(op_operand(op, 1)) || op_operand(op, 1)->constant->kind != CONSTANT_DENSE)
-                return false;
-        const struct type *w = op_operand(op, 1)->type;
-        int64_t products = op->code == OP_dot ? contracted(op) : w->dims[1];
-        for (int d = 2; op->code == OP_convolve && op_int(op, "groups") == 1 && d < w->rank; d++)
-                products *= w->dims[d];
-        return products >= LEAST_PRODUCTS;
-}
 
 /* ---- values ---- */
 
@@ -122,6 +67,21 @@ static struct value *rounded_move(struct rounding *r, struct value *v, int depth
 static bool keeps_f32(const struct op *user)
 {
         return user->code == OP_yield || op_info[user->code].traits & TRAIT_CONTRACTION || user->region_count;
+}
+
+/* It is made by a kernel of rows (a norm), which reads more than it writes: others may read it as it was, rounded no time. Rounding what
+ * goes on beside all layers, as residual sums do, is most of what networks of norms lose. */
+static bool is_of_rows(const struct value *v, int depth)
+{
+        if (v->kind != VALUE_RESULT || depth == CHAIN_MAX)
+                return false;
+        if (v->op->code == OP_reduce)
+                return true;
+        bool goes_on = op_info[v->op->code].traits & TRAIT_ELEMENTWISE || v->op->code == OP_broadcast || v->op->code == OP_reshape;
+        for (int i = 0; goes_on && i < v->op->operand_count; i++)
+                if (is_of_rows(op_operand(v->op, i), depth + 1))
+                        return true;
+        return false;
 }
 
 static void replace_readers(struct rounding *r, struct value *v, struct value *rounded)
@@ -170,10 +130,6 @@ static bool round_operands(struct rounding *r, struct op *op)
         struct attr attrs[ATTR_MAX];
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
         attr_set(attrs, op->code, "accumulator", E_F32);
-        if (operands[0] && operands[1] && !fits_tiles(op, r->context->target)) {
-                operands[0] = build_cast(&b, operands[0], E_F32);
-                operands[1] = constant_cast(r->m, operands[1]->constant, E_F32);
-        }
         struct value *y = operands[0] && operands[1] ? value_build(&b, op->code, operands, 2, attrs, op_result(op)->type) : NULL;
         if (!y)
                 return false;
@@ -184,21 +140,21 @@ static bool round_operands(struct rounding *r, struct op *op)
 
 int pass_precision(struct function *f, struct pass_context *context)
 {
-        if (context->exact || context->precision != E_BF16)
+        if (context->exact || context->precision != E_BF16 || !target_tile_registers(context->target))
+                return 0;
+        int contractions = precision_choose(f, context->target, context->limits.bf16_percent);
+        if (!contractions)
                 return 0;
         struct rounding r = { .m = f->module, .context = context, .arena = arena_new() };
-        int contractions = 0;
         for (struct op *op = region_walk(&f->body, NULL), *next; op && !r.failed; op = next) {
                 next = region_walk(&f->body, op);
-                if (!rounds(op))
-                        continue;
-                r.failed |= !round_operands(&r, op);
-                contractions++;
+                if (op->number)
+                        r.failed |= !round_operands(&r, op);
         }
         for (int i = 0; i < r.count; i++) {
                 struct value *v = r.rounded[i], *rounded = v->scratch;
                 v->scratch = NULL;
-                if (!r.failed && v->kind == VALUE_RESULT)
+                if (!r.failed && v->kind == VALUE_RESULT && !is_of_rows(v, 0))
                         replace_readers(&r, v, rounded);
         }
         arena_free(r.arena);

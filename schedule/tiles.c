@@ -8,8 +8,8 @@
  *
  * (Or, in a first layer, for all channels of each row of the window, which lie side by side.)
  *
- * A tile holds up to 16 positions that follow each other in the last spatial dimension; where that is short, each tile has positions
- * of a row of its own. The sums leave the tiles through memory that stays in the first cache (a share of `sums` for each task), and
+ * A tile holds up to 16 positions that follow each other in the last spatial dimension (or, where that has one, in the one before);
+ * where that is short, each tile has positions of a row of its own. The sums leave the tiles through memory that stays in the first cache (a share of `sums` for each task), and
  * a loop over positions makes of them what the fusion says. Loops are those of packed.c. */
 #include "schedule/stage.h"
 
@@ -30,14 +30,20 @@ struct tiles {
 
 /* ---- shapes ---- */
 
+/* of a block of positions: a row, a column, or one for each of its rows */
+static int tiles_of(int rows, int columns)
+{
+        return rows > 1 && columns > 1 ? rows : (rows * columns + TILE_ROWS - 1) / TILE_ROWS;
+}
+
 static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
 {
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
-        int tiles = (columns + TILE_ROWS - 1) / TILE_ROWS;
+        int tiles = tiles_of(rows, columns);
         struct loop_tiles shape = { .positions = rows * columns, .vectors = t->vectors, .depth = t->depth };
-        shape.rows = rows > 1 ? columns : (columns + tiles - 1) / tiles;
-        shape.step = last->x_step;
-        shape.jump = rows > 1 ? last[-1].x_step : shape.rows * shape.step;
+        shape.rows = (rows * columns + tiles - 1) / tiles;
+        shape.step = rows > 1 && columns == 1 ? last[-1].x_step : last->x_step;
+        shape.jump = rows > 1 && columns > 1 ? last[-1].x_step : shape.rows * shape.step;
         return shape;
 }
 
@@ -232,8 +238,7 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
 /* sums, positions and weights have tiles */
 static bool fits(const struct tiles *t, const struct target *target)
 {
-        int rows = t->s.row.size, columns = t->s.column.size;
-        int tiles = rows > 1 ? rows : (columns + TILE_ROWS - 1) / TILE_ROWS;
+        int rows = t->s.row.size, columns = t->s.column.size, tiles = tiles_of(rows, columns);
         return tiles * t->vectors + tiles + 1 <= target_tile_registers(target) && (rows == 1 || columns <= TILE_ROWS) &&
                rows * columns * t->vectors * TILE_LANES <= BLOCK_SUMS;
 }
@@ -305,8 +310,11 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         rows = flat ? 1 : rows;
         s.flat = flat;
         s.vectors = vectors;
-        s.columns = choose_columns(columns, most, type_elements(w) / w->dims[0] / vectors / PAIR_LANES / TILE_ROWS);
-        if (columns <= TILE_ROWS && rows > 1 && most > TILE_ROWS)
+        int64_t steps = type_elements(w) / w->dims[0] / vectors / PAIR_LANES / TILE_ROWS;
+        s.columns = choose_columns(columns, most, steps);
+        if (columns == 1 && rows > 1)
+                s.rows = choose_columns(rows, most, steps);
+        else if (columns <= TILE_ROWS && rows > 1 && most > TILE_ROWS)
                 s.rows = 2;
         int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
         s.prefetch = (int)(divide_up(lines, tiles) < 8 ? divide_up(lines, tiles) : 8);

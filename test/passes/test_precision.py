@@ -20,15 +20,14 @@ from test_tiles import COMPILERS, HAS_TILES, needs_tiles  # noqa: E402
 SHARE = 20
 
 
-@pytest.mark.parametrize("target", ["sapphirerapids", "x86-64-v4"])
 @pytest.mark.parametrize("network,first", [(Network, 0), (Network, SHARE), (Attention, 0)])
-def test_every_pass(tmp_path, network, first, target):
+def test_every_pass(tmp_path, network, first, target="sapphirerapids"):
     """what `precision` itself rounds differs; from there on every pass keeps it"""
     rounded = 0
     for seed in range(first, first + SHARE):
         path, narrow = tmp_path / f"n{seed}.dnn", tmp_path / f"r{seed}.dnn"
         path.write_text(network(seed).text())
-        options = [f"--target={target}", "--precision=bf16"]
+        options = [f"--target={target}", "--precision=bf16", "--limit=bf16_percent=1000000"]
         done = dnncc.run([dnncc.DNNCC, path, *options, "--passes=precision,dce", "--emit=ir", "-o", narrow])
         assert done.returncode == 0, (seed, done.stderr)
         rounded += "to=bf16" in narrow.read_text()
@@ -97,8 +96,11 @@ SERIAL = "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int cou
          "                task(arg, i, count);\n}\n"
 
 
+ROUNDED = ["--target=sapphirerapids", "--precision=bf16"]
+
+
 def run(path, folder, options, values, cc="gcc"):
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     dnncc.compile_model(path, folder, options)
     if "dnncc_parallel" in (folder / "model.c").read_text():
         with open(folder / "model.c", "a") as c:
@@ -115,16 +117,21 @@ def test_models(kind, tmp_path):
     m.save(path, y, *shape)
     values = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
     exact, _ = run(path, tmp_path / "f32", ["--target=generic"], values)
-    canonical, _ = run(path, tmp_path / "bf16", ["--target=generic", "--precision=bf16"], values)
+    assert np.array_equal(exact, run(path, tmp_path / "none", ["--target=generic", "--precision=bf16"], values)[0])    # no tiles
+    rounded = tmp_path / "rounded" / "r.dnn"
+    rounded.parent.mkdir()
+    done = dnncc.run([dnncc.DNNCC, path, *ROUNDED, "--passes=simplify,fold,cse,dce,precision,dce", "--emit=ir", "-o", rounded])
+    assert done.returncode == 0 and "to=bf16" in rounded.read_text(), done.stderr
+    canonical, _ = run(rounded, tmp_path / "bf16", ["--target=generic", "-O1"], values)
     largest = np.abs(exact).max()
     assert 1e-5 < np.abs(exact - canonical).max() / largest < 2e-2
     bits, _ = run(path, tmp_path / "exact", ["--target=x86-64-v4", "--precision=bf16", "--exact"], values)
     assert np.array_equal(bits, run(path, tmp_path / "plain", ["--target=x86-64-v4", "--exact"], values)[0])
-    got, _ = run(path, tmp_path / "v4", ["--target=x86-64-v4", "--precision=bf16"], values)
+    got, _ = run(rounded, tmp_path / "v4", ["--target=x86-64-v4"], values)
     assert np.abs(got - canonical).max() / largest < 1e-2
     for cc in COMPILERS if HAS_TILES else []:
         for threads in (1, 3):
-            again, text = run(path, tmp_path / f"{cc}{threads}", ["--target=sapphirerapids", "--precision=bf16", f"--threads={threads}"], values, cc)
+            again, text = run(path, tmp_path / f"{cc}{threads}", [*ROUNDED, f"--threads={threads}"], values, cc)
             assert "_tile_dpbf16ps" in text
             assert np.abs(again - canonical).max() / largest < 1e-2
             assert threads == 1 or np.array_equal(again, before)
@@ -144,3 +151,29 @@ def test_constants_are_half(tmp_path):
         assert done.returncode == 0, done.stderr
         sizes.append(json.loads(report.read_text())["constants"])
     assert sizes[0] and sizes[1] < 0.51 * sizes[0], sizes
+
+
+def ir(path, out, *options):
+    done = dnncc.run([dnncc.DNNCC, path, *ROUNDED, *options, "--passes=simplify,fold,cse,dce,precision,dce", "--emit=ir", "-o", out])
+    assert done.returncode == 0, done.stderr
+    return out.read_text()
+
+
+def test_what_stays_in_f32(tmp_path):
+    """what tiles would not make faster; all of a network where the rest would lose more"""
+    m = Model()
+    m.save(tmp_path / "small.onnx", m.conv(m.conv("x", 1, 8, 5), 8, 16, 5), 1, 1, 14, 14)
+    text = ir(tmp_path / "small.onnx", tmp_path / "small.dnn")
+    assert "bf16" not in text.split("func", 1)[1]
+    assert "to=bf16" in ir(tmp_path / "small.onnx", tmp_path / "forced.dnn", "--limit=bf16_percent=1000000")
+
+
+def test_sums_beside_norms(tmp_path):
+    """a norm's result goes to the product rounded, and to the sum as it is; what a product makes goes rounded to both"""
+    m = Model()
+    a = m.add("Relu", m.add("MatMul", "x", m.weight(256, 256)))
+    a = m.add("Add", m.add("MatMul", a, m.weight(256, 256)), a)
+    n = m.add("LayerNormalization", a, m.weight(256))
+    m.save(tmp_path / "m.onnx", m.add("Add", m.add("MatMul", n, m.weight(256, 256)), n), 1, 64, 256)
+    text = ir(tmp_path / "m.onnx", tmp_path / "m.dnn")
+    assert text.count("to=bf16") == 3 and len(re.findall(r"cast\(%\d+\) : .* f32>", text)) == 1, text

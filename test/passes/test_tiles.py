@@ -50,6 +50,8 @@ class Tiles(Contraction):
         r = self.r
         rows = 2 if spatial > 1 and vectors < 4 and r.random() < 0.4 else 1
         columns = r.randint(1, 16 if rows > 1 or vectors > 2 else 32)
+        if spatial > 1 and r.random() < 0.2:      # positions of a column
+            rows, columns = r.randint(1, 16 if vectors > 2 else 32), 1
         return f"rows={rows} columns={columns} vectors={vectors} flat={r.choice([0, 1])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}"
 
     def read_x(self, x, body):

@@ -277,3 +277,57 @@ def test_every_target_is_tested(how, tmp_path):
     lines = done.stdout.splitlines()
     assert [target in line for target, line in zip(VECTORS, lines)] == [True] * 3
     assert [("passed over" in line) for line in lines] == [bool(how) and not runs(target) for target in VECTORS]
+
+
+# ---- tiles ----
+
+REFUSE = """#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include "model.h"
+MODEL_WORKSPACE_DEFINE(workspace);
+static float x[MODEL_X_ELEMS], y[2][MODEL_Y_ELEMS];
+int main(void)
+{
+        struct sock_filter code[] = {           /* arch_prctl fails */
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 158, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+        struct sock_fprog program = { sizeof code / sizeof *code, code };
+        double largest = 0, difference = 0;
+        for (int i = 0; i < MODEL_X_ELEMS; i++)
+                x[i] = (float)(i % 17 - 8) / 8;
+        printf("%d %d", model_level(), model_run(workspace, x, y[0]));
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+                return 1;
+        printf(" %d %d", model_level(), model_run(workspace, x, y[1]));
+        for (int i = 0; i < MODEL_Y_ELEMS; i++) {
+                double d = y[0][i] - y[1][i], a = y[0][i];
+                largest = a * a > largest ? a * a : largest;
+                difference = d * d > difference ? d * d : difference;
+        }
+        printf(" %d %d\\n", model_run_at(MODEL_LEVEL_SAPPHIRERAPIDS, workspace, x, y[1]), difference < 1e-4 * largest);
+        return 0;
+}
+"""
+
+
+@pytest.mark.skipif("amx_bf16" not in FEATURES, reason="no tiles")
+def test_tiles_that_the_system_refuses(tmp_path):
+    """the next best target runs; asked for by number, tiles are an error"""
+    r = np.random.default_rng(5)
+    weights = [numpy_helper.from_array((r.standard_normal((64, 64, 3, 3)) / 24).astype(np.float32), f"w{k}") for k in range(2)]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Conv", [a, w.name], [b], pads=[1] * 4) for a, b, w in zip("xh", "hy", weights)], "g",
+                              [value("x", TensorProto.FLOAT, [1, 64, 14, 14])], [value("y", TensorProto.FLOAT, [1, 64, 14, 14])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    folder = compiled(tmp_path / "m.onnx", tmp_path / "out", "--target=x86-64-v3,sapphirerapids", "--precision=bf16")
+    assert "_tile_dpbf16ps" in (folder / "model.c").read_text()
+    (tmp_path / "main.c").write_text(REFUSE)
+    for cc in COMPILERS:
+        done = dnncc.run([cc, "-O2", f"-I{folder}", tmp_path / "main.c", folder / "model.c", "-o", tmp_path / "main"])
+        assert done.returncode == 0, done.stderr
+        assert dnncc.run([tmp_path / "main"]).stdout.split() == ["1", "0", "0", "0", "-6", "1"], cc

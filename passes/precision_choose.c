@@ -1,0 +1,145 @@
+/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is predicted to be faster.
+ *
+ *      f32     products at the speed of register tiles, outputs in whole blocks; reading the weights
+ *      bf16    products of tiles, each taking its time however few of its rows are used; what becomes of a block of sums; what a kernel
+ *              with tiles costs before it begins; reading half as many bytes of weights
+ *
+ * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few outputs that stay in f32 compute more
+ * of nothing. So in the end all reads f32 unless the whole is faster. Faster: by what --limit bf16_percent says, for numbers are rounded.
+ * In cycles of one core. */
+#include "passes/precision.h"
+
+enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make one step */
+enum { BLOCK = 16, TILES_BLOCK = 32 };  /* channels */
+enum { TILE_CYCLES = 16, SUMS_CYCLES = 100, KERNEL_CYCLES = 2000, PAIRED_CYCLES = 8 };    /* of tiles; of a position of few channels */
+#define SPEED .85                       /* of the peak, that register tiles reach */
+
+static bool all_ones(const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++)
+                if (values[i] != 1)
+                        return false;
+        return true;
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static double whole(int64_t extent, int64_t block) { return (double)(divide_up(extent, block) * block); }
+
+/* ---- the work ---- */
+
+/* what a contraction computes, of a group; lines: of positions that can be rows of a tile; steps: products of tiles for a sum */
+struct work { int64_t groups, lines, length, outputs, terms, steps; double weights, paired; bool blocked; };
+
+static struct work work_of_dot(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        struct work work = { .groups = 1, .lines = 1, .terms = 1, .weights = (double)type_elements(w) };
+        int count;
+        const int64_t *contracted = op_ints(op, "contract_b", &count);
+        for (int i = 0; i < count; i++)
+                work.terms *= w->dims[contracted[i]];
+        const int64_t *batch = op_ints(op, "batch_b", &count);
+        for (int i = 0; i < count; i++)
+                work.groups *= w->dims[batch[i]];
+        work.length = type_elements(x) / work.groups / work.terms;
+        work.outputs = type_elements(w) / work.groups / work.terms;
+        work.steps = divide_up(work.terms, TILE_DEPTH);
+        return work;
+}
+
+static struct work work_of_convolve(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        struct work work = { .groups = op_int(op, "groups"), .lines = y->dims[0], .length = 1, .blocked = true,
+                             .weights = (double)type_elements(w) };
+        int last = y->rank - 1;
+        int64_t window = 1;
+        bool flat = all_ones(op, "strides");
+        for (int d = 2; d <= last; d++) {
+                window *= w->dims[d];
+                flat &= w->dims[d] == 1;
+        }
+        while (last > 2 && y->dims[last] == 1)
+                last--;
+        for (int d = 2; d <= last; d++)
+                *(flat || d == last ? &work.length : &work.lines) *= y->dims[d];
+        work.outputs = w->dims[0] / work.groups;
+        work.terms = w->dims[1] * window;
+        work.steps = divide_up(w->dims[1], TILE_DEPTH) * window;
+        if (w->dims[1] < FEW) {
+                work.steps = window / w->dims[w->rank - 1];
+                work.paired = (double)(type_elements(x) / x->dims[1]);
+        }
+        return work;
+}
+
+static struct work work_of(const struct op *op)
+{
+        return op->code == OP_dot ? work_of_dot(op) : work_of_convolve(op);
+}
+
+static double plain_cycles(const struct op *op, const struct target *target, int64_t block)
+{
+        struct work work = work_of(op);
+        double speed = SPEED * target_lanes(target, E_F32) * target_vector_issue(target);
+        bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
+        double outputs = lanes ? whole(work.groups, block)
+                               : (double)work.groups * whole(work.outputs, work.blocked ? block : BLOCK);
+        return (double)(work.lines * work.length * work.terms) * outputs / speed +
+               (double)element_info[E_F32].bytes * work.weights / target_memory_speed(target);
+}
+
+static double tiles_cycles(const struct op *op, const struct target *target)
+{
+        struct work work = work_of(op);
+        double tiles = (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
+        tiles *= whole(work.outputs, work.blocked ? TILES_BLOCK : TILE_LANES) / TILE_LANES;
+        return tiles * (double)(work.steps * TILE_CYCLES) + tiles / 4 * SUMS_CYCLES + PAIRED_CYCLES * work.paired + KERNEL_CYCLES +
+               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
+}
+
+/* ---- the choice ---- */
+
+static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
+
+/* a contraction of known extents, whose second operand is a constant */
+static bool has_weights(const struct op *op)
+{
+        return (op->code == OP_convolve || op->code == OP_dot) && is_f32(op_operand(op, 0)) && is_f32(op_result(op)) &&
+               value_is_constant(op_operand(op, 1)) && op_operand(op, 1)->constant->kind == CONSTANT_DENSE &&
+               type_is_static(op_operand(op, 0)->type) && type_elements(op_operand(op, 0)->type) && type_elements(op_operand(op, 1)->type);
+}
+
+/* Tiles can multiply it as it is: rows of 32 channels, or of the few channels of a row of the window. */
+static bool fits_tiles(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        if (op->code == OP_dot)
+                return work_of_dot(op).terms % TILE_DEPTH == 0;
+        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !all_ones(op, "input_dilations"))
+                return false;
+        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        if (channels < FEW)
+                return groups == 1 && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
+                       op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
+        return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
+}
+
+int precision_choose(struct function *f, const struct target *target, int64_t percent)
+{
+        int chosen = 0;
+        double without = 0, with = 0, share = (double)percent / 100;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = 0;
+                if (!has_weights(op))
+                        continue;
+                double plain = plain_cycles(op, target, BLOCK), tiles = tiles_cycles(op, target);
+                op->number = fits_tiles(op) && tiles < share * plain;
+                without += plain;
+                with += op->number ? tiles : plain_cycles(op, target, TILES_BLOCK);
+                chosen += op->number;
+        }
+        return with < share * without ? chosen : 0;
+}
