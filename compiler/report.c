@@ -96,6 +96,7 @@ static void add_call(struct loop_stmt *s, void *context)
         ARENA_GROW(calls->arena, calls->items, calls->count);
         calls->items[calls->count++] = s;
         calls->flops += s->function->flops;
+        calls->again += s->function->again;
 }
 
 struct calls report_calls(struct run *run)
@@ -132,7 +133,10 @@ void report_stats(struct run *run)
                         p->regions[i].limit);
         fprintf(stderr, "stats: peak       %s\n", largest_residents(run, &facts));
         fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", report_constant_bytes(p));
-        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP\n", report_kernel_count(p), calls.count, calls.flops * 1e-6);
+        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP", report_kernel_count(p), calls.count, calls.flops * 1e-6);
+        if (calls.again > 0)
+                fprintf(stderr, ", of these %.1f (%.2f %%) computed again", calls.again * 1e-6, 100 * calls.again / (calls.flops - calls.again));
+        fputs("\n", stderr);
 }
 
 /* ---- the tables as text ---- */

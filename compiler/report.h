@@ -9,7 +9,7 @@
 #include "passes/plan.h"
 
 /* The kernel calls of main in the order of its text, those under control flow included, each once. */
-struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops; };
+struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops, again; };
 struct calls report_calls(struct run *run);
 
 int64_t report_buffer_bytes(const struct loop_buffer *b);          /* of what is stored: one element of a splat */

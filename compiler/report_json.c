@@ -69,8 +69,8 @@ static void put_call(FILE *out, const struct loop_stmt *call, struct run *run)
         json_member(out, ", ", "location", kernel->location);
         json_member(out, ", ", "summary", arena_printf(run->arena, "%.*s", length, summary));
         json_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
-        fprintf(out, ", \"flops\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
-                kernel->flops, t.read, t.constants, t.written, predicted_cycles(kernel, schedule, &t, run->context.target));
+        fprintf(out, ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
+                kernel->flops, kernel->again, t.read, t.constants, t.written, predicted_cycles(kernel, schedule, &t, run->context.target));
         put_list(out, "buffers", call, buffer_name);
         put_list(out, "access", call, buffer_access);
         fputs("}", out);
@@ -171,7 +171,8 @@ void report_json(struct run *run, FILE *out)
         fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
         fprintf(out, "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64 ",\n", p->workspace_size,
                 p->live_peak, report_constant_bytes(p));
-        fprintf(out, "  \"kernels\": %d, \"flops\": %.0f,\n  \"calls\": [", report_kernel_count(p), calls.flops);
+        fprintf(out, "  \"kernels\": %d, \"flops\": %.0f, \"again\": %.0f,\n  \"calls\": [", report_kernel_count(p), calls.flops,
+                calls.again);
         put_calls(out, &calls, run);
         fputs("\n  ],\n  \"buffers\": [", out);
         put_buffers(out, p);

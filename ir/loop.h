@@ -39,8 +39,9 @@
  *
  * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere), %x[ramp<8>(i, 2)] gathers;
  * store %y[i] = v mask m streaming. Register tiles: var %acc : f32x8[6][2], set %acc{1, 0} = ... Calls with scalars:
- * call @k(@a, @b; 3, 4). An argument may begin behind its buffer's first element: call @k(@a + %t * 256, @b). A kernel's flops stand behind its parameters, its location and summary behind the brace: they
- * are read back. ; opens any other comment. main reads a buffer as @flag[0].
+ * call @k(@a, @b; 3, 4). An argument may begin behind its buffer's first element: call @k(@a + %t * 256, @b). Behind a kernel's
+ * parameters stand its flops, and which of them are computed again; behind the brace its location and summary: they are read back.
+ * ; opens any other comment. main reads a buffer as @flag[0].
  */
 #ifndef IR_LOOP_H
 #define IR_LOOP_H
@@ -221,9 +222,13 @@ struct loop_function {
         struct loop_block *body;
         bool can_fail;                  /* holds a FAIL */
         double flops;                   /* kernels: floating operations per call, for comments and reports */
+        double again;                   /* of these, what is computed more than once */
         struct loop_function *next;
         int number;                     /* scratch */
 };
+
+enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at multiples of it */
+static inline int64_t storage_bytes(int64_t bytes) { return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN; }
 
 enum { REGIONS_MAX = 16 };
 /* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k - 1]. */

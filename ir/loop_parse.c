@@ -274,15 +274,15 @@ static bool parse_parameter(struct loop_parser *p, struct loop_function *f)
         return loop_declare(p, name, loop_scalar_add(p->arena, f, name, LOOP_TYPE(E_INDEX)), NULL);
 }
 
-static bool parse_flops(struct loop_parser *p, struct loop_function *f)
+static bool parse_flops(struct loop_parser *p, double *flops)
 {
         char digits[64];
         if (p->token.kind != TOKEN_NUMBER || p->token.length >= sizeof digits)
                 return loop_lex_error(p, "want a number, found %s", loop_lex_shown(p));
         memcpy(digits, p->token.start, p->token.length);
         digits[p->token.length] = 0;
-        f->flops = strtod(digits, NULL);
-        if (f->flops > 1e300)
+        *flops = strtod(digits, NULL);
+        if (*flops > 1e300)
                 return loop_lex_error(p, "a number is out of range");
         loop_lex_next(p);
         return !p->failed;
@@ -300,7 +300,8 @@ static bool parse_kernel(struct loop_parser *p)
         for (bool more = !loop_lex_is(p, ")"); more; more = loop_lex_accept(p, ","))
                 if (!parse_parameter(p, f))
                         return false;
-        if (!loop_lex_expect(p, ")") || (loop_lex_accept(p, "flops") && !parse_flops(p, f)))
+        if (!loop_lex_expect(p, ")") || (loop_lex_accept(p, "flops") && !parse_flops(p, &f->flops)) ||
+            (loop_lex_accept(p, "again") && !parse_flops(p, &f->again)))
                 return false;
         if (loop_lex_is(p, "{")) {
                 f->summary = loop_lex_remark(p, &location);

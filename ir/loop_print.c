@@ -238,6 +238,8 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
         text_add(p->out, ")");
         if (f->flops > 0)
                 print_number_of(p, "flops", f->flops);
+        if (f->again > 0)
+                print_number_of(p, "again", f->again);
         text_add(p->out, " {");
         print_remark(p, f);
 }

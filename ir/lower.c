@@ -458,9 +458,9 @@ static int expr_size(const struct loop_expr *x, int room)
         return size;
 }
 
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, int64_t kept, struct loop_expr *const *index)
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, const struct emit_ring *ring, struct loop_expr *const *index)
 {
-        enum { ROWS = 2 };
+        enum { ROWS = 2, COLUMNS = 3 };
         const struct type *t = v->type;
         struct loop_expr *at[RANK_MAX];
         dim_t dims[RANK_MAX];
@@ -468,18 +468,21 @@ struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, int6
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         at[0] = emit_int(e, 0);
         dims[0] = 1;
-        dims[ROWS] = kept;
-        if (kept < t->dims[ROWS])
-                at[ROWS] = emit_op_int(e, LOOP_REM, index[ROWS], kept);
+        dims[ROWS] = ring->kept;
+        if (ring->kept < t->dims[ROWS])
+                at[ROWS] = emit_op_int(e, LOOP_REM, index[ROWS], ring->kept);
+        if (ring->from) {
+                at[COLUMNS] = emit_op(e, LOOP_SUB, index[COLUMNS], ring->from);
+                dims[COLUMNS] = ring->width;
+        }
         return emit_position(e, t->rank, dims, at);
 }
 
-void emit_read_ring(struct emit *e, const struct value *v, struct loop_buffer *ring, int64_t kept)
+void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring)
 {
         struct local *local = emit_local(e, v);
         local->inside = false;
         local->ring = ring;
-        local->kept = kept;
 }
 
 static struct loop_expr *write_out(struct emit *e, struct local *local,
@@ -487,7 +490,7 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
 {
         const struct value *v = local->value;
         if (local->ring)
-                return loop_load(e->arena, local->ring, emit_ring_position(e, v, local->kept, index));
+                return loop_load(e->arena, local->ring->buffer, emit_ring_position(e, v, local->ring, index));
         if (!local->inside)
                 return load(e, local, index);
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)

@@ -99,7 +99,7 @@ static double winograd_work(const struct op *op)
                         2 * channels * outputs * f->size * f->size);
 }
 
-static double op_flops(const struct op *op)
+double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
         const struct value *y = op_result(op);
@@ -189,4 +189,5 @@ void kernel_describe(struct arena *arena, struct loop_function *kernel,
         text_free(&text);
         for (const struct op *op = NULL; (op = next_op(request, op));)
                 kernel->flops += op_flops(op);
+        kernel->flops += kernel->again;
 }

@@ -52,6 +52,9 @@ struct memo {
 /* where the elements of a value lie: start + index[d] * stride[d] + ... */
 struct emit_place { struct loop_buffer *buffer; struct loop_expr *start; int64_t stride[RANK_MAX]; };
 
+/* The last `kept` rows (dimension 2) of one image of a value: all columns (dimension 3), or `width` of them from `from` on. */
+struct emit_ring { struct loop_buffer *buffer; int64_t kept, width; struct loop_expr *from; };
+
 /* What is known of a value in this kernel. */
 struct local {
         const struct value *value;
@@ -67,8 +70,7 @@ struct local {
         const struct emit_place *place;      /* it has been computed, and lies there */
         unsigned loops;                 /* over the row that need an element: see lower_rows.c */
         bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores it; or other ones */
-        struct loop_buffer *ring;       /* rows computed before are read from there; kept: how many it has */
-        int64_t kept;
+        const struct emit_ring *ring;   /* elements computed before are read from there */
         void *state;                    /* of the operation with this first result */
 };
 
@@ -158,10 +160,10 @@ void emit_loop(struct emit *e, int64_t step, bool parallel);
 struct loop_block *emit_aside(struct emit *e);
 /* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
 struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
-/* From here on, elements of v (computed in this kernel) are read from a ring of its last `kept` rows, dimension 2, of one image. */
-void emit_read_ring(struct emit *e, const struct value *v, struct loop_buffer *ring, int64_t kept);
-/* where the element of v at index is in such a ring */
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, int64_t kept, struct loop_expr *const *index);
+/* From here on, elements of v (computed in this kernel) are read from a ring. */
+void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring);
+/* where the element of v at index is in it */
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, const struct emit_ring *ring, struct loop_expr *const *index);
 /* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the memory that is stored to,
  * unless they are marked otherwise before or after. */
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);
@@ -268,6 +270,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                    const struct kernel_request *request,
                                    const struct lower_options *options, struct value ***inputs,
                                    int *input_count, struct diag *diag);
+/* floating operations of an operation that is computed once */
+double op_flops(const struct op *op);
 /* name, location, summary and flops */
 void kernel_describe(struct arena *arena, struct loop_function *kernel,
                      const struct kernel_request *request);

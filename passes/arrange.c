@@ -174,7 +174,7 @@ static void build_root(struct building *b, struct root *r)
         for (int k = 0, next; k < count; k = next) {
                 for (next = k + 1; next < count && pieces[next].step_count && same_steps(&pieces[k], &pieces[next]); next++)
                         ;
-                int64_t bytes = (pieces[next - 1].end - pieces[k].start + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+                int64_t bytes = storage_bytes(pieces[next - 1].end - pieces[k].start);
                 if (pieces[k].step_count > 1)
                         add_resident(b, (struct resident){ bytes, pieces[k].steps, pieces[k].step_count });
         }
@@ -209,7 +209,7 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
         struct step *s = &b->g->steps[step];
         for (int out = 0; out < kernel->buffer_count; out++) {
                 struct touch y = touch_argument(call, out, 0);
-                int64_t bytes = (y.end - y.start + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+                int64_t bytes = storage_bytes(y.end - y.start);
                 bool may = (kernel->buffers[out]->access & ACCESS_OUT) && kernel->buffers[out]->alias_class > 0 &&
                            y.root->space == SPACE_WORKSPACE && y.start % STORAGE_ALIGN == 0 && !call->offsets;
                 for (int in = 0; in < kernel->buffer_count && may; in++) {
@@ -286,8 +286,7 @@ static double waiting(const struct step_graph *g, const int *order, int *positio
         return sum;
 }
 
-/* each step, from the last one on, behind what it needs */
-static void order_by_need(const struct step_graph *g, struct arena *arena, int *order)
+void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order)
 {
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
         int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);       /* which of its `before` is to be looked at */
@@ -360,7 +359,7 @@ static void arrange_for_memory(struct arranging *a, struct arena *arena)
         int *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
         a->size = -1;
         try_order(a);
-        order_by_need(&a->g, arena, need);
+        arrange_by_need(&a->g, arena, need);
         if (arrange_peak(&a->g, need) < a->peak) {
                 memcpy(a->order, need, (size_t)a->g.count * sizeof *need);
                 try_order(a);
@@ -372,7 +371,7 @@ static void arrange_for_memory(struct arranging *a, struct arena *arena)
 static void arrange_for_speed(struct arranging *a, struct arena *arena)
 {
         int *position = arena_array(arena, (size_t)a->g.count, sizeof *position);
-        order_by_need(&a->g, arena, a->order);
+        arrange_by_need(&a->g, arena, a->order);
         if (arrange_peak(&a->g, a->order) <= arrange_peak(&a->g, NULL) &&
             waiting(&a->g, a->order, position) < waiting(&a->g, a->best, position))
                 memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);

@@ -6,7 +6,6 @@
 #include "base/size.h"
 
 static int64_t round_down(int64_t bytes) { return bytes / STORAGE_ALIGN * STORAGE_ALIGN; }
-static int64_t round_up(int64_t bytes) { return round_down(bytes + STORAGE_ALIGN - 1); }
 
 /* ---- touches ---- */
 
@@ -114,7 +113,7 @@ static void note_touch(const struct touch *t, void *context)
         struct storage *s = &l->storages[t->root->number];
         struct touch whole = *t;
         whole.start = round_down(t->start);
-        whole.end = round_up(t->end);
+        whole.end = storage_bytes(t->end);
         whole.fills &= whole.start == t->start && (whole.end == t->end || whole.end == s->bytes);
         s->traffic += (double)(t->end - t->start);
         ARENA_GROW(l->arena, s->touches, s->touch_count);
@@ -251,7 +250,7 @@ struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p)
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (b->space == SPACE_WORKSPACE)
                         l.storages[b->number] = (struct storage){ .buffer = b, .first = -1, .last = -1,
-                                .bytes = round_up(b->extent * element_info[b->element].bytes) };
+                                .bytes = storage_bytes(b->extent * element_info[b->element].bytes) };
         l.statements = touches_walk(arena, p, note_touch, &l);
         struct arena *scratch = arena_new();
         for (int i = 0; i < l.count; i++)
@@ -339,13 +338,13 @@ static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand
         struct touch x = touch_argument(call, operand, now), y = touch_argument(call, result, now);
         struct storage *to = storage_of(l, &y), *own = storage_of(l, &x);
         bool moves = call->offsets && (call->offsets[operand] || call->offsets[result]);
-        if (moves || !to || to->into || !own || x.start || round_up(x.end) != own->bytes)
+        if (moves || !to || to->into || !own || x.start || storage_bytes(x.end) != own->bytes)
                 return false;
         struct storage *from = representative(own);
-        bool whole = !y.start && round_up(y.end) == to->bytes;
-        bool fits = y.start % STORAGE_ALIGN == 0 && (y.end % STORAGE_ALIGN == 0 || round_up(y.end) == to->bytes);
-        if (from == to || from->bytes != round_up(y.end - y.start) || !fits || !ends(from, now) ||
-            !is_born(to, y.start, round_up(y.end), now) || !only_reader(l, call, operand, from))
+        bool whole = !y.start && storage_bytes(y.end) == to->bytes;
+        bool fits = y.start % STORAGE_ALIGN == 0 && (y.end % STORAGE_ALIGN == 0 || storage_bytes(y.end) == to->bytes);
+        if (from == to || from->bytes != storage_bytes(y.end - y.start) || !fits || !ends(from, now) ||
+            !is_born(to, y.start, storage_bytes(y.end), now) || !only_reader(l, call, operand, from))
                 return false;
         for (int i = 0; i < from->span_count; i++)
                 if (from->spans[i].last == now)
@@ -424,7 +423,7 @@ static int64_t shareable(struct lifetimes *l, const struct loop_stmt *call)
                         struct touch x = touch_argument(call, in, 0);
                         found = kernel->buffers[in]->access == ACCESS_IN && storage_of(l, &x) &&
                                 kernel->buffers[in]->alias_class == kernel->buffers[out]->alias_class;
-                        bytes += found ? round_up(y.end - y.start) : 0;
+                        bytes += found ? storage_bytes(y.end - y.start) : 0;
                 }
         }
         return bytes;

@@ -17,8 +17,6 @@
 
 #include "ir/loop.h"
 
-enum { STORAGE_ALIGN = 16 };            /* of every storage; spans begin and end at multiples of it */
-
 /* A block of main; the statements of a loop's body are those between from and to, the loop itself the first of them. */
 struct block_scope { struct block_scope *parent; bool loops; int from, to, depth; };
 

@@ -4,27 +4,44 @@
  *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="ring=1"
  *                                                                   ... convolve(%1, @v) ... }
  *
- * Only under --max-ram, and for targets without vectors (the others have strips). Where the most bytes are in use, by the order of the
- * operations, one of the values that are there, and that one kernel makes and one kernel reads, becomes a ring of rows inside a
- * kernel of both (schedule/rings.c): the one that lowers the peak most, or, where none does, several in a row at once. So it goes on until the peak is within the budget, or nothing
- * lowers it any more: then (with -v) it says what is in the way, which is what needs all rows at once, as global pools, norms and
- * attention do. Nothing is computed twice, and every element as before: results stay the same to the bit. */
-#include <string.h>
+ * Only under --max-ram, and for targets without vectors (the others have strips). The operations, in their order (or where that is
+ * not enough, each just before who needs it), are cut into ranges.
+ * What the kernels of a range hand to each other are rings of rows inside one kernel of all (schedule/rings.c), and nothing is
+ * computed twice; or, where whole rows are too much, it runs in patches, a range of columns after the other, which computes the
+ * columns between them twice. While a range runs there are its rings, its result, and what was made before and is needed there or
+ * behind it: so what a range takes does not depend on the other ones, and the cuts are found from the last operation on. Of all
+ * that are within the budget, those that compute least again, then those that join the fewest kernels; where none are, those that
+ * take least, and then (with -v) it says what is in the way: what needs all rows at once, as global pools, norms and attention do.
+ * Every element is computed as before: results stay the same to the bit. */
+#include <limits.h>
 
+#include "passes/arrange.h"
 #include "passes/join.h"
 #include "passes/pass.h"
 #include "schedule/rings.h"
 
-enum { JOINS_MAX = 12 };                /* that are tried at once */
+enum { RANGE_MAX = 32 };                /* kernels that become one */
+
+/* kernels as one: bytes of its rings, of whole rows, and with the narrowest patches; INT64_MAX: they cannot be */
+struct range { int64_t whole, narrow; };
+
+/* The best way to go on from an operation: the range that begins there, and what it and all behind it compute again and join. last < 0:
+ * there is none. */
+struct way { int last; int64_t patch; double again; int joins; };
 
 struct streaming {
         struct region *region;
+        struct pass_context *context;
         struct arena *arena;
-        struct op *gone[2 * JOINS_MAX]; /* replaced by a kernel of both, for a try */
-        int gone_count;
-        int64_t peak, spots;            /* the most bytes in use, and at how many operations */
-        const struct op *at;            /* the first of these */
-        const struct op *obstacle;
+        struct op **ops;
+        int count;
+        int64_t *entering, *made;       /* by operation: bytes that are there before it and are needed later on; its own */
+        int *last;                      /* who reads its results last; INT_MAX: they leave */
+        const struct op **obstacle;     /* why no longer range begins there, or NULL */
+        struct range (*ranges)[RANGE_MAX];        /* [p][q - p]: p..q; of one kernel, no rings */
+        int64_t *least;                 /* by operation: bytes that it and all behind it cannot do without */
+        struct way *ways;
+        int64_t enough;                 /* bytes that may be in use */
 };
 
 /* ---- what is in use ---- */
@@ -37,196 +54,294 @@ static struct op *outermost(const struct streaming *s, struct op *op)
         return op;
 }
 
-static bool is_gone(const struct streaming *s, const struct op *op)
-{
-        for (int i = 0; i < s->gone_count; i++)
-                if (s->gone[i] == op)
-                        return true;
-        return false;
-}
-
 /* A reshape is another name for its operand. */
-static void find_last_use(const struct streaming *s, const struct value *v, int *last, bool *leaves)
+static int last_use(const struct streaming *s, const struct value *v)
 {
+        int last = v->op->number;
         for (const struct use *u = v->uses; u; u = u->next) {
-                struct op *user = outermost(s, u->user);
-                if (is_gone(s, user))
-                        continue;
-                *leaves |= user->code == OP_yield;
-                *last = user->number > *last ? user->number : *last;
-                if (user->code == OP_reshape)
-                        find_last_use(s, op_result(user), last, leaves);
+                const struct op *user = outermost(s, u->user);
+                int use = user->code == OP_yield ? INT_MAX : user->code == OP_reshape ? last_use(s, op_result(user)) : user->number;
+                last = use > last ? use : last;
         }
+        return last;
 }
 
-/* The peak, in the order of the operations; results of the function are the caller's memory. */
-static void find_peak(struct streaming *s)
+/* In the order of the operations; results of the function are the caller's memory. */
+static void find_bytes(struct streaming *s)
 {
-        int count = 0;
-        for (struct op *op = s->region->first; op; op = op->next)
-                op->number = count++;
-        int64_t *change = arena_array(s->arena, (size_t)count + 2, sizeof *change), live = 0;
-        for (const struct op *op = s->region->first; op; op = op->next) {
-                for (int i = 0; i < op->result_count && !is_gone(s, op) && op->code != OP_reshape; i++) {
-                        int last = op->number;
-                        bool leaves = false;
-                        find_last_use(s, &op->results[i], &last, &leaves);
-                        int64_t bytes = leaves ? 0 : type_bytes(op->results[i].type);
-                        change[op->number] += bytes;
-                        change[last + 1] -= bytes;
+        int64_t *change = arena_array(s->arena, (size_t)s->count + 1, sizeof *change);
+        for (int i = 0; i < s->count; i++) {
+                const struct op *op = s->ops[i], *unused;
+                struct rings_cost cost = { 0 };
+                s->last[i] = i;
+                for (int k = 0; k < op->result_count; k++) {
+                        int last = last_use(s, &op->results[k]);
+                        int64_t bytes = last == INT_MAX || op->code == OP_reshape ? 0 : storage_bytes(type_bytes(op->results[k].type));
+                        s->made[i] += bytes;
+                        change[i] += bytes;
+                        change[last == INT_MAX ? i : last] -= bytes;
+                        s->last[i] = last > s->last[i] ? last : s->last[i];
                 }
-                const struct op *unused = NULL;
-                int64_t rings = is_gone(s, op) ? 0 : rings_bytes(op, &unused);
-                change[op->number] += rings > 0 ? rings : 0;
-                change[op->number + 1] -= rings > 0 ? rings : 0;
+                rings_cost(op, &cost, &unused);
+                s->made[i] += cost.bytes;
         }
-        s->peak = -1;
-        for (const struct op *op = s->region->first; op; op = op->next) {
-                live += change[op->number];
-                if (live > s->peak) {
-                        s->peak = live;
-                        s->spots = 0;
-                        s->at = op;
-                }
-                s->spots += live == s->peak;
-        }
+        for (int i = 1; i < s->count; i++)
+                s->entering[i] = s->entering[i - 1] + change[i - 1];
 }
 
-/* ---- joining ---- */
+/* ---- ranges ---- */
 
 static bool is_kernel(const struct op *op)
 {
-        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR && (op->code == OP_fusion || op_info[op->code].element) &&
-               op->code != OP_reshape;
+        if (op->code == OP_fusion && op_operand(op->regions[0]->last, 0)->kind != VALUE_RESULT)
+                return false;
+        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR && op->code != OP_reshape &&
+               (op->code == OP_fusion || op_info[op->code].element);
 }
 
-/* the one kernel that reads v, or NULL */
-static struct op *only_reader(const struct streaming *s, const struct value *v)
+/* a kernel of p..q, what it hands on inside as rings; it stands beside them */
+static struct op *join(const struct streaming *s, int p, int q)
 {
-        struct op *reader = NULL;
-        for (const struct use *u = v->uses; u; u = u->next) {
-                struct op *user = outermost(s, u->user);
-                if (is_gone(s, user))
-                        continue;
-                if ((reader && user != reader) || user->code == OP_yield)
-                        return NULL;
-                reader = user;
+        struct op *joined = kernel_join(&s->ops[p], q - p + 1, s->context->diag);
+        struct op *op = joined ? joined->regions[0]->first : NULL;
+        for (int i = p; i < q && op; i++) {
+                const struct op *kernel = s->ops[i], *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : NULL;
+                for (; inside && inside->code != OP_yield; inside = inside->next, op = op->next)
+                        if (op_result(inside) == op_operand(kernel->regions[0]->last, 0))
+                                rings_mark(op);
+                if (kernel->code != OP_fusion) {
+                        rings_mark(op);
+                        op = op->next;
+                }
         }
-        return reader && is_kernel(reader) ? reader : NULL;
-}
-
-/* the operation inside the joined kernel that makes what `first` handed on */
-static struct op *find_between(const struct op *first, const struct op *joined)
-{
-        int number = 0;
-        if (first->code == OP_fusion)
-                for (const struct op *op = first->regions[0]->first; op != op_operand(first->regions[0]->last, 0)->op; op = op->next)
-                        number++;
-        struct op *between = joined->regions[0]->first;
-        while (number-- > 0)
-                between = between->next;
-        return between;
-}
-
-/* a kernel of both, v a ring inside it; NULL: that cannot be */
-static struct op *try_ring(struct streaming *s, struct value *v, struct op *reader, struct pass_context *context)
-{
-        struct op *first = v->op;
-        if (first->code == OP_fusion && op_operand(first->regions[0]->last, 0)->kind != VALUE_RESULT)
-                return NULL;
-        struct op *joined = kernel_join((struct op *const[]){ first, reader }, 2, context->diag);
-        if (!joined)
-                return NULL;
-        rings_mark(find_between(first, joined));
-        if (rings_bytes(joined, &s->obstacle) >= 0)
-                return joined;
-        op_erase(joined);
-        return NULL;
-}
-
-/* whether s came down to less than before */
-static bool is_lower(const struct streaming *s, int64_t peak, int64_t spots)
-{
-        return s->peak < peak || (s->peak == peak && s->spots < spots);
-}
-
-/* A kernel of `first` and the one that reads it stands for both, which are still there; NULL: that cannot be. */
-static struct op *join_next(struct streaming *s, struct op *first, struct pass_context *context)
-{
-        struct op *second = s->gone_count + 2 <= 2 * JOINS_MAX ? only_reader(s, op_result(first)) : NULL;
-        struct op *joined = second ? try_ring(s, op_result(first), second, context) : NULL;
-        if (!joined)
-                return NULL;
-        value_replace(op_result(second), op_result(joined));
-        s->gone[s->gone_count++] = first;
-        s->gone[s->gone_count++] = second;
         return joined;
 }
 
-/* Joins `op` and what follows, one after the other, `most` times; how many of these joins lower the peak most (0: none do). *peak, *spots: what has
- * been reached, and is now. All is as before then. */
-static int try_joins(struct streaming *s, struct op *op, int most, const struct op *at, struct pass_context *context, int64_t *peak,
-                     int64_t *spots)
+/* patches of so many columns */
+static const char *patch_text(struct arena *arena, int64_t columns) { return arena_printf(arena, "patch=%lld", (long long)columns); }
+
+/* false: p..q cannot be one kernel, nor can more from p on */
+static bool measure(struct streaming *s, int p, int q)
 {
-        struct op *joined[JOINS_MAX];
-        int count = 0, best = 0;
-        while (count < most && (joined[count] = join_next(s, count ? joined[count - 1] : op, context))) {
-                if (s->gone[s->gone_count - 1]->number >= at->number) {
-                        find_peak(s);
-                        if (is_lower(s, *peak, *spots)) {
-                                *peak = s->peak;
-                                *spots = s->spots;
-                                best = count + 1;
-                        }
-                }
-                count++;
+        const struct op *unused = NULL;
+        struct rings_cost whole, narrow;
+        struct op *joined = join(s, p, q);
+        bool good = joined && rings_cost(joined, &whole, &s->obstacle[p]);
+        if (good) {
+                rings_set_patch(joined, patch_text(s->arena, 1));
+                bool patches = rings_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
+                s->ranges[p][q - p] = (struct range){ whole.bytes, patches ? narrow.bytes : whole.bytes };
         }
-        while (count-- > 0) {
-                value_replace(op_result(joined[count]), op_result(s->gone[--s->gone_count]));
-                s->gone_count--;
-                op_erase(joined[count]);
-        }
-        return best;
+        if (joined)
+                op_erase(joined);
+        return good;
 }
 
-/* Of the kernels that run before or at the peak, the one that, joined with up to `most` that follow it, lowers the peak most. False:
- * none does. */
-static bool lower_peak(struct streaming *s, int most, struct pass_context *context)
+/* what is in use while p..q run as one kernel */
+static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t rings) { return s->entering[p] + s->made[q] + rings; }
+
+/* Those that begin with p: all but the last hand nothing on to others, and one of them alone is too much. */
+static void find_ranges(struct streaming *s, int p)
 {
-        const struct op *at = s->at;
-        struct op *best = NULL;
-        int joins = 0;
-        int64_t peak = s->peak, spots = s->spots;
-        s->obstacle = NULL;
-        for (struct op *op = s->region->first; op != at->next; op = op->next) {
-                int found = is_kernel(op) ? try_joins(s, op, most, at, context, &peak, &spots) : 0;
-                best = found ? op : best;
-                joins = found ? found : joins;
+        int reach = p;
+        int64_t most = bytes_with(s, p, p, 0);
+        for (int k = 1; k < RANGE_MAX; k++)
+                s->ranges[p][k].whole = s->ranges[p][k].narrow = INT64_MAX;
+        for (int q = p + 1; q < s->count && q - p < RANGE_MAX && is_kernel(s->ops[q - 1]) && is_kernel(s->ops[q]); q++) {
+                int64_t alone = bytes_with(s, q, q, 0);
+                most = alone > most ? alone : most;
+                reach = s->last[q - 1] > reach ? s->last[q - 1] : reach;
+                if (reach <= q && most > s->context->max_ram && !measure(s, p, q))
+                        break;
         }
-        for (struct op *op = best; joins-- > 0;) {
-                op = join_next(s, op, context);
-                op_erase(s->gone[1]);
-                op_erase(s->gone[0]);
-                s->gone_count = 0;
+}
+
+/* ---- the choice ---- */
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* From the last operation on: the least that p and all behind it can do with. */
+static void find_least(struct streaming *s)
+{
+        for (int p = s->count - 1; p >= 0; p--) {
+                s->least[p] = INT64_MAX;
+                for (int q = p; q < s->count && q - p < RANGE_MAX; q++) {
+                        int64_t rings = s->ranges[p][q - p].narrow;
+                        if (rings == INT64_MAX)
+                                continue;
+                        int64_t bytes = larger(bytes_with(s, p, q, rings), s->least[q + 1]);
+                        s->least[p] = bytes < s->least[p] ? bytes : s->least[p];
+                }
         }
-        find_peak(s);
-        return best != NULL;
+}
+
+/* The widest patches of a kernel whose rings then take no more than `room`; all are about as wide. */
+static int64_t widest_patch(const struct streaming *s, struct op *kernel, int64_t room, struct rings_cost *cost)
+{
+        const struct op *unused = NULL;
+        int64_t columns = rings_columns(kernel), low = 1, high = columns - 1;
+        while (low < high) {
+                int64_t middle = (low + high + 1) / 2;
+                rings_set_patch(kernel, patch_text(s->arena, middle));
+                bool fits = rings_cost(kernel, cost, &unused) && cost->bytes <= room;
+                *(fits ? &low : &high) = fits ? middle : middle - 1;
+        }
+        int64_t count = (columns + low - 1) / low, patch = (columns + count - 1) / count;
+        rings_set_patch(kernel, patch_text(s->arena, patch));
+        rings_cost(kernel, cost, &unused);
+        return patch;
+}
+
+/* the range p..q and the best way behind it; false: that is too much */
+static bool try_range(struct streaming *s, int p, int q, struct way *way)
+{
+        const struct range *range = &s->ranges[p][q - p];
+        const struct way *behind = &s->ways[q + 1];
+        if (range->narrow == INT64_MAX || bytes_with(s, p, q, range->narrow) > s->enough || behind->last < 0)
+                return false;
+        *way = (struct way){ .last = q, .again = behind->again, .joins = behind->joins + q - p };
+        if (bytes_with(s, p, q, range->whole) > s->enough) {
+                struct rings_cost cost;
+                struct op *joined = join(s, p, q);
+                way->patch = widest_patch(s, joined, s->enough - bytes_with(s, p, q, 0), &cost);
+                way->again += cost.again;
+                op_erase(joined);
+        }
+        return true;
+}
+
+/* From the last operation on: with enough bytes, the fewest operations, then the fewest kernels that change. */
+static void find_ways(struct streaming *s)
+{
+        s->enough = larger(s->least[0], s->context->max_ram);
+        for (int p = s->count - 1; p >= 0; p--) {
+                struct way *best = &s->ways[p], way;
+                best->last = -1;
+                for (int q = p; q < s->count && q - p < RANGE_MAX; q++)
+                        if (try_range(s, p, q, &way) && (best->last < 0 || way.again < best->again ||
+                                                         (way.again <= best->again && way.joins < best->joins)))
+                                *best = way;
+        }
+}
+
+/* ---- all ---- */
+
+static const char *name_of(const struct op *op) { return op->location ? op->location : op_info[op->code].name; }
+
+static int64_t replace(const struct streaming *s, int p, const struct way *way)
+{
+        const struct op *unused = NULL;
+        struct rings_cost cost = { 0 };
+        struct op *joined = join(s, p, way->last), *last = s->ops[way->last];
+        if (!joined)
+                return -1;
+        if (way->patch) {
+                rings_set_patch(joined, patch_text(s->region->function->module->arena, way->patch));
+                rings_cost(joined, &cost, &unused);
+                diag_note(s->context->diag, "'%s' runs in patches of %lld columns: %.2f %% of its operations are computed again",
+                          name_of(joined), (long long)way->patch, 100 * cost.again / cost.flops);
+                if (s->context->notes)
+                        text_add(s->context->notes, "%spatch=%lld of %d kernels", s->context->notes->length ? ", " : "",
+                                 (long long)way->patch, way->last - p + 1);
+        }
+        value_replace(op_result(last), op_result(joined));
+        for (int i = way->last; i >= p; i--)
+                op_erase(s->ops[i]);
+        return way->last - p;
+}
+
+static int stream(struct streaming *s)
+{
+        const struct op *most = NULL, *obstacle = NULL;
+        for (int p = 0; p < s->count; p = s->ways[p].last + 1) {
+                const struct way *way = &s->ways[p];
+                if (!most && bytes_with(s, p, way->last, s->ranges[p][way->last - p].narrow) == s->enough) {
+                        most = s->ops[p];
+                        obstacle = s->obstacle[p];
+                }
+        }
+        if (s->enough > s->context->max_ram)
+                diag_note(s->context->diag, "streaming ends at %lld bytes, where '%s' runs%s%s%s", (long long)s->enough, name_of(most),
+                          obstacle ? ": '" : "", obstacle ? name_of(obstacle) : "", obstacle ? "' needs all rows at once" : "");
+        int count = 0;
+        for (int p = 0; p < s->count; p = s->ways[p].last + 1)
+                if (s->ways[p].last > p) {
+                        int64_t joins = replace(s, p, &s->ways[p]);
+                        if (joins < 0)
+                                return -1;
+                        count += (int)joins;
+                }
+        return count;
+}
+
+static struct streaming prepare(struct arena *arena, struct function *f, int count, struct pass_context *context)
+{
+        size_t room = (size_t)count + 1;
+        return (struct streaming){
+                .region = &f->body, .context = context, .arena = arena, .count = count,
+                .ops = arena_array(arena, room, sizeof(struct op *)), .entering = arena_array(arena, room, sizeof(int64_t)),
+                .made = arena_array(arena, room, sizeof(int64_t)), .last = arena_array(arena, room, sizeof(int)),
+                .obstacle = arena_array(arena, room, sizeof(struct op *)), .ranges = arena_array(arena, room, sizeof(struct range[RANGE_MAX])),
+                .least = arena_array(arena, room, sizeof(int64_t)), .ways = arena_array(arena, room, sizeof(struct way)) };
+}
+
+static void number(const struct streaming *s)
+{
+        for (int i = 0; i < s->count; i++)
+                s->ops[i]->number = i;
+        s->region->last->number = s->count;
+}
+
+static void cut(struct streaming *s)
+{
+        number(s);
+        find_bytes(s);
+        for (int p = 0; p < s->count; p++)
+                find_ranges(s, p);
+        find_least(s);
+        find_ways(s);
+}
+
+/* as they stand in s, but each operation just before the first one that needs it */
+static void order_by_need(const struct streaming *s, struct op **ops)
+{
+        struct step_graph g = { .count = s->count, .steps = arena_array(s->arena, (size_t)s->count, sizeof *g.steps) };
+        int *order = arena_array(s->arena, (size_t)s->count, sizeof *order);
+        for (int i = 0; i < s->count; i++)
+                for (int k = 0; k < s->ops[i]->result_count; k++)
+                        for (const struct use *u = s->ops[i]->results[k].uses; u; u = u->next) {
+                                int user = outermost(s, u->user)->number;
+                                if (user == s->count)
+                                        continue;
+                                ARENA_GROW(s->arena, g.steps[user].before, g.steps[user].before_count);
+                                g.steps[user].before[g.steps[user].before_count++] = i;
+                        }
+        arrange_by_need(&g, s->arena, order);
+        for (int i = 0; i < s->count; i++)
+                ops[i] = s->ops[order[i]];
 }
 
 int pass_stream(struct function *f, struct pass_context *context)
 {
         int count = 0;
-        if (context->max_ram < 0 || target_lanes(context->target, E_F32) > 1)
-                return 0;
-        struct streaming s = { .region = &f->body, .arena = arena_new() };
-        find_peak(&s);
-        while (s.peak > context->max_ram && (lower_peak(&s, 1, context) || lower_peak(&s, JOINS_MAX, context)))
+        for (const struct op *op = f->body.first; op != f->body.last; op = op->next)
                 count++;
-        if (s.peak > context->max_ram)
-                diag_note(context->diag, "streaming ends at %lld bytes, where '%s' runs%s%s%s", (long long)s.peak,
-                          s.at->location ? s.at->location : op_info[s.at->code].name, s.obstacle ? ": '" : "",
-                          !s.obstacle ? "" : s.obstacle->location ? s.obstacle->location : op_info[s.obstacle->code].name,
-                          s.obstacle ? "' needs all rows at once" : "");
-        arena_free(s.arena);
+        if (!count || context->max_ram < 0 || target_lanes(context->target, E_F32) > 1)
+                return 0;
+        struct arena *arena = arena_new();
+        struct streaming s = prepare(arena, f, count, context), other = prepare(arena, f, count, context);
+        count = 0;
+        for (struct op *op = f->body.first; op != f->body.last; op = op->next)
+                s.ops[count++] = op;
+        cut(&s);
+        if (s.enough > context->max_ram || s.ways[0].again > 0) {
+                order_by_need(&s, other.ops);
+                cut(&other);
+                if (other.enough < s.enough || (other.enough == s.enough && other.ways[0].again < s.ways[0].again))
+                        s = other;
+                number(&s);
+        }
+        count = stream(&s);
+        arena_free(arena);
         return count;
 }

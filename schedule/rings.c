@@ -7,26 +7,35 @@
  *                        . . .                                            second ring: up to the last one that this row of y needs
  *                                                                         this row of y
  *
- * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice, and every element
- * is computed as by the canonical nest, so results are the same to the bit. Which rows of one tensor a row of another needs is
- * followed through the operations between them: rows * scale + low .. rows * scale + high. Element-wise operations, windows, pads,
- * slices, concats of other dimensions keep rows apart; reductions over rows (global pools, norms), products of matrices and
- * whatever changes the shape do not. Dimension ROWS is the first spatial one of [N, C, spatial]. */
+ * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many rows as are needed at once; row
+ * k of its tensor is at k modulo that. No row is computed twice, and every element is computed as by the canonical nest, so results
+ * are the same to the bit. Which rows of one tensor a row of another needs, say needs.c.
+ *
+ * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of the result, then for the next N.
+ * A ring then has the columns that one patch needs; those that two need (the halo of windows) are computed for both:
+ *
+ *      x           ring               y                    patch 1:  a a a a|b . . . .
+ *                  a a a a b b . .    1 1 1|2 2 2|. .      patch 2:  . . a|b b b b|. .      a, b: by windows of 3
+ */
 #include "schedule/rings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "schedule/needs.h"
 #include "schedule/schedule.h"
 
-enum { ROWS = 2, RINGS_MAX = 32, SCALE_MAX = 1 << 12, FAR_MAX = 1 << 24 };
-
-struct need { bool any, all; int64_t scale, low, high; }; /* any: of some rows; all: unknown which */
+enum { ROWS = 2, COLUMNS = 3, RINGS_MAX = 32 };
 
 struct ring {
         struct value *value;
         int64_t rows, kept;             /* of the tensor, of the ring */
-        struct need reads[RINGS_MAX];   /* by a row of this one, of each before it */
-        struct loop_buffer *buffer;
+        int64_t columns, width;         /* the same; of the result, of the patch */
+        int64_t computed;               /* columns, by all patches */
+        double flops;                   /* of it all, from the ring before, once */
+        struct need reads[2][RINGS_MAX];          /* by a row (a column) of this one, of each before it */
+        struct emit_ring at;
+        struct loop_expr *from, *to;    /* columns of the patch */
         struct loop_variable *made;     /* rows so far */
         struct loop_expr *reach;        /* rows that there are to be behind this turn, if there are so many */
 };
@@ -35,7 +44,8 @@ struct rings {
         struct ring list[RINGS_MAX];    /* the last is the kernel's result */
         int count;
         int64_t before;                 /* turns before the first row of the result: rings fill row by row, too */
-        double scale;
+        int64_t patch;                  /* columns of the result that are computed at a time; 0: all */
+        double scale[2];
         const struct op *obstacle;
 };
 
@@ -51,87 +61,27 @@ bool rings_wanted(const struct kernel_request *request)
         return false;
 }
 
-/* ---- which rows of its operands a row of a result needs ---- */
-
-static struct need unknown(void) { return (struct need){ .any = true, .all = true }; }
-
-/* Windows beyond these bounds are not followed, so that no sum here overflows. */
-static struct need window_need(struct need n, int64_t window, int64_t stride, int64_t dilation, int64_t low)
+int64_t rings_columns(const struct op *fusion)
 {
-        if (window < 1 || window > FAR_MAX || stride > SCALE_MAX || dilation > FAR_MAX || low > FAR_MAX || low < -FAR_MAX)
-                return unknown();
-        n.low = n.low * stride - low;
-        n.high = n.high * stride - low + (window - 1) * dilation;
-        n.scale *= stride;
-        return n.scale > SCALE_MAX || n.low < -FAR_MAX || n.high > FAR_MAX ? unknown() : n;
+        const struct type *y = op_result(fusion)->type;
+        return y->rank > COLUMNS ? y->dims[COLUMNS] : 1;
 }
 
-static struct need convolve_need(const struct op *op, struct need n)
+const char *rings_set_patch(struct op *fusion, const char *schedule)
 {
-        if (op_ints(op, "input_dilations", NULL)[0] != 1)
-                return unknown();
-        return window_need(n, op_operand(op, 1)->type->dims[ROWS], op_ints(op, "strides", NULL)[0], op_ints(op, "dilations", NULL)[0],
-                           op_ints(op, "pads", NULL)[0]);
+        struct op *last = op_operand(fusion->regions[0]->last, 0)->op;
+        const char *before = last->schedule;
+        last->schedule = schedule;
+        return before;
 }
 
-static struct need slice_need(const struct op *op, struct need n)
-{
-        int64_t starts[RANK_MAX], steps[RANK_MAX];
-        int count;
-        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) || !value_ints(op_operand(op, 2), steps, RANK_MAX, &count) ||
-            steps[ROWS] < 1)
-                return unknown();
-        return window_need(n, 1, steps[ROWS], 1, -starts[ROWS]);
-}
-
-static struct need pad_need(const struct op *op, struct need n)
-{
-        int64_t low[RANK_MAX];
-        int count;
-        if (op_int(op, "mode") || !value_ints(op_operand(op, 2), low, RANK_MAX, &count))
-                return unknown();
-        return window_need(n, 1, 1, 1, low[ROWS]);
-}
-
-static struct need operand_need(const struct op *op, int operand, struct need n)
-{
-        const struct type *x = op_operand(op, operand)->type, *y = op_result(op)->type;
-        if (n.all || y->rank <= ROWS || x->rank != y->rank)
-                return unknown();
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                return n;
-        switch (op->code) {
-        case OP_convolve: return operand ? unknown() : convolve_need(op, n);
-        case OP_slice: return operand ? unknown() : slice_need(op, n);
-        case OP_pad: return operand ? unknown() : pad_need(op, n);
-        case OP_concat: return op_int(op, "axis") == ROWS ? unknown() : n;
-        case OP_transpose: return op_ints(op, "perm", NULL)[ROWS] == ROWS ? n : unknown();
-        case OP_broadcast: return op_ints(op, "dims", NULL)[ROWS] == ROWS && x->dims[ROWS] == y->dims[ROWS] ? n : unknown();
-        case OP_reduce_window:
-                return window_need(n, op_ints(op, "window", NULL)[ROWS], op_ints(op, "strides", NULL)[ROWS],
-                                   op_ints(op, "dilations", NULL)[ROWS], op_ints(op, "pads", NULL)[ROWS]);
-        default: return unknown();
-        }
-}
-
-/* false: two ways that do not go together */
-static bool add_need(struct need *to, struct need n)
-{
-        if (!to->any)
-                *to = n;
-        else if (to->all || n.all)
-                *to = unknown();
-        else if (to->scale != n.scale)
-                return false;
-        to->low = n.low < to->low ? n.low : to->low;
-        to->high = n.high > to->high ? n.high : to->high;
-        return true;
-}
+/* ---- which rows and columns are needed ---- */
 
 /* What ring number `to` reads of those before it: backwards through the operations of the region. */
-static bool find_reads(struct rings *r, int to, const struct region *region, struct need *needs)
+static bool find_reads(struct rings *r, int to, int dimension, const struct region *region, struct need *needs)
 {
         struct ring *ring = &r->list[to];
+        struct need *reads = ring->reads[dimension - ROWS];
         int number = 0, ring_of = r->count - 1;
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = number++;
@@ -149,26 +99,26 @@ static bool find_reads(struct rings *r, int to, const struct region *region, str
                 if (is_other) {
                         if (n.all)
                                 r->obstacle = r->obstacle ? r->obstacle : start;
-                        ring->reads[ring_of] = n;
+                        reads[ring_of] = n;
                         continue;
                 }
                 for (int i = 0; i < op->operand_count; i++) {
                         const struct value *x = op_operand(op, i);
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region)
                                 continue;
-                        struct need wanted = operand_need(op, i, n);
+                        struct need wanted = need_through(op, i, dimension, n);
                         if (wanted.all)
                                 r->obstacle = op;
-                        if (!add_need(&needs[x->op->number], wanted))
+                        if (!need_add(&needs[x->op->number], wanted))
                                 return false;
                 }
         }
         for (int i = 0; i < to; i++) {
-                if (ring->reads[i].all)
+                if (reads[i].all)
                         return false;
-                r->scale *= ring->reads[i].scale > 1 ? (double)ring->reads[i].scale : 1;
+                r->scale[dimension - ROWS] *= reads[i].scale > 1 ? (double)reads[i].scale : 1;
         }
-        return r->scale <= SCALE_MAX;   /* of all rings: what they reach stays small */
+        return r->scale[dimension - ROWS] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays small */
 }
 
 /* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where the windows do. */
@@ -179,7 +129,7 @@ static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
                 bool any = false;
                 reach[i] = 0;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[i];
+                        const struct need *n = &r->list[k].reads[0][i];
                         int64_t end = n->scale * (reach[k] - 1) + n->high + 1;
                         if (n->any)
                                 reach[i] = !any || end > reach[i] ? end : reach[i];
@@ -216,7 +166,7 @@ static void find_kept(struct rings *r)
                 }
                 for (int i = 0; i + 1 < r->count; i++)
                         for (int k = i + 1; k < r->count; k++) {
-                                const struct need *n = &r->list[k].reads[i];
+                                const struct need *n = &r->list[k].reads[0][i];
                                 int64_t first = n->scale * made[k] + n->low;
                                 int64_t kept = wanted[i] - (first > 0 ? first : 0);
                                 if (n->any && kept > r->list[i].kept)
@@ -230,55 +180,131 @@ static void find_kept(struct rings *r)
         }
 }
 
-static bool add_ring(struct rings *r, struct value *v)
+/* Columns from..to of each ring that the patch of the result which begins at `start` needs. */
+static void find_columns(const struct rings *r, int64_t start, int64_t *from, int64_t *to)
 {
-        if (r->count == RINGS_MAX || v->type->rank <= ROWS || !type_is_static(v->type) || !type_elements(v->type) ||
-            (r->count && r->list[0].value->type->dims[0] != v->type->dims[0])) {
+        const struct ring *last = &r->list[r->count - 1];
+        from[r->count - 1] = start;
+        to[r->count - 1] = limit(start + r->patch, last->columns);
+        for (int i = r->count - 2; i >= 0; i--) {
+                bool any = false;
+                from[i] = to[i] = 0;
+                for (int k = i + 1; k < r->count; k++) {
+                        const struct need *n = &r->list[k].reads[1][i];
+                        int64_t first = n->scale * from[k] + n->low, end = n->scale * (to[k] - 1) + n->high + 1;
+                        if (!n->any)
+                                continue;
+                        from[i] = !any || first < from[i] ? first : from[i];
+                        to[i] = !any || end > to[i] ? end : to[i];
+                        any = true;
+                }
+                from[i] = from[i] > 0 ? from[i] : 0;
+                to[i] = to[i] < r->list[i].columns ? to[i] : r->list[i].columns;
+        }
+}
+
+/* Runs through all patches to see how many columns of each ring one needs at most, and how many are computed in all. */
+static void find_width(struct rings *r)
+{
+        int64_t from[RINGS_MAX], to[RINGS_MAX];
+        for (int i = 0; i < r->count; i++)
+                r->list[i].width = r->patch ? 1 : r->list[i].columns;
+        for (int64_t start = 0; r->patch && start < r->list[r->count - 1].columns; start += r->patch) {
+                find_columns(r, start, from, to);
+                for (int i = 0; i < r->count; i++) {
+                        struct ring *ring = &r->list[i];
+                        ring->width = to[i] - from[i] > ring->width ? to[i] - from[i] : ring->width;
+                        ring->computed += to[i] > from[i] ? to[i] - from[i] : 0;
+                }
+        }
+}
+
+static bool add_ring(struct rings *r, struct value *v, double flops)
+{
+        const struct type *t = v->type;
+        if (r->count == RINGS_MAX || t->rank <= ROWS || !type_is_static(t) || !type_elements(t) ||
+            (r->count && r->list[0].value->type->dims[0] != t->dims[0])) {
                 r->obstacle = v->op;
                 return false;
         }
-        r->list[r->count++] = (struct ring){ .value = v, .rows = v->type->dims[ROWS] };
+        int64_t columns = t->rank > COLUMNS ? t->dims[COLUMNS] : 1;
+        r->list[r->count++] = (struct ring){ .value = v, .rows = t->dims[ROWS], .columns = columns, .flops = flops };
         return true;
+}
+
+/* columns of a patch, as the schedule of the result says; 0: all */
+static int64_t find_patch(const struct ring *last)
+{
+        const char *text = last->value->op->schedule;
+        int64_t patch = text && !strncmp(text, "patch=", 6) ? strtoll(text + 6, NULL, 10) : 0;
+        return patch > 0 && patch < last->columns ? patch : 0;
 }
 
 static bool find_rings(struct rings *r, const struct region *region, struct value *result)
 {
         int count = 0;
-        bool good = true;
-        for (struct op *op = region->first; op; op = op->next, count++)
-                if (is_ring(op) && op_result(op) != result)
-                        good = good && add_ring(r, op_result(op));
-        good = good && result->kind == VALUE_RESULT && result->op->region == region && add_ring(r, result);
+        double flops = 0;
+        bool good = result->kind == VALUE_RESULT && result->op->region == region;
+        *r = (struct rings){ .scale = { 1, 1 } };
+        for (struct op *op = region->first; op->code != OP_yield; op = op->next, count++) {
+                flops += op_flops(op);
+                if (!good || (!is_ring(op) && op_result(op) != result))
+                        continue;
+                good = add_ring(r, op_result(op), flops);
+                flops = 0;
+        }
+        if (!good || r->list[r->count - 1].value != result)
+                return false;
+        r->patch = find_patch(&r->list[r->count - 1]);
         struct arena *arena = arena_new();
         struct need *needs = arena_array(arena, (size_t)count + 1, sizeof *needs);
-        for (int i = r->count - 1; i > 0 && good; i--)
-                good = find_reads(r, i, region, needs);
+        for (int dimension = ROWS; dimension <= (r->patch ? COLUMNS : ROWS); dimension++)
+                for (int i = r->count - 1; i > 0 && good; i--)
+                        good = find_reads(r, i, dimension, region, needs);
         arena_free(arena);
-        if (good)
-                find_kept(r);
-        return good;
+        if (!good)
+                return false;
+        find_kept(r);
+        find_width(r);
+        return true;
 }
 
 static int64_t ring_elements(const struct ring *ring)
 {
         const struct type *t = ring->value->type;
-        return type_elements(t) / t->dims[0] / t->dims[ROWS] * ring->kept;
+        return type_elements(t) / t->dims[0] / t->dims[ROWS] / ring->columns * ring->kept * ring->width;
 }
 
-int64_t rings_bytes(const struct op *fusion, const struct op **obstacle)
+/* floating operations for columns that more than one patch computes */
+static double count_again(const struct rings *r)
 {
-        struct rings r = { .scale = 1 };
+        double again = 0;
+        for (int i = 0; r->patch && i + 1 < r->count; i++) {
+                const struct ring *ring = &r->list[i];
+                if (ring->computed > ring->columns)
+                        again += ring->flops * ((double)ring->computed / (double)ring->columns - 1);
+        }
+        return again;
+}
+
+bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct op **obstacle)
+{
+        struct rings r;
         const struct kernel_request request = { .region = fusion->code == OP_fusion ? fusion->regions[0] : NULL };
-        int64_t bytes = 0;
+        *cost = (struct rings_cost){ 0 };
         if (!rings_wanted(&request))
-                return 0;
+                return true;
         if (!find_rings(&r, request.region, op_operand(request.region->last, 0))) {
                 *obstacle = r.obstacle;
-                return -1;
+                return false;
         }
-        for (int i = 0; i + 1 < r.count; i++)
-                bytes += ring_elements(&r.list[i]) * element_info[r.list[i].value->type->element].bytes;
-        return bytes;
+        for (int i = 0; i < r.count; i++) {
+                cost->flops += r.list[i].flops;
+                if (i + 1 < r.count)
+                        cost->bytes += storage_bytes(ring_elements(&r.list[i]) * element_info[r.list[i].value->type->element].bytes);
+        }
+        cost->again = count_again(&r);
+        return true;
 }
 
 /* ---- writing ---- */
@@ -290,7 +316,7 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
         for (int i = r->count - 2; i >= 0; i--) {
                 struct loop_expr *reach = NULL;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[i];
+                        const struct need *n = &r->list[k].reads[0][i];
                         if (!n->any)
                                 continue;
                         struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].reach, n->scale);
@@ -301,52 +327,88 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
         }
 }
 
-/* a row of a value, stored into a buffer that has `kept` rows */
-static void write_row(struct emit *e, const struct ring *ring, struct loop_buffer *buffer, struct loop_expr *image,
-                      struct loop_expr *row, bool whole)
+/* which columns of each ring the patch of the result needs that begins at `start`: as find_columns */
+static void write_columns(struct emit *e, struct rings *r, struct loop_expr *start)
 {
-        static const char *const names[] = { "n", "c", "row", "i3", "i4", "i5" };
+        struct ring *last = &r->list[r->count - 1];
+        last->from = start;
+        last->to = emit_let(e, "y_end", emit_op_int(e, LOOP_MIN, emit_op_int(e, LOOP_ADD, start, r->patch), last->columns));
+        for (int i = r->count - 2; i >= 0; i--) {
+                struct ring *ring = &r->list[i];
+                struct loop_expr *from = NULL, *to = NULL;
+                for (int k = i + 1; k < r->count; k++) {
+                        const struct need *n = &r->list[k].reads[1][i];
+                        if (!n->any)
+                                continue;
+                        struct loop_expr *first = emit_op_int(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, r->list[k].from, n->scale), n->low);
+                        struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].to, n->scale);
+                        end = emit_op_int(e, LOOP_ADD, end, n->high + 1 - n->scale);
+                        from = from ? emit_op(e, LOOP_MIN, from, first) : first;
+                        to = to ? emit_op(e, LOOP_MAX, to, end) : end;
+                }
+                ring->from = emit_let(e, "left", from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
+                ring->to = emit_let(e, "right", to ? emit_op_int(e, LOOP_MIN, to, ring->columns) : emit_int(e, 0));
+        }
+}
+
+/* a row of a value (of it, what the patch needs), stored into its ring, or where the whole result is */
+static void write_row(struct emit *e, const struct ring *ring, struct loop_buffer *whole, struct loop_expr *image, struct loop_expr *row)
+{
+        static const char *const names[] = { "n", "c", "row", "column", "i4", "i5" };
         const struct type *t = ring->value->type;
         struct loop_expr *index[RANK_MAX];
-        for (int d = 0; d < t->rank; d++)
-                index[d] = d == 0 ? image : d == ROWS ? row : emit_for(e, d < 6 ? names[d] : "i", emit_int(e, 0), emit_int(e, t->dims[d]));
+        for (int d = 0; d < t->rank; d++) {
+                bool part = d == COLUMNS && ring->from;
+                index[d] = d == 0 ? image : d == ROWS ? row
+                         : emit_for(e, d < 6 ? names[d] : "i", part ? ring->from : emit_int(e, 0), part ? ring->to : emit_int(e, t->dims[d]));
+        }
         struct loop_expr *value = emit_element(e, ring->value, index);
-        struct loop_expr *position = whole ? emit_position(e, t->rank, t->dims, index)
-                                           : emit_ring_position(e, ring->value, ring->kept, index);
-        emit_store(e, buffer, position, value);
+        emit_store(e, whole ? whole : ring->at.buffer, whole ? emit_position(e, t->rank, t->dims, index)
+                                                              : emit_ring_position(e, ring->value, &ring->at, index), value);
         for (int d = 1; d < t->rank; d++)
                 if (d != ROWS)
                         emit_end(e);
 }
 
+/* the rows of a ring that this turn needs and that are not there yet */
+static void write_ring(struct emit *e, struct ring *ring, struct loop_expr *image)
+{
+        struct loop_expr *end = emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
+        struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), end);
+        write_row(e, ring, NULL, image, made);
+        emit_end(e);
+        emit_set(e, ring->made, emit_op(e, LOOP_MAX, loop_use(e->arena, ring->made), end));
+        emit_read_ring(e, ring->value, &ring->at);
+}
+
 bool rings_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
-        struct rings r = { .scale = 1 };
-        if (!find_rings(&r, request->region, request->results[0]))
+        struct rings *r = ARENA_NEW(e->arena, struct rings);    /* what is read from a ring knows where it is, to the end */
+        if (!find_rings(r, request->region, request->results[0]))
                 return false;
-        struct ring *last = &r.list[r.count - 1];
-        for (int i = 0; i + 1 < r.count; i++)
-                r.list[i].buffer = emit_scratch(e, "ring", r.list[i].value->type->element, ring_elements(&r.list[i]));
+        struct ring *last = &r->list[r->count - 1];
+        e->kernel->again = count_again(r);
+        for (int i = 0; i + 1 < r->count; i++)
+                r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element, ring_elements(&r->list[i]));
         struct loop_expr *image = emit_for(e, "image", emit_int(e, 0), emit_int(e, last->value->type->dims[0]));
-        for (int i = 0; i + 1 < r.count; i++)
-                r.list[i].made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
-        struct loop_expr *row = emit_for(e, "y_row", emit_int(e, -r.before), emit_int(e, last->rows));
-        write_reach(e, &r, row);
-        for (int i = 0; i + 1 < r.count; i++) {
-                struct ring *ring = &r.list[i];
-                struct loop_expr *end = emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
-                struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), end);
-                write_row(e, ring, ring->buffer, image, made, false);
-                emit_end(e);
-                emit_set(e, ring->made, emit_op(e, LOOP_MAX, loop_use(e->arena, ring->made), end));
-                emit_read_ring(e, ring->value, ring->buffer, ring->kept);
+        if (r->patch) {
+                struct loop_expr *start = emit_for(e, "patch", emit_int(e, 0), emit_int(e, last->columns));
+                emit_loop(e, r->patch, false);
+                write_columns(e, r, start);
         }
-        if (r.before)
+        for (int i = 0; i + 1 < r->count; i++) {
+                struct ring *ring = &r->list[i];
+                ring->at = (struct emit_ring){ ring->at.buffer, ring->kept, ring->width, ring->from };
+                ring->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+        }
+        struct loop_expr *row = emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
+        write_reach(e, r, row);
+        for (int i = 0; i + 1 < r->count; i++)
+                write_ring(e, &r->list[i], image);
+        if (r->before)
                 emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
-        write_row(e, last, buffer, image, row, true);
-        if (r.before)
+        write_row(e, last, buffer, image, row);
+        for (int open = 2 + (r->before > 0) + (r->patch > 0); open > 0; open--)
                 emit_end(e);
-        emit_end(e);
-        emit_end(e);
         return !e->failed;
 }

@@ -17,8 +17,8 @@ void dnncc_profile(int kernel);
 void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
-           "live_peak": int, "constants": int, "kernels": int, "flops": int, "calls": list, "buffers": list, "memory": dict, "passes": list}
-CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "read": int, "constants": int, "written": int,
+           "live_peak": int, "constants": int, "kernels": int, "flops": int, "again": int, "calls": list, "buffers": list, "memory": dict, "passes": list}
+CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "again": int, "read": int, "constants": int, "written": int,
         "cycles": int, "buffers": list, "access": list}
 CONTROL_FLOW = """loop 1
 program "m" source ""
@@ -87,7 +87,7 @@ def test_report_says_what_stats_says(tmp_path, level):
 def test_report_of_one_kernel(tmp_path):
     facts, _ = report(relu(tmp_path / "m.onnx", (2, 3)), tmp_path)
     assert facts["calls"] == [{"kernel": "r", "location": "r", "summary": "max -> <2 x 3 x f32>", "schedule": "",
-                               "flops": 6, "read": 24, "constants": 0, "written": 24, "cycles": facts["calls"][0]["cycles"],
+                               "flops": 6, "again": 0, "read": 24, "constants": 0, "written": 24, "cycles": facts["calls"][0]["cycles"],
                                "buffers": ["x", "y"], "access": ["in", "out"]}]
     assert facts["calls"][0]["cycles"] >= 6
     assert [(b["name"], b["space"], b["port"], b["bytes"]) for b in facts["buffers"]] == [("x", "input", "x", 24), ("y", "output", "y", 24)]

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 import tempfile
 
@@ -39,9 +40,9 @@ class Net:
         self.constants.append(numpy_helper.from_array(self.random.standard_normal(shape).astype(np.float32) / 4, name))
         return name
 
-    def conv(self, x, channels, window=1, stride=1):
-        w = self.constant(channels, self.channels[x], window, window)
-        return self.add("Conv", [x, w], channels, pads=[window // 2] * 4, strides=[stride] * 2)
+    def conv(self, x, channels, window=1, stride=1, group=1):
+        w = self.constant(channels, self.channels[x] // group, window, window)
+        return self.add("Conv", [x, w], channels, pads=[window // 2] * 4, strides=[stride] * 2, group=group)
 
     def pool(self, x):
         return self.add("MaxPool", [x], self.channels[x], kernel_shape=[3, 3], pads=[1] * 4, strides=[1, 1])
@@ -58,11 +59,11 @@ class Net:
         return self.add("Resize", [x, "", scales.name], self.channels[x], mode="nearest",
                         coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
-    def model(self, order=None):
+    def model(self, order=None, side=SIDE):
         nodes = [self.nodes[i] for i in order] if order else self.nodes
         used = {name for node in nodes for name in node.input}
         outputs = self.outputs or [name for node in nodes for name in node.output if name not in used]
-        graph = helper.make_graph(nodes, "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, self.channels["x"], SIDE, SIDE])],
+        graph = helper.make_graph(nodes, "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, self.channels["x"], side, side])],
                                   [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs], self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
         model.ir_version = 9
@@ -135,25 +136,42 @@ def detector():
     return n, None
 
 
+def person_detection():
+    """as in MLPerf Tiny: a MobileNet of a quarter of the channels, for pictures of 96 x 96"""
+    n = Net(3)
+    x = n.add("Relu", [n.conv("x", 8, 3, 2)], 8)
+    for channels, stride in (16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), *[(128, 1)] * 5, (256, 2), (256, 1):
+        before = n.channels[x]
+        x = n.add("Relu", [n.conv(x, before, 3, stride, before)], before)
+        x = n.add("Relu", [n.conv(x, channels)], channels)
+    n.add("GlobalAveragePool", [x], 256)
+    return n.model(side=96)
+
+
 FAMILIES = {"Inception block": inception, "feature pyramid with heads": pyramid, "NASNet-like cell": nasnet,
             "RandWire-like": randwire, "attention head by head": heads, "detector of six outputs": detector}
 # Beyond what brute force can do, below what the search proves
 LARGE = {"RandWire-like, 40 nodes": lambda: randwire(11, 40), "RandWire-like, 120 nodes": lambda: randwire(5, 120)}
 
 
-def facts(model, *options):
-    """the memory numbers of --report; the C is not written"""
+def report(model, *options):
+    """--report; the C is not written"""
     with tempfile.TemporaryDirectory() as folder:
         path = model
         if not isinstance(model, (str, os.PathLike)):
             path = pathlib.Path(folder) / "m.onnx"
             onnx.save(model, path)
-        report = pathlib.Path(folder) / "m.json"
-        done = dnncc.run([dnncc.DNNCC, path, "-o", pathlib.Path(folder) / "m.loops", "--emit=loops", "--no-verify", f"--report={report}",
+        facts = pathlib.Path(folder) / "m.json"
+        done = dnncc.run([dnncc.DNNCC, path, "-o", pathlib.Path(folder) / "m.loops", "--emit=loops", "--no-verify", f"--report={facts}",
                           *options], timeout=600)
         if done.returncode:
             raise dnncc.CompileError(done.returncode, done.stderr)
-        return json.loads(report.read_text())["memory"]
+        return json.loads(facts.read_text())
+
+
+def facts(model, *options):
+    """the memory numbers of --report"""
+    return report(model, *options)["memory"]
 
 
 OWN_ORDER = "--passes=simplify,fold,cse,dce,layout,simplify,fold,cse,dce,winograd,fuse,schedule,strips,lower,vectorize,contract,legalize,plan"
@@ -177,6 +195,32 @@ def order_table():
     return lines
 
 
+SHARES = 2, 4, 8, 16
+
+
+def budget_table():
+    """for models that can do with less than their plan: operations computed again under budgets of shares of it, and under the least one"""
+    lines = [f"| model | no budget | {' | '.join(f'1/{share}' for share in SHARES)} | least | computed again |", "|---" * (len(SHARES) + 4) + "|"]
+
+    def again(path, options, budget):
+        found = report(path, *options, f"--max-ram={budget}")
+        return f"{100 * found['again'] / (found['flops'] - found['again']):.2f} %" if found["again"] else "0"
+
+    for name, path, options in [("person detection", person_detection(), []), *models()]:
+        try:
+            plan = facts(path, *options)["plan"]
+            report(path, *options, "--max-ram=0")
+        except dnncc.CompileError as error:
+            found = re.search(r"the workspace takes (\d+) bytes", str(error))
+            if not found or int(found.group(1)) >= plan:
+                continue                # not supported, or nothing can be done
+        least = int(found.group(1))
+        cells = [again(path, options, plan // share) if plan // share >= least else "" for share in SHARES]
+        lines.append(f"| {name} | {plan} | {' | '.join(cells)} | {least} | {again(path, options, least)} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
 def plan_table():
     lines = ["| model | LB_op | LB_order | BEST | PLAN | own order, no aliases |", "|---|---|---|---|---|---|"]
     for name, path, options in models():
@@ -195,7 +239,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", metavar="FILE", help="put the tables between the marks of FILE")
     arguments = parser.parse_args()
-    tables = {"orders": order_table(), "plans": plan_table()}
+    tables = {"orders": order_table(), "budgets": budget_table(), "plans": plan_table()}
     if not arguments.write:
         print("\n\n".join("\n".join(t) for t in tables.values()))
         return

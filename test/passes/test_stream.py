@@ -1,5 +1,6 @@
-"""Kernels that pass rows on through rings compute the same bits as kernels apart, with less memory; and they stop where all rows are
-needed at once."""
+"""Kernels that pass rows on through rings, in patches of columns where rows are too long, compute the same bits as kernels apart, with
+less memory; and they stop where all rows are needed at once."""
+import json
 import pathlib
 import random
 import re
@@ -107,16 +108,72 @@ def outputs(model, x, folder, options):
 
 @pytest.mark.parametrize("seed", range(16))
 def test_same_bits(seed, tmp_path):
+    """with the least memory, which takes patches, and with what lies between"""
     chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
     model = chain.model(2 + seed % 7)
     x = np.random.default_rng(seed).standard_normal(chain.start, dtype=np.float32)
     onnx.save(model, tmp_path / "m.onnx")
     budget = least(tmp_path / "m.onnx", tmp_path)
     want, plain, none = outputs(model, x, tmp_path / "plain", [])
-    got, size, rings = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
-    assert none == 0 and size <= budget <= plain
-    assert rings > 0 or plain <= budget, "nothing was tried"
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+    for i, share in enumerate((0, 0.15, 0.5)):
+        wanted = int(budget + share * (plain - budget))
+        got, size, rings = outputs(model, x, tmp_path / f"rings{i}", [f"--max-ram={wanted}"])
+        assert none == 0 and size <= wanted <= plain
+        assert rings > 0 or plain <= wanted, "nothing was tried"
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
+def set_patches(text, columns):
+    """The dump of kernels with rings, the result of each of them made in patches of so many columns; and how many these are."""
+    def set_patch(kernel):
+        name = re.search(r"\n    yield\((%\w+)\)", kernel.group()).group(1)
+        return re.sub(rf'(\n    {name} = [^\n]*?)( schedule="patch=\d+")?( : <)', rf'\1 schedule="patch={columns}"\3', kernel.group())
+    kernels = r"= fusion\([^\n]*\{[^\n]*\n(?:    [^\n]*\n)*?    [^\n]*schedule=\"ring=1\"(?:[^\n]*\n    )*?yield\([^\n]*"
+    return re.subn(kernels, set_patch, text)
+
+
+@pytest.mark.parametrize("seed", range(20, 30))
+def test_grids(seed, tmp_path):
+    """patches of any width, be it enough or not"""
+    chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
+    model = chain.model(2 + seed % 7)
+    x = np.random.default_rng(seed).standard_normal(chain.start, dtype=np.float32)
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    onnx.save(model, tmp_path / "m.onnx")
+    dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--max-ram={least(tmp_path / 'm.onnx', tmp_path)}", f"--dump-dir={tmp_path / 'd'}",
+               "-o", tmp_path / "m.c"])
+    dump = next((tmp_path / "d").glob("*-stream.dnn")).read_text()
+    for columns in 1, 2, 3, 7:
+        text, count = set_patches(dump, columns)
+        assert count == len(re.findall(r'\{[^{}]*ring=1', dump)) and text.count(f'schedule="patch={columns}"') == count
+        folder = tmp_path / str(columns)
+        folder.mkdir()
+        (tmp_path / "d" / "patches.dnn").write_text(text)
+        dnncc.compile_model(tmp_path / "d" / "patches.dnn", folder, [])
+        dnncc.check_clang(folder)
+        got = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), [x])
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want)), columns
+
+
+def test_patches(tmp_path):
+    """Rows of two windows are too long: patches are, and what they compute again is counted. 64 columns in patches of 32, of which the
+    first layer makes 33, and 33 again; the widest that are within the budget."""
+    r = np.random.default_rng(0)
+    weights = [r.standard_normal(s).astype(np.float32) for s in ((16, 1, 3, 3), (1, 16, 3, 3))]
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["v"], name="first", pads=[1] * 4),
+             helper.make_node("Conv", ["v", "w1"], ["y"], name="second", pads=[1] * 4)]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 64, 64]) for name in "xy"]
+    graph = helper.make_graph(nodes, "m", ports[:1], ports[1:], [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    x = r.standard_normal((1, 1, 64, 64), dtype=np.float32)
+    want, _, _ = outputs(model, x, tmp_path / "plain", [])
+    for budget, patch in ((12288, 64), (12287, 32), (6336, 32), (6335, 22), (1000, 3), (576, 1)):
+        got, size, _ = outputs(model, x, tmp_path / str(budget), [f"--max-ram={budget}", f"--report={tmp_path / 'm.json'}"])
+        made = sum(min(start + patch + 1, 64) - max(start - 1, 0) for start in range(0, 64, patch)) if patch < 64 else 64
+        assert size == 3 * 16 * 4 * (min(patch + (1 if patch == 32 else 2), 64)) <= budget
+        assert json.loads((tmp_path / "m.json").read_text())["again"] == (made - 64) * 64 * 16 * 2 * 9
+        assert got[0].tobytes() == want[0].tobytes()
 
 
 def bottleneck():
