@@ -51,10 +51,4 @@ void text_free(struct text *text);
  * Always holds one of . e n i, so that it reads as a floating number. */
 char *text_number(struct arena *arena, double value, bool is_float);
 
-/* SHA-256 (FIPS 180-4) */
-struct sha256 { uint32_t state[8]; uint64_t length; unsigned char block[64]; };
-void sha256_init(struct sha256 *sha);
-void sha256_update(struct sha256 *sha, const void *data, size_t bytes);
-void sha256_hex(struct sha256 *sha, char hex[65]);       /* finishes */
-
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/sha256.h"
+
 /* ---- checks, once ---- */
 
 static bool can_be_quoted(const char *name) { return *name && !strpbrk(name, "\"\\\n\r?"); }

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/sha256.h"
 #include "base/size.h"
 #include "runtime/dnncc_runtime.h"
 

@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
@@ -249,17 +249,27 @@ static bool read_schedules(struct run *run)
 
 /* ---- the run ---- */
 
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void report_time(const struct run *run, const char *what, double start)
 {
         if (run->options.time_passes)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", what, 1e3 * (seconds() - start));
+                fprintf(stderr, "time: %-10s %9.3f ms\n", what, 1e3 * (clock_seconds() - start));
+}
+
+/* constants of the model as it was read, in bytes */
+static double weights_of(const struct module *m)
+{
+        double bytes = 0;
+        for (const struct constant *c = m ? m->constants : NULL; c; c = c->next)
+                bytes += c->kind == CONSTANT_DENSE && c->value.uses ? (double)type_bytes(c->value.type) : 0;
+        return bytes;
+}
+
+static void report_whole_time(const struct run *run, double start, double weights)
+{
+        double seconds = clock_seconds() - start;
+        if (run->options.time_passes)
+                fprintf(stderr, "time: %-10s %9.3f ms, %.1f MB of weights, %.0f MB/s\n", "whole", 1e3 * seconds, weights / 1e6,
+                        weights / 1e6 / seconds);
 }
 
 /* One module up to the passes that are of one target, then one for each. */
@@ -320,11 +330,12 @@ static bool check_sizes(struct run *run)
 static bool compile(struct run *run)
 {
         const struct options *o = &run->options;
-        double start = seconds();
+        double start = clock_seconds();
         if (!read_model(run) || !read_schedules(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);
+        double weights = weights_of(run->state.module);
         struct pipeline_options pipeline = {
                 .passes = o->passes && *o->passes == '+' ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1) : o->passes,
                 .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
@@ -345,9 +356,10 @@ static bool compile(struct run *run)
                         fine &= test_run(run, o->tests.items[i]);
                 return fine;
         }
-        start = seconds();
+        double print_start = clock_seconds();
         bool fine = emit_outputs(run);
-        report_time(run, "print", start);
+        report_time(run, "print", print_start);
+        report_whole_time(run, start, weights);
         return fine;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "ir/tensor_text.h"
 
 enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };

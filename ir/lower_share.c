@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "ir/lower_emit.h"
 
 /* ---- numbers ---- */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/sha256.h"
+
 /* ---- dimensions ---- */
 
 enum { DIM_DEPTH_MAX = 64 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sha256.h"
+
 struct printer {
         struct text *out;
         struct module *m;

@@ -13,11 +13,10 @@
 
 /* ---- constants ---- */
 
-/* a quick hash of contents: eight bytes a step */
-static uint64_t content_hash(const void *data, size_t bytes)
+/* a quick hash of bytes: eight a step */
+static uint64_t hash_bytes(uint64_t h, const unsigned char *p, size_t bytes)
 {
-        const unsigned char *p = data;
-        uint64_t h = bytes, word;
+        uint64_t word;
         for (; bytes >= 8; p += 8, bytes -= 8) {
                 memcpy(&word, p, 8);
                 h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -35,37 +34,60 @@ static size_t stored_bytes(const struct constant *c)
                                          : (size_t)type_bytes(c->value.type);
 }
 
-struct constant_key { const struct type *type; enum constant_kind kind; uint64_t hash; };
+/* of pieces all over the contents, where these are long: most of those that differ do so there */
+static uint64_t sample_hash(const struct constant *c)
+{
+        enum { PIECE = 64, PIECES = 32 };
+        size_t bytes = stored_bytes(c);
+        uint64_t h = 0;
+        if (bytes <= PIECE * PIECES)
+                return hash_bytes(h, c->data, bytes);
+        for (size_t i = 0; i < PIECES; i++)
+                h = hash_bytes(h, (const unsigned char *)c->data + (bytes - PIECE) / (PIECES - 1) * i, PIECE);
+        return h;
+}
 
+struct constant_key { const struct type *type; uint64_t kind, hash; };
+
+/* the first constant of its sample */
+struct sampled { struct constant *constant; bool known; };
+
+/* c becomes known by its contents, or is replaced by the equal one that is */
+static bool share_constant(struct map *known, struct constant *c)
+{
+        struct constant_key key = { c->value.type, c->kind, hash_bytes(0, c->data, stored_bytes(c)) };
+        struct constant *first = map_get(known, (const char *)&key, sizeof key);
+        if (!first) {
+                map_set(known, (const char *)&key, sizeof key, c);
+                return false;
+        }
+        if (memcmp(first->data, c->data, stored_bytes(c)))
+                return false;
+        value_replace(&c->value, &first->value);
+        return true;
+}
+
+/* Contents are read only where another constant has the same type and sample. */
 static int share_constants(struct module *m)
 {
         struct arena *arena = arena_new();
-        struct map *of_type = map_new(arena), *seen = map_new(arena);
+        struct map *samples = map_new(arena), *known = map_new(arena);
         int shared = 0;
         for (struct constant *c = m->constants; c; c = c->next) {
                 if (!c->value.uses || !type_is_static(c->value.type) || !element_is_stored(c->value.type->element))
                         continue;
-                /* contents are hashed only where another constant has the same type */
-                struct constant_key key = { .type = c->value.type };
-                struct constant *alone = map_get(of_type, (const char *)&key, sizeof key);
-                struct constant *pair[] = { alone ? alone : c, alone && alone != c ? c : NULL };
-                map_set(of_type, (const char *)&key, sizeof key, c);
-                if (!alone)
+                struct constant_key key = { c->value.type, c->kind, sample_hash(c) };
+                struct sampled *first = map_get(samples, (const char *)&key, sizeof key);
+                if (!first) {
+                        first = ARENA_NEW(arena, struct sampled);
+                        first->constant = c;
+                        map_set(samples, (const char *)&key, sizeof key, first);
                         continue;
-                for (int i = 0; i < 2 && pair[i]; i++) {
-                        struct constant *d = pair[i];
-                        memset(&key, 0, sizeof key);
-                        key.type = d->value.type;
-                        key.kind = d->kind;
-                        key.hash = content_hash(d->data, stored_bytes(d));
-                        struct constant *first = map_get(seen, (const char *)&key, sizeof key);
-                        if (!first)
-                                map_set(seen, (const char *)&key, sizeof key, d);
-                        else if (first != d && !memcmp(first->data, d->data, stored_bytes(d))) {
-                                value_replace(&d->value, &first->value);
-                                shared++;
-                        }
                 }
+                if (!first->known)
+                        share_constant(known, first->constant);
+                first->known = true;
+                shared += share_constant(known, c);
         }
         arena_free(arena);
         return shared;

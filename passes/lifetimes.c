@@ -157,8 +157,7 @@ static int find_bound(const int64_t *bounds, int count, int64_t bound)
         return low;
 }
 
-/* the first of the pieces from k on that is not done yet; next[] leads there */
-static int skip_done(int *next, int k)
+int skip_done(int *next, int k)
 {
         while (next[k] != k)
                 k = next[k] = next[next[k]];

@@ -55,6 +55,9 @@ struct lifetimes {
         int count, statements;
 };
 
+/* The first number from k on that is not done; next[] leads there, next[i] = i where nothing is done. */
+int skip_done(int *next, int k);
+
 /* Of all workspace buffers, which get the numbers of their storages. */
 struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p);
 /* Where a kernel may overwrite an operand (equal positive alias classes) that is used there for the last time, result and

@@ -1,8 +1,8 @@
 #include "passes/manager.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "passes/observe.h"
 
@@ -98,13 +98,6 @@ static bool is_choice(const char *choice, struct diag *diag)
                    text_safe(scratch, choice, strlen(choice)));
         arena_free(scratch);
         return false;
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- running ---- */
@@ -242,13 +235,12 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
         int before = options->stats ? state_size(state) : 0;
         struct text notes = { 0 };
         context->notes = options->stats ? &notes : NULL;
-        double start = seconds();
+        double start = clock_seconds();
         int rewrites = run_pass(state, pass, context);
         context->notes = NULL;
         if (rewrites < 0)
                 return false;
-        if (options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", name, 1e3 * (seconds() - start));
+        double end = clock_seconds();
         if (options->stats)
                 fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites, before, state_size(state),
                         state->program ? "kernels" : "operations", notes.length ? ": " : "", notes.length ? notes.data : "");
@@ -259,12 +251,14 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
                 options->observe(options->runner, state, pass, rewrites);
         if (options->dump_dir && !state_dump(state, options->dump_dir, number, name, context->diag))
                 return false;
-        if (options->verify && !verify(state, pass->name, context->diag)) {
-                if (check)
-                        check_reproduce(check, pass);
-                return false;
-        }
-        return !check || check_after(check, state, pass);
+        double verifier_start = clock_seconds();
+        bool fine = !options->verify || verify(state, pass->name, context->diag);
+        if (options->time)
+                fprintf(stderr, "time: %-10s %9.3f ms, verifier %9.3f ms\n", name, 1e3 * (end - start),
+                        1e3 * (clock_seconds() - verifier_start));
+        if (!fine && check)
+                check_reproduce(check, pass);
+        return fine && (!check || check_after(check, state, pass));
 }
 
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
@@ -288,11 +282,11 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
                 options->observe(options->runner, state, NULL, 0);
         struct check *check = options->check ? check_begin(state, options, context) : NULL;
         bool fine = true;
-        double start = seconds();
+        double start = clock_seconds();
         for (int i = 0; i < end && fine; i++)
                 fine = step(state, list[i], ++number, options, check, context);
         if (fine && options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes", 1e3 * (seconds() - start));
+                fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes", 1e3 * (clock_seconds() - start));
         if (check)
                 check_end(check);
         return fine;

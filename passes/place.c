@@ -26,7 +26,7 @@ struct placing {
         struct arena *arena;
         struct item *items, **list;
         int count;
-        struct block *blocks;           /* sorted by start */
+        struct block *blocks, *fresh;   /* sorted by start; those of an item */
         struct taken *taken;
         int block_count;
         size_t taken_room;
@@ -82,20 +82,27 @@ static int64_t find_offset(struct placing *p, const struct item *item, bool tigh
         return found >= 0 ? found : end;
 }
 
+static int by_start(const void *x, const void *y)
+{
+        const struct block *a = x, *b = y;
+        return a->start != b->start ? (a->start < b->start ? -1 : 1) : a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* merged from the end, behind those that start no later */
 static void add_blocks(struct placing *p, const struct item *item)
 {
-        for (int k = 0; k < item->span_count; k++) {
+        bool sorted = true;
+        int at = p->block_count, count = item->span_count;
+        for (int k = 0; k < count; k++) {
                 const struct span *s = &item->spans[k];
-                struct block b = { item->offset + s->start, item->offset + s->end, s->first, s->last };
-                int at = 0, end = p->block_count++;
-                for (int middle; at < end;)             /* behind those that start no later */
-                        if (p->blocks[middle = (at + end) / 2].start <= b.start)
-                                at = middle + 1;
-                        else
-                                end = middle;
-                memmove(p->blocks + at + 1, p->blocks + at, (size_t)(p->block_count - 1 - at) * sizeof b);
-                p->blocks[at] = b;
+                p->fresh[k] = (struct block){ item->offset + s->start, item->offset + s->end, s->first, s->last };
+                sorted &= !k || p->fresh[k - 1].start <= p->fresh[k].start;
         }
+        if (!sorted)
+                qsort(p->fresh, (size_t)count, sizeof *p->fresh, by_start);
+        p->block_count += count;
+        for (int to = p->block_count; count;)
+                p->blocks[--to] = at && p->blocks[at - 1].start > p->fresh[count - 1].start ? p->blocks[--at] : p->fresh[--count];
 }
 
 /* ---- one order ---- */
@@ -236,6 +243,7 @@ static struct placing start(struct item *items, int count, int64_t spans)
         p.list = arena_array(p.arena, (size_t)count + 1, sizeof *p.list);
         p.best = arena_array(p.arena, (size_t)count + 1, sizeof *p.best);
         p.blocks = arena_array(p.arena, (size_t)spans + 1, sizeof *p.blocks);
+        p.fresh = arena_array(p.arena, (size_t)spans + 1, sizeof *p.fresh);
         return p;
 }
 

@@ -158,26 +158,61 @@ static int find_sections(const struct search *s, int *begins)
         return distinct;
 }
 
+static int find_section(const int *begins, int count, int time)
+{
+        int low = 0, high = count;
+        while (low < high) {
+                int middle = (low + high) / 2;
+                *(begins[middle] < time ? &low : &high) = begins[middle] < time ? middle + 1 : middle;
+        }
+        return low;
+}
+
+static int by_lowest_start(const void *x, const void *y)
+{
+        const struct span *a = x, *b = y;
+        return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int by_highest_end(const void *x, const void *y)
+{
+        const struct span *a = x, *b = y;
+        return a->end > b->end ? -1 : a->end < b->end;
+}
+
+/* In each section the lowest start, or (tops) the highest end of the spans there: in order of these, each takes the sections that no
+ * other has taken. */
+static void find_edges(const struct search *s, struct span *spans, int count, const int *begins, bool tops, struct part *edges, int *next)
+{
+        qsort(spans, (size_t)count, sizeof *spans, tops ? by_highest_end : by_lowest_start);
+        for (int k = 0; k <= s->sections; k++)
+                next[k] = k;
+        for (int i = 0; i < count; i++) {
+                int end = find_section(begins, s->sections, spans[i].last + 1);
+                int k = skip_done(next, find_section(begins, s->sections, spans[i].first));
+                for (; k < end; k = skip_done(next, k)) {
+                        *(tops ? &edges[k].end : &edges[k].start) = tops ? spans[i].end : spans[i].start;
+                        next[k] = k + 1;
+                }
+        }
+}
+
 static void find_parts(struct search *s, struct arena *arena, const int *begins)
 {
+        int *next = arena_array(arena, (size_t)s->sections + 1, sizeof *next);
         for (int i = 0; i < s->count; i++) {
                 struct piece *p = &s->pieces[i];
                 const struct item *item = &s->items[p->item];
+                struct span *spans = arena_copy(arena, item->spans, (size_t)item->span_count * sizeof *spans);
                 p->parts = arena_array(arena, (size_t)s->sections, sizeof *p->parts);
-                for (int section = 0; section < s->sections; section++) {
-                        struct part part = { section, INT64_MAX, 0 };
-                        for (int k = 0; k < item->span_count; k++) {
-                                const struct span *span = &item->spans[k];
-                                if (span->first > begins[section] || span->last < begins[section])
-                                        continue;
-                                part.start = span->start < part.start ? span->start : part.start;
-                                part.end = span->end > part.end ? span->end : part.end;
-                        }
-                        if (part.end)
-                                p->parts[p->part_count++] = part;
+                for (int tops = 0; tops < 2; tops++)
+                        find_edges(s, spans, item->span_count, begins, tops, p->parts, next);
+                for (int k = 0; k < s->sections; k++) {
+                        if (!p->parts[k].end)
+                                continue;
+                        s->left[k] += p->parts[k].end - p->parts[k].start;
+                        p->parts[p->part_count++] = (struct part){ k, p->parts[k].start, p->parts[k].end };
                 }
-                for (int k = 0; k < p->part_count; k++)
-                        s->left[p->parts[k].section] += p->parts[k].end - p->parts[k].start;
         }
 }
 

@@ -11,6 +11,7 @@
 #ifndef COMPILER_IMPORT_ONNX_MODEL_H
 #define COMPILER_IMPORT_ONNX_MODEL_H
 
+#include "base/sha256.h"
 #include "compiler/import/onnx.h"
 
 typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */

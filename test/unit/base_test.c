@@ -14,6 +14,7 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "base/sha256.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -349,13 +350,16 @@ static void test_numbers(void **state)
 
 static void check_digest(const char *bytes, size_t length, size_t step, const char *want)
 {
-        struct sha256 sha;
-        char hex[65];
-        sha256_init(&sha);
-        for (size_t at = 0; at < length; at += step)
-                sha256_update(&sha, bytes + at, length - at < step ? length - at : step);
-        sha256_hex(&sha, hex);
-        assert_string_equal(hex, want);
+        for (int plain = 0; plain < 2; plain++) {
+                struct sha256 sha;
+                char hex[65];
+                sha256_init(&sha);
+                sha.plain |= plain;
+                for (size_t at = 0; at < length; at += step)
+                        sha256_update(&sha, bytes + at, length - at < step ? length - at : step);
+                sha256_hex(&sha, hex);
+                assert_string_equal(hex, want);
+        }
 }
 
 static void test_sha256(void **state)

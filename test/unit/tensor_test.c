@@ -1,6 +1,8 @@
 /* The text of Tensor IR: what is printed reads back, everything else is refused with one error. */
 #include "test/unit/tensor_bench.h"
 
+#include "base/sha256.h"
+
 /* ---- texts of every operation ---- */
 
 static const struct { const char *arguments, *op; } rows[] = {
