@@ -195,6 +195,7 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                 return true;
         const char *text = arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
                                         type_text(im->arena, im->m, t), declared_text(im, d));
+        im->model->contradicted = true;
         if (!element || d->output)
                 return onnx_error(im, "%s", text);
         diag_warning(im->diag, "%s", text);

@@ -1,6 +1,13 @@
 /* Control flow: If. A branch that is known at compile time stands in the node's place and the other
- * one is never looked at, which is how exporters guard code for other shapes. */
+ * one is never looked at, which is how exporters guard code for other shapes. A branch that only a run
+ * can choose may be for other shapes, too (another sampling rate, say): where its values are not
+ * what the file declares them to be, and it cannot be imported for that, a run that chooses it ends
+ * with INDEX. */
+#include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* The condition as a scalar; NULL after an error. */
 static struct value *condition(struct onnx_import *im, struct onnx_node *n)
@@ -27,6 +34,99 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
         return true;
 }
 
+/* ---- branches for other shapes ---- */
+
+/* what a branch said instead of being imported */
+struct refusal { char *text; bool misfit; };
+
+/* its first error */
+static const char *reason(struct onnx_import *im, const struct refusal *refusal)
+{
+        static const char word[] = "error: ";
+        const char *line = strstr(refusal->text, word);
+        return line ? arena_printf(im->arena, "%.*s", (int)strcspn(line, "\n") - (int)strlen(word), line + strlen(word)) : "";
+}
+
+/* Imports a branch; what is said meanwhile is kept in *refusal, or said when all is well. */
+static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch, struct region *region, struct refusal *refusal)
+{
+        struct onnx_model *model = im->model;
+        struct onnx_import before = *im;
+        struct onnx_model state = *model;
+        struct diag diag = *im->diag;
+        size_t length;
+        FILE *kept = open_memstream(&refusal->text, &length);
+        if (kept)
+                im->diag->stream = kept;
+        model->contradicted = false;
+        bool ok = onnx_subgraph(im, branch, region, NULL, 0);
+        if (kept)
+                fclose(kept);
+        im->diag->stream = diag.stream;
+        refusal->misfit = !ok && kept && model->contradicted && !model->skip && im->unsupported_count == before.unsupported_count;
+        model->contradicted |= state.contradicted;
+        if (!refusal->misfit) {
+                fputs(kept && !diag.silent ? refusal->text : "", diag.stream ? diag.stream : stderr);
+                return ok;
+        }
+        im->diag->errors = diag.errors;
+        im->diag->code = diag.code;
+        im->scope = before.scope;
+        im->b = before.b;
+        model->frame = state.frame;
+        model->nesting = state.nesting;
+        model->counted = state.counted;
+        return false;
+}
+
+/* In place of what was imported of it: zeros of the types that the other branch yields, taken from behind their end. */
+static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *op, int which, const struct refusal *refusal)
+{
+        struct region *region = op->regions[which];
+        const struct op *other = op->regions[!which]->last;
+        diag_warning(im->diag, "%s: a run that chooses the %s branch fails, it is not for these shapes: %s", onnx_node_text(im, n->proto),
+                     which ? "else" : "then", reason(im, refusal));
+        while (region->last)
+                op_erase(region->last);
+        struct onnx_region outer = onnx_region_enter(im, region);
+        struct value *behind = onnx_with(im, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
+        struct value **yields = arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
+        bool ok = behind != NULL;
+        for (int i = 0; i < other->operand_count && ok; i++) {
+                const struct type *t = op_operand(other, i)->type;
+                dim_t dims[RANK_MAX + 1] = { 1 };
+                memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
+                const struct type *rows = type_tensor(im->m, t->element, t->rank + 1, dims);
+                yields[i] = rows ? build_gather(&im->b, constant_number(im->m, rows, 0), behind, 0) : NULL;
+                ok = yields[i] != NULL;
+        }
+        ok = ok && build_yield(&im->b, yields, other->operand_count);
+        onnx_region_leave(im, outer);
+        return ok;
+}
+
+/* The second one too when the first is not supported: its nodes are listed. */
+static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op, const Onnx__GraphProto *const *branches)
+{
+        struct refusal refusals[2] = { { 0 } };
+        bool ok[2], skipped = false, failed = false;
+        for (int i = 0; i < 2 && !failed; i++) {
+                op_add_region(op, i);
+                ok[i] = import_branch(im, branches[i], op->regions[i], &refusals[i]);
+                skipped |= !ok[i] && im->model->skip;
+                failed = !ok[i] && !im->model->skip && !refusals[i].misfit;
+        }
+        im->model->skip = skipped;
+        for (int i = 0; i < 2 && !failed && !skipped; i++)
+                if (!ok[i] && ok[!i])
+                        ok[i] = fail_branch(im, n, op, i, &refusals[i]);
+        if (!failed && !skipped && !ok[0])      /* neither is for these shapes */
+                onnx_invalid(im, n, "neither branch is for these shapes: %s", reason(im, &refusals[0]));
+        free(refusals[0].text);
+        free(refusals[1].text);
+        return !failed && !skipped && ok[0] && ok[1];
+}
+
 static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c,
                         const Onnx__GraphProto *const *branches)
 {
@@ -42,20 +142,7 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;
-        bool ok = true;
-        for (int i = 0; i < 2; i++)
-                op_add_region(op, i);
-        for (int i = 0; i < 2; i++) /* the second one too when the first is not supported: its nodes are listed */
-                if (!onnx_subgraph(im, branches[i], op->regions[i], NULL, 0)) {
-                        if (!im->model->skip)
-                                return false;
-                        ok = false;
-                }
-        if (!ok) {
-                im->model->skip = true;
-                return false;
-        }
-        if (!check_branches(im, n, op) || !op_infer(im->m, op, im->diag))
+        if (!import_branches(im, n, op, branches) || !check_branches(im, n, op) || !op_infer(im->m, op, im->diag))
                 return false;
         for (int i = 0; i < n->output_count; i++)
                 n->outputs[i] = &op->results[i];

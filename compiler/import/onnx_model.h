@@ -77,6 +77,7 @@ struct onnx_model {
         const struct onnx_frame *frame;
         int nesting;                    /* of subgraphs and functions at the moment */
         bool skip;                      /* the node at hand failed for want of support, not for an error */
+        bool contradicted;              /* a value is not what the file declares it to be */
         const Onnx__NodeProto *origin;  /* the node at hand, before attribute references were filled in */
         struct map *listed;             /* nodes listed as unsupported, by address */
         struct onnx_omitted *omitted, **omitted_end;      /* counted instead of listed */

@@ -325,6 +325,34 @@ def test_28_functions_work(tmp_path):
     assert np.allclose(results(tmp_path, with_functions([call("Def")], [default]), [-X])[0], -0.25 * X)
 
 
+def reference(n, name, parameter, kind=onnx.AttributeProto.FLOAT):
+    n.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=parameter, type=kind))
+    return n
+
+
+def test_28_functions_within_functions(tmp_path):
+    """attributes handed on through calls and into subgraphs, overloads, operator sets of a function's own"""
+    leaky = function("Leaky", [reference(node("LeakyRelu", ["a"], ["o"], "inner"), "alpha", "slope")], attributes=["slope"])
+    outer = function("Outer", [reference(call("Leaky", ["a"], ["t"], "leaky"), "slope", "steep"), node("Neg", ["t"], ["o"])], attributes=["steep"])
+    nodes = [call("Outer", ["x"], ["p"], "one", steep=0.5), call("Outer", ["p"], ["y"], "two", steep=0.25)]
+    once = -np.where(X < 0, .5 * X, X)
+    assert np.allclose(results(tmp_path, with_functions(nodes, [outer, leaky]), [X])[0], -np.where(once < 0, .25 * once, once))
+    inside = function("In", [choose(branch([reference(node("LeakyRelu", ["a"], ["t"]), "alpha", "slope")], "t"),
+                                    branch([call("Leaky", ["a"], ["e"], slope=.125)], "e"), outputs=["o"])], ["a", "c"], attributes=["slope"])
+    for c, slope in ((True, .5), (False, .125)):
+        got = results(tmp_path, with_functions([call("In", ["x", "c"], slope=0.5)], [inside, leaky], inputs=CONDITION), [-X, np.array(c)])
+        assert np.allclose(got[0], np.where(X > 0, -slope * X, -X))
+    overloads = [function("F", [node("Neg", ["a"], ["o"])]), function("F", [node("Add", ["a", "a"], ["o"])])]
+    calls = [call("F", ["x"], ["p"], "plain"), call("F", ["p"], ["y"], "twice")]
+    overloads[1].overload = calls[1].overload = "twice"
+    assert (results(tmp_path, with_functions(calls, overloads, ir_version=10), [X])[0] == -2 * X).all()
+    calls[1].overload = "nowhere"
+    refused(tmp_path, with_functions(calls, overloads, ir_version=10), names="'twice' (F", lines=1, codes=(4,))
+    old = function("Old", [node("Clip", ["a"], ["o"], min=-1.0, max=0.5)], opsets=[("", 6)])       # operands only from opset 11 on
+    assert np.allclose(results(tmp_path, with_functions([call("Old")], [old]), [X])[0], np.clip(X, -1, .5))
+    refused(tmp_path, with_functions([call("Old")], [function("Old", [node("Clip", ["a"], ["o"], min=-1.0, max=0.5)])]), names="unknown attribute", lines=1)
+
+
 def test_28_function_errors(tmp_path):
     f = function("F", [node("Neg", ["a"], ["o"])])
     refused(tmp_path, with_functions([call("F")], [f, f]), names="'F' is defined twice", lines=1)

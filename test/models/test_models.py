@@ -14,7 +14,7 @@ import dnncc  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", dnncc.ROOT.parent / "shared" / "models"))
 REQUIRED = ["mnist_cnn", "super_resolution", "micro_kws_fp32", "resnet8_fp32", "yunet_face", "ncf_recommender", "cct2_vit",
-            "magika_v3", "nanodet_m_320", "dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq"]
+            "magika_v3", "nanodet_m_320", "dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq", "silero_vad"]
 
 
 def bindings(folder):

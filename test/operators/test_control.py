@@ -126,3 +126,45 @@ def test_loop_of_other_extent(tmp_path):
     for n in (3, 5, -1):
         with pytest.raises(AssertionError, match="-4|EXTENT|error 4"):
             dnncc.run_host(host, [FEEDS["x"], FEEDS["v0"], np.array(n, np.int64)])
+
+
+def choice(path, widths=(5, 4), declared=True, nested=False):
+    """each branch is a product for x of another width, as its declared types say; x is <2 x N>"""
+    branches = []
+    for k, width in enumerate(widths):
+        nodes = [helper.make_node("Identity", ["x"], [f"u{k}"]), helper.make_node("MatMul", [f"u{k}", f"w{k}"], [f"y{k}"])]
+        if nested:              # the misfit is in a loop within the branch
+            body = helper.make_graph(nodes, "body", [value("i", [], I64), value("go", [], B), value("v", [2, 3])],
+                                     [value("go", [], B), value(f"y{k}", [2, 3])], value_info=[value(f"u{k}", [2, width])] if declared else [])
+            body.output[0].name = f"again{k}"
+            body.node.append(helper.make_node("Identity", ["go"], [f"again{k}"]))
+            nodes = [helper.make_node("Loop", ["n", "", "zeros"], [f"z{k}"], body=body)]
+        branches.append(helper.make_graph(nodes, f"b{k}", [], [value(f"{'z' if nested else 'y'}{k}", [2, 3])],
+                                          value_info=[value(f"u{k}", [2, width])] if declared and not nested else []))
+    save(path, [helper.make_node("If", ["c"], ["y"], "if", then_branch=branches[0], else_branch=branches[1])],
+         [value("x", [2, "N"]), value("c", [], B)], [value("y", [2, 3])],
+         {"w0": R.random((widths[0], 3), np.float32), "w1": R.random((widths[1], 3), np.float32), "n": np.array(6, np.int64),
+          "zeros": np.zeros((2, 3), np.float32)})
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("widths, fits", [((5, 4), True), ((4, 5), False)])
+def test_branch_for_other_shapes(tmp_path, widths, fits, nested):
+    """code for both branches; the one that is for other shapes, as the file itself says, ends the run"""
+    choice(tmp_path / "m.onnx", widths, nested=nested)
+    x = R.random((2, 5), np.float32)
+    for options in ((), ("--exact", "-O0"), ("--target=x86-64-v3",)):
+        compare(tmp_path, {"x": x, "c": np.array(fits)}, ["--dim=N=5", *options])
+        with pytest.raises(AssertionError, match="-3"):
+            dnncc.run_host(tmp_path / "host", [x, np.array(not fits)])
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=5", "-o", tmp_path / "m.c", "--check"])
+    assert done.returncode == 0 and done.stderr.count("warning") >= 1, done.stderr
+    assert f"'if' (If): a run that chooses the {'else' if fits else 'then'} branch fails, it is not for these shapes: node of output" in done.stderr
+
+
+def test_branches_that_are_wrong(tmp_path):
+    """nothing to choose; or nothing in the file says that it is for other shapes"""
+    for widths, declared, words in (((4, 3), True, "neither branch is for these shapes"), ((5, 4), False, "(MatMul)")):
+        choice(tmp_path / "m.onnx", widths, declared)
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=5", "-o", tmp_path / "m.c"])
+        assert done.returncode == 3 and words in done.stderr and done.stderr.count("error:") == 1, done.stderr
