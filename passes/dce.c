@@ -2,7 +2,7 @@
  *
  *   %1 = exp(%0)             ->      (nothing)
  *
- * One sweep from the last operation to the first, so chains go at once. A loop loses what it carries, scans and stacks for
+ * One sweep from the last operation to the first, so chains go at once. An if loses results that nothing uses. A loop loses what it carries, scans and stacks for
  * nothing: values that nothing but their own next value needs. Only pure operations; exact. */
 #include "passes/pass.h"
 
@@ -14,6 +14,41 @@ static bool is_unused(const struct op *op)
                 if (op->results[i].uses)
                         return false;
         return true;
+}
+
+/* ---- results of ifs ---- */
+
+/* the if without the results that nothing uses, or itself */
+static struct op *trim_if(struct op *op, struct arena *arena, struct diag *diag)
+{
+        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op, .location = op->location, .diag = diag };
+        const struct type **types = arena_array(arena, (size_t)op->result_count, sizeof *types);
+        struct value **yielded = arena_array(arena, (size_t)op->result_count, sizeof *yielded), *condition = op_operand(op, 0);
+        int kept = 0, count = 0;
+        for (int i = 0; i < op->result_count; i++)
+                if (op->results[i].uses)
+                        types[kept++] = op->results[i].type;
+        struct op *trimmed = kept < op->result_count ? op_build_results(&b, OP_if, &condition, 1, NULL, types, kept, 2) : op;
+        for (int r = 0; trimmed && trimmed != op && r < 2; r++) {
+                struct builder inside = { .m = b.m, .region = op_add_region(trimmed, r), .location = op->location, .diag = diag };
+                struct op *old = op->regions[r]->last;
+                count = 0;
+                for (int i = 0; i < op->result_count; i++)
+                        if (op->results[i].uses)
+                                yielded[count++] = op_operand(old, i);
+                struct op *yield = build_yield(&inside, yielded, count);
+                for (struct op *o = op->regions[r]->first, *next; o != old; o = next) {
+                        next = o->next;
+                        op_move_before(o, yield);
+                }
+        }
+        if (!trimmed || trimmed == op)
+                return trimmed;
+        for (int i = 0, k = 0; i < op->result_count; i++)
+                if (op->results[i].uses)
+                        value_replace(&op->results[i], &trimmed->results[k++]);
+        op_erase(op);
+        return op_infer(b.m, trimmed, diag) ? trimmed : NULL;
 }
 
 /* ---- parts of loops ---- */
@@ -118,6 +153,10 @@ static int dce_region(struct region *region, struct arena *arena, struct diag *d
                         erased++;
                         continue;
                 }
+                int results = op->result_count;
+                if (op->code == OP_if && !(op = trim_if(op, arena, diag)))
+                        return -1;
+                erased += results - op->result_count;
                 for (int i = 0; i < op->region_count; i++)
                         erased += dce_region(op->regions[i], arena, diag);
                 if (op->code == OP_loop && !trim_loop(op, arena, diag, &erased))

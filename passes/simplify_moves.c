@@ -323,11 +323,27 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op, struct
         return value_build(b, OP_convolve, operands, 2, attrs, op->results[0].type);
 }
 
+/* the condition of an if is constant, or that of an if around it: is it true? */
+static bool is_known(const struct op *op, bool *condition)
+{
+        double number;
+        if (value_is_splat(op_operand(op, 0), &number)) {
+                *condition = number != 0;
+                return true;
+        }
+        for (const struct region *r = op->region; r->owner; r = r->owner->region) {
+                *condition = r == r->owner->regions[0];
+                if (r->owner->code == OP_if && op_operand(r->owner, 0) == op_operand(op, 0))
+                        return true;
+        }
+        return false;
+}
+
 /* the branch that a known condition takes, its operations moved out; NULL: not known */
 static const struct region *branch_taken(struct op *op)
 {
-        double condition;
-        if (!value_is_splat(op_operand(op, 0), &condition))
+        bool condition;
+        if (!is_known(op, &condition))
                 return NULL;
         const struct region *taken = op->regions[condition ? 0 : 1];
         for (struct op *moved = taken->first, *next; moved && moved != taken->last; moved = next) {
@@ -342,6 +358,36 @@ struct value *rewrite_if_constant(struct builder *b, struct op *op, struct pass_
         (void)b, (void)context;
         const struct region *taken = branch_taken(op);
         return taken ? op_operand(taken->last, 0) : NULL;
+}
+
+/* a few operations that select computes where it takes their side, in one kernel with it */
+static bool is_small(const struct region *branch)
+{
+        enum { SMALL = 4 };
+        int count = 0;
+        for (const struct op *op = branch->first; op != branch->last; op = op->next)
+                if (++count > SMALL || op_info[op->code].traits & TRAIT_COSTLY ||
+                    !(op->code == OP_broadcast || op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+        return true;
+}
+
+struct value *rewrite_if_select(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *sides[2];
+        const struct type *t = op_result(op)->type;
+        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !is_small(op->regions[0]) || !is_small(op->regions[1]))
+                return NULL;
+        for (int i = 0; i < 2; i++) {
+                struct op *yield = op->regions[i]->last;
+                for (struct op *moved = op->regions[i]->first, *next; moved != yield; moved = next) {
+                        next = moved->next;
+                        op_move_before(moved, op);
+                }
+                sides[i] = op_operand(yield, 0);
+        }
+        return build_select(b, build_broadcast(b, op_operand(op, 0), type_with_element(b->m, t, E_BOOL), NULL), sides[0], sides[1]);
 }
 
 bool simplify_if(struct op *op)
