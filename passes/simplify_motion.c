@@ -135,6 +135,19 @@ struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pas
         return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
 }
 
+/* the only one of these dimensions that is not of extent 1; -1: none, or several */
+static int only_large(const struct type *t, int first, int end)
+{
+        int found = -1;
+        for (int d = first; d < end; d++)
+                if (t->dims[d] != 1) {
+                        if (found >= 0)
+                                return -1;
+                        found = d;
+                }
+        return found;
+}
+
 /* A reduction takes the form that what it reads was made in, when that has the dimensions it goes along, and so can all else that
  * reads it. */
 struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pass_context *context)
@@ -151,11 +164,12 @@ struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pa
         for (int i = 0; i < count; i++) {
                 const struct block *block = &blocks[i];
                 unsigned within = ((1u << block->y_end) - 1) & ~((1u << block->y_first) - 1);
+                int from = only_large(x->type, block->x_first, block->x_end), to = only_large(v->type, block->y_first, block->y_end);
                 if (!(mask & within))
                         continue;
-                if (block->y_end - block->y_first != 1 || block->x_end - block->x_first != 1)
+                if (from < 0 || to < 0 || !(mask >> to & 1))
                         return NULL;
-                inner |= 1u << block->x_first;
+                inner |= 1u << from;
         }
         struct value *y = inner ? simplify_reduce(b, op, x, inner) : NULL;
         return y ? build_reshape(b, y, op_result(op)->type->rank, op_result(op)->type->dims) : NULL;

@@ -101,53 +101,6 @@ struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op, stru
         return build_broadcast(b, build_transpose(b, x, order), op_result(op)->type, dims);
 }
 
-/* Element by element in one operand, the others splats, and read by nothing else. Returns which, or -1. */
-static int chain_operand(const struct value *v)
-{
-        int found = -1;
-        if (v->kind != VALUE_RESULT || !(op_info[v->op->code].traits & TRAIT_ELEMENTWISE) || !value_has_one_use(v))
-                return -1;
-        for (int i = 0; i < v->op->operand_count; i++) {
-                if (value_is_splat(op_operand(v->op, i), NULL))
-                        continue;
-                if (found >= 0)
-                        return -1;
-                found = i;
-        }
-        return found;
-}
-
-/* transpose(f(transpose x)) when the two cancel */
-struct value *rewrite_transpose_around(struct builder *b, struct op *op, struct pass_context *context)
-{
-        enum { CHAIN_MAX = 4 };
-        (void)context;
-        struct value *chain[CHAIN_MAX], *v = op_operand(op, 0);
-        int count = 0, at;
-        while (count < CHAIN_MAX && (at = chain_operand(v)) >= 0) {
-                chain[count++] = v;
-                v = op_operand(v->op, at);
-        }
-        if (!count || !op_is(v, OP_transpose) || !value_has_one_use(v))
-                return NULL;
-        const int64_t *outer = op_ints(op, "perm", NULL), *inner = op_ints(v->op, "perm", NULL);
-        for (int i = 0; i < v->type->rank; i++)
-                if (inner[outer[i]] != i)
-                        return NULL;
-        struct value *y = op_operand(v->op, 0);
-        while (y && count-- > 0) {
-                const struct op *f = chain[count]->op;
-                struct value *operands[OPERAND_ROW_MAX];
-                for (int i = 0; i < f->operand_count; i++) {
-                        struct value *z = op_operand(f, i);
-                        operands[i] = value_is_splat(z, NULL)
-                                      ? constant_splat(b->m, type_with_element(b->m, y->type, z->type->element), z->constant->data) : y;
-                }
-                y = value_build(b, f->code, operands, f->operand_count, f->attrs, NULL);
-        }
-        return y;
-}
-
 struct value *rewrite_concat_transposes(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;

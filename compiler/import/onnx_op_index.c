@@ -185,6 +185,19 @@ bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
 
 enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
 
+/* <N x 1 x ...>: the elements of x <N x C x ...> at these indices */
+static struct value *pick(struct onnx_import *im, struct value *x, struct value *indices)
+{
+        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", 1);
+        return indices ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL) : NULL;
+}
+
+static struct value *or_zero(struct onnx_import *im, struct value *ignored, struct value *x)
+{
+        return ignored && x ? onnx_select(im, ignored, build_like(&im->b, x, 0), x) : x;
+}
+
 /* log_probabilities <N x C x ...>, target <N x ...> */
 static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n, struct value *log_probabilities)
 {
@@ -214,32 +227,28 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
                              type_text(im->arena, im->m, t));
                 return NULL;
         }
-        struct value *ignored = NULL, *index = target;
+        struct value *at = onnx_reshape(im, target, t->rank, kept), *ignored = NULL, *factor = NULL;
         if (has_ignore) {
-                ignored = onnx_binary(im, OP_eq, target, onnx_integer(im, onnx_element(target), ignore_index));
-                index = onnx_select(im, ignored, onnx_integer(im, onnx_element(target), 0), target);
+                ignored = onnx_binary(im, OP_eq, onnx_cast(im, at, E_I64), onnx_integer(im, E_I64, ignore_index));
+                at = onnx_select(im, ignored, onnx_integer(im, onnx_element(target), 0), at);
         }
-        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
-        attr_set(attrs, OP_gather_elements, "axis", 1);
-        struct value *wide_index = onnx_reshape(im, index, t->rank, kept);
-        if (!wide_index)
-                return NULL;
-        struct value *picked = value_build(&im->b, OP_gather_elements,
-                                           (struct value *[]){ log_probabilities, wide_index }, 2, attrs, NULL);
-        struct value *loss = onnx_unary(im, OP_neg, onnx_reshape(im, picked, t->rank - 1, target_type->dims));
-        struct value *factor = weight ? build_gather(&im->b, onnx_wide(im, weight), index, 0)
-                                      : constant_number(im->m, type_with_element(im->m, target_type, t->element), 1);
-        if (ignored && factor)
-                factor = onnx_select(im, ignored, build_like(&im->b, factor, 0), factor);
+        struct value *loss = onnx_unary(im, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
+        if (weight)
+                factor = or_zero(im, ignored, build_gather(&im->b, onnx_wide(im, weight), ignored ? at : target, 0));
+        else if (ignored)
+                factor = or_zero(im, ignored, build_like(&im->b, loss, 1));
+        loss = onnx_reshape(im, loss, target_type->rank, target_type->dims);
+        factor = onnx_reshape(im, factor, target_type->rank, target_type->dims);
         if (weight || ignored)
                 loss = onnx_binary(im, OP_mul, loss, factor);
         if (reduction == LOSS_NONE)
                 return loss;
         int count = onnx_axes_from(0, target_type->rank, axes);
+        if (reduction == LOSS_MEAN && !factor)
+                return onnx_mean(im, loss, axes, count);
         struct value *sum = onnx_reduce(im, REDUCE_sum, loss, axes, count, E_COMPUTE);
-        if (reduction == LOSS_SUM)
-                return sum;
-        return onnx_binary(im, OP_div, sum, onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
+        return reduction == LOSS_SUM ? sum
+                                     : onnx_binary(im, OP_div, sum, onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
 }
 
 bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
@@ -254,7 +263,8 @@ bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
 /* the same of log softmax along axis 1, which is the second output */
 bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
 {
-        const int64_t classes[1] = { 1 };
+        const int64_t last[1] = { 2 }, classes_last[3] = { 0, 2, 1 };
+        dim_t flat[3] = { 0, 0, 1 };
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
                 return false;
@@ -262,10 +272,10 @@ bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
         if (!x)
                 return false;
         const struct type *t = x->type;
-        x = onnx_binary(im, OP_sub, x,
-                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, classes, 1, E_COMPUTE), t, classes, 1));
-        struct value *sum = onnx_reduce(im, REDUCE_sum, onnx_unary(im, OP_exp, x), classes, 1, E_COMPUTE);
-        x = onnx_binary(im, OP_sub, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, classes, 1));
+        for (int d = 0; d < t->rank; d++)
+                flat[onnx_min(d, 2)] = d < 2 ? t->dims[d] : flat[2] * t->dims[d];
+        x = onnx_softmax(im, build_transpose(&im->b, onnx_reshape(im, x, 3, flat), classes_last), last, 1, true);
+        x = onnx_reshape(im, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank, t->dims);
         if (!x || (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))
                 return false;
         return onnx_output(n, 0, onnx_cast(im, likelihood_loss(im, n, x), onnx_element(n->inputs[0])));
