@@ -67,6 +67,59 @@ struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass
         return NULL;
 }
 
+/* v = code(x, splat), nothing else reads it: x */
+static struct value *beside_splat(const struct value *v, enum opcode code, struct value **splat)
+{
+        for (int i = 1; i >= 0 && op_is(v, code) && value_has_one_use(v); i--)
+                if (value_is_splat(*splat = op_operand(v->op, i), NULL))
+                        return op_operand(v->op, 1 - i);
+        return NULL;
+}
+
+/* min(max(x + k, a), b) * c, so that product and sum are one operation where there is fma */
+static struct value *scaled_clamp(struct builder *b, const struct value *v, struct value *c)
+{
+        struct value *k, *least, *most, *below = beside_splat(v, OP_min, &most), *x = NULL;
+        if (below)
+                x = beside_splat(below, OP_max, &least);
+        if (x)
+                x = beside_splat(x, OP_add, &k);
+        if (!x)
+                return NULL;
+        x = build_binary(b, OP_add, build_binary(b, OP_mul, x, c), build_binary(b, OP_mul, k, c));
+        x = build_binary(b, OP_max, x, build_binary(b, OP_mul, least, c));
+        return build_binary(b, OP_min, x, build_binary(b, OP_mul, most, c));
+}
+
+struct value *rewrite_mul_clamp(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *c = op_operand(op, i), *v = op_operand(op, 1 - i), *y = NULL;
+                double factor;
+                if (!value_is_splat(c, &factor) || !(factor > 0) || isinf(factor) || !element_is_float(c->type->element))
+                        continue;
+                if ((y = scaled_clamp(b, v, c)))
+                        return y;
+                for (int k = 0; op_is(v, OP_mul) && value_has_one_use(v) && k < 2; k++)
+                        if ((y = scaled_clamp(b, op_operand(v->op, k), c)))
+                                return build_binary(b, OP_mul, op_operand(v->op, 1 - k), y);
+        }
+        return NULL;
+}
+
+/* A factor goes outward, where it can meet another one or the weights of a contraction. */
+struct value *rewrite_mul_factor(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *c, *y = op_operand(op, 1 - i), *x = beside_splat(op_operand(op, i), OP_mul, &c);
+                if (x && element_is_float(c->type->element) && !simplify_is_spread_constant(x) && !simplify_is_spread_constant(y))
+                        return build_binary(b, OP_mul, build_binary(b, OP_mul, x, y), c);
+        }
+        return NULL;
+}
+
 /* c and d are inverse to each other, as good as floats can be */
 static bool are_inverse(const struct value *c, const struct value *d)
 {
