@@ -9,7 +9,8 @@
  *      convolve -> <64 channels> -> max, pool -> convolve                       blocks of 16
  *
  * A contraction reads one region and writes another, and what it costs is a sum of both, so regions are decided one by one: a walk
- * over the graph, in time proportional to it. Blocks of 16 where costs are equal: lanes that pad the last block cost less than what
+ * over the graph, in time proportional to it. Fewer channels than a block has are one block either way: without lanes that pad it,
+ * unless what they join needs whole ones. Blocks of 16 where costs are equal: lanes that pad the last block cost less than what
  * whole vectors are good for (a depthwise window that stays in registers, strips, stores without masks). */
 #include "passes/layout.h"
 
@@ -69,6 +70,9 @@ static double bytes_of(const struct type *t, int form)
 }
 
 static bool is_whole(const struct type *t) { return t->dims[1] % LAYOUT_LANES == 0; }
+
+/* less than a block: one block either way, with lanes that pad it or without */
+static bool is_few(const struct type *t) { return t->dims[1] < LAYOUT_LANES; }
 
 /* between this form and the logical one: nothing moves where there is one position, or one channel */
 static double conversion(const struct type *t, int form)
@@ -198,7 +202,9 @@ static void choose_convolve(struct layout *l, struct op *op)
                 add_cost(l, x, LAST, INFINITY);
                 add_cost(l, y, LAST, INFINITY);
         }
-        add_cost(l, x, LAST, (depthwise ? READ_AGAIN : FAR) * cycles);
+        for (int f = 0; f < FORM_COUNT && is_few(y->type); f++)         /* more than half of a block may be lanes that pad it */
+                add_cost(l, y, f, bytes_of(y->type, f) / COPIED);
+        add_cost(l, x, LAST, is_few(x->type) ? 0 : (depthwise ? READ_AGAIN : FAR) * cycles);
         add_cost(l, x, LAST, tiled && !is_whole(x->type) ? DIRECT * cycles : 0);
         add_cost(l, y, LAST, tiled && !is_whole(y->type) ? DIRECT * cycles : 0);
 }
