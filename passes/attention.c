@@ -6,14 +6,20 @@
  *   %4 = fusion(%2, %v, %3) { ... convolve_packed ... mul ... }             ... convolve_packed ... mul ... schedule="strip=4" }
  *
  * It computes scores for a block of rows at a time, into memory that stays in the second cache, and no workspace holds all of them.
- * The operations and what they add up in which order stay as they were: the same bits. Where a tile of rows does not fit into half
- * of that cache, where something else reads what is between, or the scheduled lowering (schedule/attention.c) cannot write it,
- * nothing changes. */
+ * The operations and what they add up in which order stay as they were: the same bits.
+ *
+ * Where the rows between are those of a softmax, they may be cut into blocks of columns (keys=512), too: when few whole rows fit into
+ * the cache, and when a mask is known to hide columns (a causal one), which are then left out. That changes rounding. And a key or value
+ * that is hidden from all rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
+ *
+ * Where something else reads what is between, or the scheduled lowering (schedule/attention.c) cannot write it, nothing changes; nor
+ * where a tile of whole rows is needed and does not fit into half of that cache. */
 #include "passes/join.h"
 #include "schedule/attention.h"
 #include "schedule/schedule.h"
 
-enum { KERNELS_MAX = 12 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
+enum { KERNELS_MAX = 12, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */
 
@@ -120,20 +126,77 @@ static bool find_kernels(struct op *second, struct candidates *c)
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Tiles of rows in a block: its scores fill a quarter of the second cache; and as many blocks as threads share evenly. 0: not
+/* rows in tiles of so many, most of them of `size` */
+struct tiles { int64_t count, size; };
+
+static struct tiles tiles_of(const struct attention *a, int columns)
+{
+        int64_t rows = a->scores->type->dims[ROW], count = divide_up(rows, columns);
+        return (struct tiles){ count, divide_up(rows, count) };
+}
+
+/* tiles of so many columns of scores that fill a quarter of the second cache */
+static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns, const struct schedule_machine *machine)
+{
+        return target_l2_bytes(machine->target) / 4 / (tiles.size * columns * (int64_t)sizeof(float));
+}
+
+/* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks as threads share evenly. 0: not
  * even one fits into half of it. */
-static int64_t block_tiles(const struct attention *a, int columns, const struct schedule_machine *machine)
+static int64_t block_tiles(const struct attention *a, struct tiles tiles, const struct schedule_machine *machine)
+{
+        int64_t most = tiles_in_quarter(tiles, attention_columns(a), machine);
+        if (!most && !tiles_in_quarter(tiles, divide_up(attention_columns(a), 2), machine))
+                return 0;
+        int64_t threads = machine->threads > 1 ? machine->threads : 1, blocks = divide_up(tiles.count, most ? most : 1);
+        while (a->scores->type->dims[GROUP] * blocks % threads && blocks < tiles.count)
+                blocks++;
+        return divide_up(tiles.count, blocks);
+}
+
+/* Columns in a block, where rows need not be whole: those whose keys and values fill a quarter of the second cache. */
+static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
+{
+        int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
+        int64_t keys = target_l2_bytes(machine->target) / 4 / (depth * (int64_t)sizeof(float)) / LEAST_KEYS * LEAST_KEYS;
+        int64_t columns = attention_columns(a);
+        return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
+}
+
+/* Of a block of so many columns: its scores fill a quarter of the second cache, too. What the mask hides from all rows of a block is
+ * left out, the more the fewer they are. The same blocks for every number of threads: they decide what is left out. */
+static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles, bool hides, int64_t keys,
+                                   const struct schedule_machine *machine)
+{
+        enum { HIDING_BLOCKS = 16 };
+        int64_t most = tiles_in_quarter(tiles, keys, machine);
+        int64_t hiding = attention_columns(a) / HIDING_BLOCKS / tiles.size;
+        most = hides && hiding < most ? hiding : most;
+        return divide_up(tiles.count, divide_up(tiles.count, most > 1 ? most : 1));
+}
+
+/* Does the mask hide enough of the columns from blocks of so many rows? */
+static bool hides_much(const struct attention *a, int64_t rows)
 {
         const struct type *t = a->scores->type;
-        int64_t tiles = divide_up(t->dims[2], columns), size = divide_up(t->dims[2], tiles);
-        int64_t bytes = size * attention_width(a) * element_info[t->element].bytes;
-        int64_t room = target_l2_bytes(machine->target), threads = machine->threads > 1 ? machine->threads : 1;
-        if (bytes > room / 2)
-                return 0;
-        int64_t most = room / 4 / bytes > 1 ? room / 4 / bytes : 1, blocks = divide_up(tiles, most);
-        while (t->dims[1] * blocks % threads && blocks < tiles)
-                blocks++;
-        return divide_up(tiles, blocks);
+        const struct band band = attention_band(a);
+        int64_t seen = 0;
+        for (int64_t from = 0; from < t->dims[ROW]; from += rows) {
+                int64_t to = from + rows < t->dims[ROW] ? from + rows : t->dims[ROW];
+                int64_t low = from + band.low > 0 ? from + band.low : 0;
+                int64_t high = to + band.high < t->dims[COLUMN] ? to + band.high : t->dims[COLUMN];
+                seen += high > low ? (high - low) * (to - from) : 0;
+        }
+        return (double)seen < .9 * (double)t->dims[ROW] * (double)t->dims[COLUMN];
+}
+
+/* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides: because of the mask */
+static bool cuts_rows(const struct attention *a, struct tiles tiles, const struct schedule_machine *machine, bool *hides)
+{
+        enum { FEW = 2 };
+        int64_t fit = tiles_in_quarter(tiles, attention_columns(a), machine);
+        *hides = hides_much(a, tiles.size);
+        return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
 
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine, struct pass_context *context,
@@ -144,15 +207,21 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
                 return false;
         int columns = first.columns * first.rows < second.columns * second.rows ? first.columns * first.rows
                                                                                 : second.columns * second.rows;
-        int64_t tiles = block_tiles(a, columns, machine);
+        struct tiles tiles = tiles_of(a, columns);
+        int64_t strip = block_tiles(a, tiles, machine);
+        bool hides;
         first.columns = second.columns = columns;
         first.rows = second.rows = first.row_tasks = first.panel_tasks = second.panel_tasks = 1;
         first.flat = second.flat = first.strip = 0;
-        second.strip = (int)tiles;
+        if (a->sum && !context->exact && cuts_rows(a, tiles, machine, &hides)) {
+                second.keys = (int)block_keys(a, machine);
+                strip = block_tiles_of_keys(a, tiles, hides, second.keys, machine);
+        }
+        second.strip = (int)strip;
         second.row_tasks = machine->threads > 1 ? machine->threads : 1;
         a->first->schedule = schedule_text(arena, &first);
         a->second->schedule = schedule_text(arena, &second);
-        return tiles > 0;
+        return strip > 0;
 }
 
 static bool join(struct op *second, struct pass_context *context)

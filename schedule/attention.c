@@ -9,114 +9,21 @@
  * of its operations, as loops over rows (ir/lower_rows.c) that vectorize does. A block of scores stays in the second cache, and no
  * workspace holds all of them. Where shares are not divided by their sum, but the result is, the sums of a block are kept, too.
  *
- * Of the second product's schedule count: strip (tiles of rows in a block; 0: all), row_tasks. */
+ * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and keeps for each row the largest
+ * score so far, and the sums of shares and of shares by values relative to it. Where a larger one comes, these are multiplied by
+ * exp(before - now) (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). Columns that the mask hides from all rows
+ * of a block are left out. The largest score begins as the lowest number, not as -inf: so -inf - -inf never comes up, a share of -inf is
+ * 0, and a row of nothing but -inf ends as 0 / 0, which is what a softmax makes of it.
+ *
+ * Of the second product's schedule count: strip (tiles of rows in a block; 0: all), keys, row_tasks. */
 #include "schedule/attention.h"
+
+#include <float.h>
+#include <math.h>
 
 #include "schedule/stage.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
-
-/* ---- what it is ---- */
-
-/* Does v depend on op? */
-static bool depends(const struct region *region, const struct value *v, const struct op *op, int depth)
-{
-        enum { DEPTH_MAX = 100 };
-        if (v->kind != VALUE_RESULT || v->op->region != region)
-                return false;
-        if (v->op == op || depth == DEPTH_MAX)
-                return true;
-        for (int i = 0; i < v->op->operand_count; i++)
-                if (depends(region, op_operand(v->op, i), op, depth + 1))
-                        return true;
-        return false;
-}
-
-static bool find_products(const struct region *region, struct attention *a)
-{
-        int count = 0;
-        for (struct op *op = region->first; op != region->last; op = op->next) {
-                if (op->result_count != 1 || !type_is_static(op_result(op)->type))
-                        return false;
-                if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
-                        continue;
-                const struct type *y = op_result(op)->type;
-                if (op->code != OP_convolve_packed || count == 2 || y->rank != RANK || y->dims[0] != 1 ||
-                    y->dims[GROUP] != op_int(op, "groups") || y->element != E_F32 ||
-                    op_operand(op, 0)->type->element != E_F32 || op_operand(op, 1)->type->element != E_F32)
-                        return false;
-                *(count++ ? &a->second : &a->first) = op;
-        }
-        const struct type *scores = count == 2 ? op_result(a->first)->type : NULL, *y = count == 2 ? op_result(a->second)->type : NULL;
-        return scores && scores->dims[GROUP] == y->dims[GROUP] && scores->dims[ROW] == y->dims[ROW];
-}
-
-/* down the element-wise operations that one after the other are all that reads the first product */
-static void find_scores(const struct region *region, struct attention *a)
-{
-        a->scores = op_result(a->first);
-        while (value_has_one_use(a->scores)) {
-                struct op *user = a->scores->uses->user;
-                bool alone = op_info[user->code].traits & TRAIT_ELEMENTWISE && op_result(user)->type->element == E_F32;
-                for (int i = 0; i < user->operand_count && alone; i++)
-                        alone = op_operand(user, i) == a->scores || !depends(region, op_operand(user, i), a->first, 0);
-                if (!alone || op_result(user) == a->shares)
-                        return;
-                a->scores = op_result(user);
-        }
-}
-
-/* one number for each row, rows in its last dimension */
-static bool is_per_row(const struct attention *a, const struct value *v)
-{
-        int64_t rows = a->scores->type->dims[ROW];
-        int last = v->type->rank - 1;
-        while (last > 0 && v->type->dims[last] == 1)
-                last--;
-        return v->type->rank && v->type->dims[last] == rows && v->type->element == E_F32 &&
-               type_elements(v->type) == rows * a->scores->type->dims[GROUP];
-}
-
-/* What is between scores and shares may be rows, what follows the second product element-wise; there they meet only in per_row. */
-static bool check_operations(const struct region *region, struct attention *a)
-{
-        for (const struct op *op = region->first; op != region->last; op = op->next) {
-                bool elementwise = op_info[op->code].traits & TRAIT_ELEMENTWISE;
-                bool moves = op->code == OP_broadcast || op->code == OP_reshape;
-                if (op == a->first || op == a->second || !depends(region, op_result(op), a->first, 0))
-                        continue;
-                if (!depends(region, op_result(op), a->second, 0)) {
-                        if (!elementwise && !moves && op->code != OP_reduce)
-                                return false;
-                        continue;
-                }
-                for (int i = 0; i < op->operand_count; i++) {
-                        struct value *v = op_operand(op, i);
-                        if (!depends(region, v, a->first, 0) || depends(region, v, a->second, 0))
-                                continue;
-                        v = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-                        if (!elementwise || !is_per_row(a, v) || (a->per_row && a->per_row != v))
-                                return false;
-                        a->per_row = v;
-                }
-        }
-        return true;
-}
-
-bool attention_find(const struct region *region, struct value *result, struct attention *a)
-{
-        struct op *pad;
-        *a = (struct attention){ 0 };
-        if (!find_products(region, a))
-                return false;
-        a->shares = op_operand(a->second, 0);
-        if (depends(region, op_operand(a->second, 1), a->first, 0) || !depends(region, a->shares, a->first, 0))
-                return false;
-        find_scores(region, a);
-        return a->shares != a->scores && a->shares->type == a->scores->type && check_operations(region, a) &&
-               access_store(region, result, &a->result, &a->y, &pad) && !pad && depends(region, a->result, a->second, 0) &&
-               type_same_dims(a->result->type, op_result(a->second)->type) && a->result->type->element == E_F32;
-}
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LANES = 16, LONG = 128 };
 
 /* ---- the kernel ---- */
 
@@ -128,9 +35,20 @@ struct block {
         int64_t width, rows;            /* of the memory for a block */
         int tasks;
         int64_t tiles;                  /* of rows in a block */
+        int64_t keys;                   /* columns in a block, whole panels of the first product; 0: whole rows */
         struct emit_place scores, per_row;
         struct loop_expr *group, *from, *to;      /* rows */
+        struct loop_expr *start;                  /* of the memory: row `from` is at from + start */
+        /* of blocks of keys */
+        struct emit_place best, sum, products;
+        struct band band;
+        struct loop_expr *panels, *key;                   /* of the first product in the block of columns; its first column */
 };
+
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* elements of a row of the products of shares and values in memory */
+static int64_t depth_of(const struct block *b) { return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES); }
 
 static struct stage *prepare_product(struct block *b, const struct op *op)
 {
@@ -139,24 +57,41 @@ static struct stage *prepare_product(struct block *b, const struct op *op)
         if (!stage_begin(&common, b->e, b->region, op))
                 return NULL;
         const struct access strip = { .stride = { 0, 0, b->width, 1 } };
-        if (!first) {
-                b->tiles = common.schedule.strip;
-                b->tasks = common.schedule.row_tasks;
-        }
         common.schedule.row_tasks = common.schedule.panel_tasks = 1;
         common.schedule.flat = common.schedule.strip = 0;
-        common.between = first;
-        common.result = first ? b->a.scores : b->a.result;
+        common.between = first || b->keys;
+        common.adds = !first && b->keys;
+        common.result = first ? b->a.scores : b->keys ? op_result(op) : b->a.result;
         common.x = common.y = strip;
-        if (first ? !access_read(b->region, op_operand(op, 0), &common.x) : (common.y = b->a.y).stride[COLUMN] != 1)
+        if (first && !access_read(b->region, op_operand(op, 0), &common.x))
+                return NULL;
+        if (!first)
+                common.y = b->keys ? (struct access){ .stride = { 0, 0, depth_of(b), 1 } } : b->a.y;
+        if (common.y.stride[COLUMN] != 1)
                 return NULL;
         struct stage *s = packed_prepare(&common);
         return s && s->spatial_count == 1 && !s->write_all ? s : NULL;
 }
 
+static int64_t columns_of_panel(const struct block *b)
+{
+        const struct type *w = op_operand(b->a.first, 1)->type;
+        return w->dims[w->rank - 2] * LANES;
+}
+
 static bool prepare(struct block *b)
 {
-        b->width = attention_width(&b->a);
+        struct schedule schedule;
+        if (!schedule_parse(b->a.second, &schedule, b->e->diag)) {
+                b->e->failed = true;
+                return false;
+        }
+        int64_t columns = attention_columns(&b->a);
+        b->tiles = schedule.strip;
+        b->tasks = schedule.row_tasks;
+        b->keys = schedule.keys && b->a.sum ? round_up(schedule.keys < columns ? schedule.keys : columns, columns_of_panel(b)) : 0;
+        b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would share few sets of the cache */
+        b->band = attention_band(&b->a);
         b->first = prepare_product(b, b->a.first);
         b->second = b->first ? prepare_product(b, b->a.second) : NULL;
         if (!b->second)
@@ -168,24 +103,35 @@ static bool prepare(struct block *b)
         return one->count == other->count && one->size == other->size && one->large == other->large;
 }
 
+/* a number for each row of a block; t: of a value with one for each of all rows */
+static struct emit_place row_memory(struct block *b, const char *name, const struct type *t)
+{
+        struct emit_place place = { .buffer = emit_scratch(b->e, name, E_F32, b->tasks * b->rows) };
+        int row = t ? t->rank - 1 : 0;
+        while (row > 0 && t->dims[row] == 1)
+                row--;
+        place.stride[row] = 1;
+        return place;
+}
+
 static void find_memory(struct block *b, struct loop_buffer *result)
 {
         struct emit *e = b->e;
         b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", E_F32, b->tasks * b->rows * b->width),
                                     .stride = { 0, 0, b->width, 1 } };
-        if (b->a.per_row) {
-                const struct type *t = b->a.per_row->type;
-                int row = t->rank - 1;
-                while (t->dims[row] == 1)
-                        row--;
-                b->per_row.buffer = emit_scratch(e, "per_row", E_F32, b->tasks * b->rows);
-                b->per_row.stride[row] = 1;
+        if (b->keys) {
+                b->best = row_memory(b, "best", NULL);
+                b->sum = row_memory(b, "sum", b->a.sum->type);
+                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", E_F32, b->tasks * b->rows * depth_of(b)),
+                                                   .stride = { 0, 0, depth_of(b), 1 } };
+        } else if (b->a.per_row) {
+                b->per_row = row_memory(b, "per_row", b->a.per_row->type);
         }
         b->first->xs = emit_parameter(e, b->first->x.value);
         b->first->ws = emit_parameter(e, op_operand(b->a.first, 1));
         b->first->ys = b->second->xs = b->scores.buffer;
         b->second->ws = emit_parameter(e, op_operand(b->a.second, 1));
-        b->second->ys = result;
+        b->second->ys = b->keys ? b->products.buffer : result;
 }
 
 /* shares in the place of the scores */
@@ -219,6 +165,164 @@ static bool write_rows(struct block *b)
         return once;
 }
 
+/* ---- blocks of columns ---- */
+
+static struct loop_expr *load(struct block *b, const struct emit_place *place, struct loop_expr *at)
+{
+        return loop_load(b->e->arena, place->buffer, at);
+}
+
+static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
+{
+        return emit_formula(b->e, op_info[OP_exp].formula, &x, 1);
+}
+
+static struct loop_expr *float_number(struct block *b, double value)
+{
+        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
+}
+
+/* Opens loops over pieces from..to of a row in memory, which begins at `at`, and over the columns of a piece, whose number is known. */
+static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to, int64_t piece, struct loop_expr *at)
+{
+        struct emit *e = b->e;
+        struct loop_expr *part = emit_for(e, "part", from, to);
+        struct loop_expr *j = emit_for(e, "j", number(e, 0), number(e, piece));
+        return plus(e, plus(e, at, times(e, part, piece)), j);
+}
+
+static void end_columns(struct block *b)
+{
+        emit_end(b->e);
+        emit_end(b->e);
+}
+
+/* joins all of a row; long pieces have partial results that take turns */
+static void reduce_columns(struct block *b, struct loop_variable *result, enum loop_opcode op, struct loop_expr *at)
+{
+        struct emit *e = b->e;
+        int64_t panel = columns_of_panel(b), joined = LONG / panel;
+        struct loop_expr *longs = emit_let(e, "whole", emit_op_int(e, LOOP_DIV, b->panels, joined));
+        struct loop_expr *x = load(b, &b->scores, each_column(b, number(e, 0), longs, joined * panel, at));
+        emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
+        end_columns(b);
+        x = load(b, &b->scores, each_column(b, times(e, longs, joined), b->panels, panel, at));
+        emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
+        end_columns(b);
+}
+
+static void begin_rows(struct block *b)
+{
+        struct emit *e = b->e;
+        struct loop_expr *at = plus(e, emit_for(e, "row", b->from, b->to), b->start);
+        emit_store(e, b->best.buffer, at, float_number(b, -FLT_MAX));
+        emit_store(e, b->sum.buffer, at, float_number(b, 0));
+        struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, depth_of(b)));
+        emit_store(e, b->products.buffer, plus(e, times(e, at, depth_of(b)), d), float_number(b, 0));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* the columns behind the last one, in its panel */
+static void hide_rest(struct block *b, struct loop_expr *at)
+{
+        struct emit *e = b->e;
+        int64_t columns = b->a.scores->type->dims[COLUMN], panel = columns_of_panel(b);
+        if (columns % panel == 0)
+                return;
+        struct loop_expr *end = times(e, b->panels, panel);
+        struct loop_expr *j = emit_for(e, "j", minimum(e, minus(e, number(e, columns), b->key), end), end);
+        emit_store(e, b->scores.buffer, plus(e, at, j), float_number(b, -INFINITY));
+        emit_end(e);
+}
+
+/* shares in the place of the scores; what was added up so far is brought to the largest score that is now known */
+static void write_shares(struct block *b)
+{
+        struct emit *e = b->e;
+        struct loop_expr *row = emit_let(e, "at", plus(e, emit_for(e, "row", b->from, b->to), b->start));
+        struct loop_expr *at = emit_let(e, "first", times(e, row, b->width));
+        hide_rest(b, at);
+        struct loop_expr *before = emit_let(e, "before", load(b, &b->best, row));
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), before);
+        reduce_columns(b, best, LOOP_MAX, at);
+        struct loop_expr *scale = emit_let(e, "scale", exponential(b, minus(e, before, loop_use(e->arena, best))));
+        struct loop_expr *column = each_column(b, number(e, 0), b->panels, columns_of_panel(b), at);
+        emit_store(e, b->scores.buffer, column, exponential(b, minus(e, load(b, &b->scores, column), loop_use(e->arena, best))));
+        end_columns(b);
+        struct loop_expr *sum_before = emit_op(e, LOOP_MUL, load(b, &b->sum, row), scale);
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), sum_before);
+        reduce_columns(b, sum, LOOP_ADD, at);
+        emit_store(e, b->best.buffer, row, loop_use(e->arena, best));
+        emit_store(e, b->sum.buffer, row, loop_use(e->arena, sum));
+        struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, depth_of(b)));
+        struct loop_expr *product = plus(e, times(e, row, depth_of(b)), d);
+        emit_store(e, b->products.buffer, product, emit_op(e, LOOP_MUL, load(b, &b->products, product), scale));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* what the fusion makes of the products and sums */
+static void finish_rows(struct block *b, struct loop_buffer *result)
+{
+        struct emit *e = b->e;
+        const struct access *y = &b->a.y;
+        struct loop_expr *index[RANK] = { number(e, 0), b->group, NULL, NULL };
+        emit_local(e, b->a.sum)->place = &b->sum;
+        emit_local(e, op_result(b->a.second))->place = &b->products;
+        index[ROW] = emit_for(e, "row", b->from, b->to);
+        index[COLUMN] = emit_for(e, "d", number(e, 0), number(e, b->a.result->type->dims[COLUMN]));
+        const struct emit_place to = { .buffer = result, .start = number(e, y->offset),
+                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
+        emit_store(e, result, emit_at(e, &to, RANK, index), emit_element(e, b->a.result, index));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* the panels with a column that one of the rows sees: *first, *end */
+static void find_panels(struct block *b, struct loop_expr **first, struct loop_expr **end)
+{
+        struct emit *e = b->e;
+        const struct type *t = b->a.scores->type;
+        int64_t panel = columns_of_panel(b), panels = round_up(t->dims[COLUMN], panel) / panel;
+        *first = number(e, 0);
+        *end = number(e, panels);
+        if (b->band.low > 1 - t->dims[ROW]) {
+                struct loop_expr *low = maximum(e, plus(e, b->from, number(e, b->band.low)), number(e, 0));
+                *first = emit_let(e, "first_panel", emit_op_int(e, LOOP_DIV, low, panel));
+        }
+        if (b->band.high < t->dims[COLUMN] - 1) {
+                struct loop_expr *high = maximum(e, plus(e, b->to, number(e, b->band.high + panel - 1)), number(e, 0));
+                *end = emit_let(e, "end_panel", minimum(e, emit_op_int(e, LOOP_DIV, high, panel), *end));
+        }
+}
+
+static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loop_expr *end, struct loop_buffer *result)
+{
+        struct emit *e = b->e;
+        int64_t panel = columns_of_panel(b), columns = b->a.scores->type->dims[COLUMN];
+        struct loop_expr *first_panel, *end_panel;
+        begin_rows(b);
+        find_panels(b, &first_panel, &end_panel);
+        struct loop_expr *from = emit_for(e, "panel", first_panel, end_panel);
+        emit_loop(e, b->keys / panel, false);
+        struct loop_expr *to = emit_let(e, "panels_end", minimum(e, plus(e, from, number(e, b->keys / panel)), end_panel));
+        b->panels = emit_let(e, "panels", minus(e, to, from));
+        b->key = emit_let(e, "key", times(e, from, panel));
+        struct loop_expr *last = minimum(e, times(e, to, panel), number(e, columns));
+        b->first->y_start = minus(e, b->scores.start, b->key);
+        b->second->first_channel = b->key;
+        b->second->channels = emit_let(e, "keys", minus(e, last, b->key));
+        bool good = b->first->write(b->first, tile, end, from, to);
+        write_shares(b);
+        good = good && b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
+        emit_end(e);
+        finish_rows(b, result);
+        return good;
+}
+
+/* ---- blocks of rows ---- */
+
 /* the first row of a tile */
 static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
 {
@@ -229,21 +333,38 @@ static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
         return plus(e, times(e, tile, cut->size - 1), minimum(e, tile, number(e, cut->large)));
 }
 
-static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end, struct loop_expr *task)
+static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end, struct loop_expr *task,
+                        struct loop_buffer *result)
 {
         struct emit *e = b->e;
         b->from = emit_let(e, "from_row", row_of(b, tile));
         b->to = emit_let(e, "to_row", row_of(b, end));
-        struct loop_expr *start = emit_op(e, LOOP_SUB, times(e, task, b->rows), b->from);
-        b->per_row.start = b->a.per_row ? emit_let(e, "first", start) : NULL;
-        b->scores.start = emit_let(e, "start", times(e, b->per_row.start ? b->per_row.start : start, b->width));
+        b->start = emit_let(e, "first", minus(e, times(e, task, b->rows), b->from));
+        b->per_row.start = b->sum.start = b->start;
+        b->scores.start = emit_let(e, "start", times(e, b->start, b->width));
         b->first->group = b->second->group = b->group;
         b->first->image = b->second->image = number(e, 0);
         b->first->x_start = number(e, b->first->x.offset);
         b->first->y_start = b->second->x_start = b->scores.start;
         b->second->y_start = number(e, b->second->y.offset);
+        if (b->keys) {
+                b->products.start = b->second->y_start = emit_let(e, "products_at", times(e, b->start, depth_of(b)));
+                return write_key_blocks(b, tile, end, result);
+        }
         return b->first->write(b->first, tile, end, number(e, 0), number(e, b->first->panels)) && write_rows(b) &&
                b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
+}
+
+/* Which block of rows comes next: in turn one from the front and one from the back, so that shares of them are about as much work where
+ * a mask hides more from some. */
+static struct loop_expr *block_number(struct block *b, struct loop_expr *turn, int64_t blocks)
+{
+        struct emit *e = b->e;
+        if (!b->keys || b->tasks == 1 || blocks == 1)
+                return turn;
+        struct loop_expr *half = emit_let(e, "half", emit_op_int(e, LOOP_DIV, turn, 2));
+        struct loop_expr *odd = emit_op_int(e, LOOP_NE, emit_op_int(e, LOOP_REM, turn, 2), 0);
+        return loop_op(e->arena, LOOP_SELECT, odd, minus(e, number(e, blocks - 1), half), half);
 }
 
 bool attention_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
@@ -261,10 +382,11 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request, stru
         struct loop_expr *unit = emit_for(e, "unit", from, to);
         bool one = b.a.scores->type->dims[GROUP] == 1;  /* then element functions say 0 */
         b.group = one ? number(e, 0) : emit_let(e, "group", emit_op_int(e, LOOP_DIV, unit, blocks));
-        struct loop_expr *in_group = blocks > 1 ? emit_op_int(e, LOOP_REM, unit, blocks) : number(e, 0);
+        struct loop_expr *turn = blocks > 1 ? emit_let(e, "turn", emit_op_int(e, LOOP_REM, unit, blocks)) : number(e, 0);
+        struct loop_expr *in_group = block_number(&b, turn, blocks);
         struct loop_expr *tile = emit_let(e, "tile", times(e, in_group, b.tiles));
         struct loop_expr *end = emit_let(e, "end", minimum(e, plus(e, tile, number(e, b.tiles)), number(e, tiles)));
-        bool good = write_block(&b, tile, end, task);
+        bool good = write_block(&b, tile, end, task, buffer);
         emit_end(e);
         emit_end(e);
         return good && !e->failed;

@@ -9,13 +9,20 @@ struct attention {
         struct value *scores;           /* what the first one's epilogue makes, <1 x groups x rows x columns> */
         struct value *shares;           /* what the second one reads: made of the scores, row by row */
         struct value *per_row;          /* also made of them, and needed by the second one's epilogue; or NULL */
+        struct value *sum;              /* of a row's shares, where they are exp(score - the row's largest) and the result is
+                                           divided by it, as a softmax's; or NULL */
         struct value *result;           /* of that epilogue, as it lies before the moves at the end */
         struct access y;                /* where those store it */
 };
 
 /* Is that what a kernel with this region and result computes? */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
-/* elements of a row of scores in memory */
-static inline int64_t attention_width(const struct attention *a) { return (a->scores->type->dims[3] + 15) / 16 * 16; }
+
+/* Of row r, no columns count but r + low .. r + high: the shares of the others are known to be 0. (attention_mask.c) */
+struct band { int64_t low, high; };
+struct band attention_band(const struct attention *attention);
+
+/* elements of a whole row of scores in memory */
+static inline int64_t attention_columns(const struct attention *a) { return (a->scores->type->dims[3] + 15) / 16 * 16; }
 
 #endif

@@ -39,15 +39,15 @@ static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, 
                 step *= p->s.spatial[d].window;
         int64_t block_step = step;
         if (count > 1)
-                loops[n++] = (struct sum_loop){ "c", count, p->s.x.stride[1], step, 0 };
+                loops[n++] = (struct sum_loop){ "c", count, p->s.x.stride[1], step, 0, NULL };
         for (int d = 0; d < p->s.spatial_count; d++) {
                 const struct spatial *s = &p->s.spatial[d];
                 step /= s->window;
                 if (s->window > 1)
-                        loops[n++] = (struct sum_loop){ "k", s->window, s->x_window, step, 0 };
+                        loops[n++] = (struct sum_loop){ "k", s->window, s->x_window, step, 0, NULL };
         }
         if (inner > 1 || !n)
-                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1, total };
+                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1, total, p->s.channels };
         struct loop_expr *x_at = plus(p->s.e, p->x_at, number(p->s.e, from * p->s.x.stride[1]));
         tile_add(t, loops, n, x_at, from * block_step);
 }
@@ -90,6 +90,22 @@ static void vector_index(struct packed *p, struct loop_expr *vector, int i, int 
         *first_lane = within;
 }
 
+/* the sums as they were left: what is stored is the sums themselves */
+static void resume_sums(struct packed *p, const struct tile *t, int live)
+{
+        struct emit *e = p->s.e;
+        struct loop_expr *vector = plus(e, times(e, p->panel, p->vectors), p->part);
+        for (int i = 0; i < t->rows * t->columns; i++)
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *index[RANK_MAX], *first_lane;
+                        vector_index(p, vector, i, j, t->columns, index, &first_lane);
+                        int left = live - j * p->s.lanes;
+                        struct loop_expr *at = plus(e, stage_y(&p->s, index), first_lane);
+                        if (left > 0)
+                                stage_set(&p->s, t->sums, i, j, stage_load(&p->s, "before", p->s.ys, at, 0, left));
+                }
+}
+
 static bool write_epilogue(struct packed *p, const struct tile *t, int live)
 {
         struct emit *e = p->s.e;
@@ -124,10 +140,14 @@ static bool write_tile(struct stage *s, int rows, int columns)
         p->x_at = emit_let(e, "x_at", plus(e, stage_x(s), times(e, p->group, p->blocks * s->x.stride[1])));
         struct loop_expr *panel = plus(e, times(e, p->group, p->s.panels), p->panel);
         struct loop_expr *w = plus(e, times(e, panel, p->panel_size), times(e, p->part, PANEL_LANES));
+        if (s->first_channel)
+                w = plus(e, w, times(e, s->first_channel, t.width));
         t.w_base = emit_let(e, "w_at", w);
         struct loop_expr *next = minimum(e, plus(e, panel, number(e, 1)), number(e, p->s.panels * p->groups - 1));
         tile_prefetch(&t, next, s->tile_number, p->panel_size);
         tile_open(&t);
+        if (s->adds)
+                resume_sums(p, &t, live);
         write_sums(p, &t);
         return write_epilogue(p, &t, live);
 }

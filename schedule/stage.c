@@ -208,13 +208,18 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         return vector_block(&request, scalar, e->scope->block);
 }
 
-bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index)
 {
-        const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
         struct loop_expr *at = s->y_start;
         for (int d = 0; d + 1 < s->rank; d++)
                 at = plus(s->e, at, times(s->e, index[d], s->y.stride[d]));
-        return stage_write_vector(s, &v, s->ys, at);
+        return at;
+}
+
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+{
+        const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
+        return stage_write_vector(s, &v, s->ys, stage_y(s, index));
 }
 
 /* ---- the halo ---- */

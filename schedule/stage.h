@@ -52,6 +52,8 @@ struct stage {
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
         struct loop_expr *group;        /* of convolve_packed: the only one that write is for; NULL: all */
+        struct loop_expr *first_channel, *channels;       /* and which channels, x_start being where the first is; NULL: all */
+        bool adds;                      /* sums go on from what lies where they are stored */
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
@@ -148,6 +150,8 @@ void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, str
 struct stage_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
 /* stored, lane 0 of the last dimension at `at` */
 bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to, struct loop_expr *at);
+/* where lane 0 of the result at index is stored */
+struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the lane), stored. It begins at
  * first_lane of the last dimension; live: how many of its lanes there are. */
 bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live);

@@ -40,12 +40,48 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
         }
 }
 
-void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at, int64_t first)
+/* where the innermost loop begins, in x and w, and its first number in the panel */
+struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
+
+/* `turn` channels from k on; set: which of the split sums the first one is for */
+static void add_turn(const struct tile *t, const struct run *run, struct loop_expr *k, int turn, int64_t set)
 {
         struct emit *e = t->s->e;
         const struct schedule *schedule = &t->s->schedule;
+        const struct sum_loop *loop = run->loop;
+        int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * LINE;
+        struct loop_expr *x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
+        struct loop_expr *w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
+        for (int u = 0; u < turn; u++)
+                add_products(t, x, w, u * loop->x_step, u * w_step, (int)((set + u) % schedule->split));
+        if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)
+                add_prefetch(t, plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));
+}
+
+/* as many as are known when it runs */
+static void add_counted(const struct tile *t, const struct run *run)
+{
+        struct emit *e = t->s->e;
+        int unroll = t->s->schedule.unroll;
+        struct loop_expr *count = run->loop->count, *whole = count;
+        bool rest = LINE % unroll || run->loop->extent % unroll;
+        if (rest)
+                whole = emit_let(e, "whole", minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
+        struct loop_expr *k = emit_for(e, run->loop->name, number(e, 0), whole);
+        emit_loop(e, unroll, false);
+        add_turn(t, run, k, unroll, 0);
+        emit_end(e);
+        if (!rest)
+                return;
+        add_turn(t, run, emit_for(e, run->loop->name, whole, count), 1, 0);
+        emit_end(e);
+}
+
+void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at, int64_t first)
+{
+        struct emit *e = t->s->e;
         struct loop_expr *w_number = number(e, first), *outermost = NULL;
-        int opened = 0, unroll = schedule->unroll;
+        int opened = 0, unroll = t->s->schedule.unroll;
         for (int i = 0; i + 1 < count; i++, opened++) {
                 struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
@@ -53,12 +89,13 @@ void tile_add(const struct tile *t, const struct sum_loop *loops, int count, str
                 outermost = i ? outermost : k;
         }
         const struct sum_loop *last = &loops[count - 1];
-        int64_t whole = last->extent - last->extent % unroll, w_step = last->number_step * t->width;
-        struct loop_expr *w_at = plus(e, t->w_base, times(e, w_number, t->width));
-        for (int64_t from = 0; from < last->extent; from += from < whole ? whole : 1) {
-                bool turns = from < whole;
+        const struct run run = { last, x_at, plus(e, t->w_base, times(e, w_number, t->width)), w_number };
+        int64_t whole = last->extent - last->extent % unroll;
+        if (last->count)
+                add_counted(t, &run);
+        for (int64_t from = 0; from < last->extent && !last->count; from += from < whole ? whole : 1) {
+                bool turns = from < whole, loop = turns && (whole > unroll || last->total);
                 struct loop_expr *k = number(e, from);
-                bool loop = turns && (whole > unroll || last->total);
                 if (loop) {
                         struct loop_expr *end = number(e, whole);
                         if (last->total)
@@ -66,14 +103,7 @@ void tile_add(const struct tile *t, const struct sum_loop *loops, int count, str
                         k = emit_for(e, last->name, number(e, 0), end);
                         emit_loop(e, unroll, false);
                 }
-                struct loop_expr *x = emit_let(e, "xk", plus(e, x_at, times(e, k, last->x_step)));
-                struct loop_expr *w = emit_let(e, "wk", plus(e, w_at, times(e, k, w_step)));
-                for (int u = 0; u < (turns ? unroll : 1); u++)
-                        add_products(t, x, w, u * last->x_step, u * w_step, (int)(from + u) % schedule->split);
-                if (turns && t->prefetch_base && last->number_step == 1) {
-                        int64_t each = schedule->prefetch * LINE;
-                        add_prefetch(t, plus(e, times(e, w_number, each / unroll), times(e, k, each / unroll)));
-                }
+                add_turn(t, &run, k, turns ? unroll : 1, from);
                 if (loop)
                         emit_end(e);
         }

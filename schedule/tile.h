@@ -5,8 +5,9 @@
 #include "schedule/stage.h"
 
 /* One loop of a sum: window offsets, blocks or channels. number: of the channel and offset in the panel. total: where not 0,
- * the extent in all turns of the outermost loop together (a last block with fewer channels). */
-struct sum_loop { const char *name; int64_t extent, x_step, number_step, total; };
+ * the extent in all turns of the outermost loop together (a last block with fewer channels). count: where not NULL, the extent of
+ * the only loop, at most `extent`, and a multiple of 16 unless it is what remains of that. */
+struct sum_loop { const char *name; int64_t extent, x_step, number_step, total; struct loop_expr *count; };
 
 struct tile {
         struct stage *s;

@@ -117,7 +117,7 @@ static void write_product(struct tiles *t, const struct product *p)
         struct loop_expr *last = number(e, t->elements * t->panels - 1);
         tile_prefetch(&tile, minimum(e, plus(e, p->product, number(e, 1)), last), p->block, t->panel_size);
         tile_open(&tile);
-        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0 }, 1, v, 0);
+        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL }, 1, v, 0);
         tile_join(&tile);
         struct loop_expr *output = plus(e, times(e, p->panel, tile.width), times(e, p->part, PANEL_LANES));
         struct loop_expr *m = in_matrix(t, &t->m, p->tile, plus(e, times(e, p->element, t->m.element), output));

@@ -84,10 +84,11 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_both_products_of_attention(target, cc, tmp_path):
+@pytest.mark.parametrize("example", ["attention", "attention_causal"])
+def test_both_products_of_attention(example, target, cc, tmp_path):
     if not shutil.which(cc):
         pytest.skip(f"no {cc}")
-    dnncc.compile_model(dnncc.ROOT / "test" / "golden" / "attention.dnn", tmp_path, [f"--target={target}"])
+    dnncc.compile_model(dnncc.ROOT / "test" / "golden" / f"{example}.dnn", tmp_path, [f"--target={target}"])
     done = dnncc.run([cc, "-O2", "-std=c99", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
     assert done.returncode == 0, done.stderr
     report = re.sub(r"\n \* ", " ", (tmp_path / "model.c").read_text())
