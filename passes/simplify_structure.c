@@ -205,6 +205,26 @@ struct value *rewrite_slice_pad(struct builder *b, struct op *op, struct pass_co
         return build_slice(b, x, cut.starts, cut.steps, op_result(op)->type->dims);
 }
 
+/* The pad by less, perhaps a crop, when some of x remains in all dimensions. */
+struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0);
+        struct cut cut;
+        int64_t pads[RANK_MAX];
+        if (!op_is(v, OP_pad) || !value_has_one_use(v) || op_int(v->op, "mode") != 0 || !cut_of(op, &cut) || !amounts(v->op, 2, pads))
+                return NULL;
+        struct value *x = op_operand(v->op, 0);
+        const struct type *t = op_result(op)->type;
+        for (int d = 0; d < t->rank; d++) {
+                pads[d] -= cut.starts[d];
+                if (cut.steps[d] != 1 || pads[d] >= t->dims[d] || pads[d] + x->type->dims[d] <= 0)
+                        return NULL;
+        }
+        struct value *operands[] = { x, op_operand(v->op, 1), constant_ints(b->m, pads, t->rank) };
+        return value_build(b, OP_pad, operands, 3, v->op->attrs, t);
+}
+
 struct value *rewrite_slice_broadcast(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -259,6 +279,32 @@ struct value *rewrite_pad_pad(struct builder *b, struct op *op, struct pass_cont
                 low[d] += inner[d];
         struct value *operands[] = { op_operand(v->op, 0), op_operand(op, 1), constant_ints(b->m, low, v->type->rank) };
         return value_build(b, OP_pad, operands, 3, op->attrs, op_result(op)->type);
+}
+
+/* What is cropped away need not be moved, and a slice can be a view. */
+struct value *rewrite_pad_crop(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0);
+        const struct type *t = op_result(op)->type;
+        int64_t low[RANK_MAX], starts[RANK_MAX], steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        bool crops = false;
+        if (op_int(op, "mode") != 0 || !type_is_static(x->type) || !has_elements(op_result(op)) || !amounts(op, 2, low))
+                return NULL;
+        for (int d = 0; d < t->rank; d++) {
+                int64_t high = t->dims[d] - x->type->dims[d] - low[d];
+                starts[d] = low[d] < 0 ? -low[d] : 0;
+                steps[d] = 1;
+                dims[d] = x->type->dims[d] - starts[d] + (high < 0 ? high : 0);
+                crops |= low[d] < 0 || high < 0;
+                low[d] += starts[d];
+                if (dims[d] <= 0)
+                        return NULL;
+        }
+        struct value *operands[] = { x, op_operand(op, 1), constant_ints(b->m, low, t->rank) };
+        operands[0] = crops ? build_slice(b, x, starts, steps, dims) : NULL;
+        return operands[0] ? value_build(b, OP_pad, operands, 3, op->attrs, t) : NULL;
 }
 
 struct value *rewrite_pad_splat(struct builder *b, struct op *op, struct pass_context *context)
