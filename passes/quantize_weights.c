@@ -31,7 +31,7 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
                 zeros[r] = (unsigned char)grid.zero;
                 element_store(wide, steps, (size_t)r, (union scalar){ .f = grid.step });
                 for (int64_t i = r * each; i < (r + 1) * each; i++)
-                        numbers[i] = (unsigned char)weights_number(&grid, constant_element(c, i).f, STEPS);
+                        numbers[i] = (unsigned char)weights_number(&grid, c, i, STEPS);
         }
         int rank = rows > 1;
         out->numbers = constant_dense(m, type_with_element(m, t, E_U8), numbers, c->name);
@@ -48,6 +48,7 @@ static struct value *spread(struct builder *b, struct value *v, const struct op 
                 v = build_gather(b, v, op_operand(gather, 1), 0);
         for (int d = 0; d < RANK_MAX; d++)
                 dims[d] = d;
+        v = v ? build_cast(b, v, to->element) : NULL;
         return v ? build_broadcast(b, v, to, dims) : NULL;
 }
 
@@ -59,7 +60,7 @@ static struct value *decode(struct builder *b, const struct encoded *e, const st
         struct value *x = gather ? value_build(b, OP_gather, rows, 2, gather->attrs, NULL) : e->numbers;
         if (!x || !(x = build_cast(b, x, wide)))
                 return NULL;
-        struct value *zero = spread(b, build_cast(b, e->zeros, wide), gather, x->type);
+        struct value *zero = spread(b, e->zeros, gather, x->type);
         x = build_binary(b, OP_mul, build_binary(b, OP_sub, x, zero), spread(b, e->steps, gather, x->type));
         return x ? build_cast(b, x, element) : NULL;
 }

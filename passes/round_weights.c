@@ -7,6 +7,8 @@
  * that is not finite stays as it is. */
 #include "passes/weights.h"
 
+enum { STEPS_MAX = 65536 };
+
 static bool round_constant(struct module *m, struct constant *c, int64_t steps)
 {
         const struct type *t = c->value.type;
@@ -16,7 +18,7 @@ static bool round_constant(struct module *m, struct constant *c, int64_t steps)
                 return false;
         void *data = arena_alloc(m->arena, (size_t)type_bytes(t));
         for (int64_t i = 0; i < count; i++) {
-                double q = (double)weights_number(&grid, constant_element(c, i).f, steps);
+                double q = (double)weights_number(&grid, c, i, steps);
                 element_store(t->element, data, (size_t)i, (union scalar){ .f = (q - grid.zero) * grid.step });
         }
         value_replace(&c->value, constant_dense(m, t, data, c->name));
@@ -26,8 +28,8 @@ static bool round_constant(struct module *m, struct constant *c, int64_t steps)
 int pass_round_weights(struct function *f, struct pass_context *context)
 {
         int64_t steps = context->limits.round_steps;
-        if (steps < 2) {
-                diag_error(context->diag, EXIT_USAGE, "--limit round_steps: weights take two values at least");
+        if (steps < 2 || steps > STEPS_MAX) {
+                diag_error(context->diag, EXIT_USAGE, "--limit round_steps: want 2 to %d", STEPS_MAX);
                 return -1;
         }
         struct arena *arena = arena_new();

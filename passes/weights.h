@@ -14,7 +14,7 @@ struct weight_grid { double step, zero; };
 
 /* that of `count` elements from number `from` on; false: they are not all finite, or too small to be told apart */
 bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps, struct weight_grid *grid);
-/* the number that stands for one of them */
-int64_t weights_number(const struct weight_grid *grid, double weight, int64_t steps);
+/* the number that stands for element i */
+int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i, int64_t steps);
 
 #endif
