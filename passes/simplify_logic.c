@@ -382,3 +382,30 @@ struct value *rewrite_shl_shl(struct builder *b, struct op *op, struct pass_cont
                 return NULL;
         return build_binary(b, OP_shl, op_operand(x->op, 0), build_like(b, op_result(op), k + n));
 }
+
+/* ---- masks ---- */
+
+/* 0 somewhere, and -inf elsewhere, added: what is -inf need not be computed */
+struct value *rewrite_add_mask(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *mask = op_operand(op, i), *x = op_operand(op, 1 - i);
+                struct op *broadcast = op_is(mask, OP_broadcast) ? mask->op : NULL;
+                const struct value *choice = broadcast ? op_operand(broadcast, 0) : mask;
+                if (!op_is(choice, OP_select))
+                        continue;
+                struct value *c = op_operand(choice->op, 0);
+                for (int k = 1; k <= 2; k++) {
+                        if (!simplify_is(op_operand(choice->op, k), 0) || !simplify_is(op_operand(choice->op, 3 - k), -INFINITY))
+                                continue;
+                        const struct type *t = type_with_element(b->m, x->type, E_BOOL);
+                        if (broadcast)
+                                c = build_broadcast(b, c, t, op_ints(broadcast, "dims", NULL));
+                        struct value *operands[] = { c, x, x };
+                        operands[3 - k] = build_like(b, x, -INFINITY);
+                        return value_build(b, OP_select, operands, 3, NULL, NULL);
+                }
+        }
+        return NULL;
+}

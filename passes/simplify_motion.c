@@ -355,3 +355,58 @@ struct value *rewrite_convolve_scaled(struct builder *b, struct op *op, struct p
         (void)context;
         return scale_sums(b, op, 1);
 }
+
+/* y [.., G, S, D] as [.., G * times, S, D], each along `dim` several times: keys and values that a group of heads shares */
+struct repeated { struct value *y; int dim; int64_t times; };
+
+/* v = reshape(broadcast y), where the broadcast puts in one dimension behind `dim`, and the reshape makes one of the two */
+static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
+{
+        if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) || !type_is_static(v->type) || !type_elements(v->type))
+                return false;
+        const struct op *broadcast = op_operand(v->op, 0)->op;
+        const struct type *x = op_operand(broadcast, 0)->type, *wide = broadcast->results[0].type;
+        const int64_t *onto = op_ints(broadcast, "dims", NULL);
+        dim_t dims[RANK_MAX];
+        unsigned put_in = 0;
+        for (int d = 0; d < wide->rank; d++)
+                put_in |= (unsigned)(wide->dims[d] != 1) << d;
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] == wide->dims[onto[k]])
+                        put_in &= ~(1u << onto[k]);
+        if (wide->rank != v->type->rank + 1 || __builtin_popcount(put_in) != 1 || put_in == 1)
+                return false;
+        r->dim = __builtin_ctz(put_in) - 1;
+        r->times = wide->dims[r->dim + 1];
+        for (int d = 0; d < v->type->rank; d++) {
+                dims[d] = wide->dims[d + (d > r->dim)];
+                if (v->type->dims[d] != dims[d] * (d == r->dim ? r->times : 1))
+                        return false;
+        }
+        return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
+}
+
+/* The heads of a group are rows of one product. It looks through a transpose, which dot_transpose would take apart from the rest. */
+struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0), *v = op_operand(op, 1);
+        const int64_t *perm = op_is(v, OP_transpose) ? op_ints(v->op, "perm", NULL) : NULL;
+        const struct type *t = op->results[0].type;
+        struct repeated r;
+        int count;
+        const int64_t *batch_a = op_ints(op, "batch_a", &count), *batch_b = op_ints(op, "batch_b", &count);
+        if (!count || !type_is_static(t) || !repeats_of(b, perm ? op_operand(v->op, 0) : v, &r))
+                return NULL;
+        int64_t head = batch_a[count - 1], repeated = batch_b[count - 1];
+        if ((perm ? perm[repeated] : repeated) != r.dim || head + 1 == x->type->rank || result_dim(op, 0, head + 1) != count)
+                return NULL;
+        dim_t dims[RANK_MAX], results[RANK_MAX];
+        memcpy(dims, x->type->dims, sizeof *dims * (size_t)x->type->rank);
+        memcpy(results, t->dims, sizeof *results * (size_t)t->rank);
+        dims[head] = results[count - 1] /= r.times;
+        dims[head + 1] = results[count] *= r.times;
+        struct value *operands[] = { build_reshape(b, x, x->type->rank, dims), perm ? build_transpose(b, r.y, perm) : r.y };
+        struct value *y = value_build(b, OP_dot, operands, 2, op->attrs, type_tensor(b->m, t->element, t->rank, results));
+        return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
+}

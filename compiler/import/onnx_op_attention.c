@@ -1,5 +1,5 @@
-/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. Where groups of query heads
- * share a key head, the group's queries are rows of one product, so keys and values are never repeated. */
+/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. As the standard's
+ * function says; where groups of query heads share keys and values, simplify makes the group's queries rows of one product. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -43,65 +43,86 @@ static struct value *with_past(struct onnx_import *im, const struct onnx_node *n
         return build_concat(&im->b, v, 2, 2);
 }
 
-/* scores + mask; a mask shorter than the keys says nothing but no for the rest */
-static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores)
+/* what is added to the scores: 0 where `shown`, -inf elsewhere; of the other kind: `hidden` */
+static struct value *bias_of(struct onnx_import *im, enum element e, struct value *shown, struct value *hidden)
+{
+        struct value *c = shown ? shown : hidden;
+        if (!c)
+                return NULL;
+        const struct type *t = type_with_element(im->m, c->type, e);
+        struct value *zero = constant_number(im->m, t, 0), *never = constant_number(im->m, t, -INFINITY);
+        return onnx_select(im, c, shown ? zero : never, shown ? never : zero);
+}
+
+/* The mask as a bias of these scores; one shorter than the keys says nothing but no for the rest. */
+static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct type *t, struct value **bias)
 {
         struct value *mask = onnx_input(n, 3);
 
-        if (!mask || !scores)
-                return scores;
-        const struct type *t = scores->type;
+        if (!mask)
+                return true;
         int rank = onnx_rank(mask), last = rank - 1;
         bool logic = onnx_element(mask) == E_BOOL;
-        if (!logic)
-                mask = onnx_cast(im, mask, t->element);
-        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(n->inputs[3]))) && mask;
+        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(mask)));
         for (int d = 0; d < rank && fits; d++)
                 fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] ||
                        (d == last && onnx_dim(mask, d) <= t->dims[3]);
-        if (!fits) {
-                onnx_invalid(im, n, "the mask is %s for scores %s", type_text(im->arena, im->m, n->inputs[3]->type),
-                             type_text(im->arena, im->m, t));
-                return NULL;
-        }
-        if (onnx_dim(mask, last) != t->dims[3] && onnx_dim(mask, last) != 1) {
-                dim_t rest[4];
+        if (!fits)
+                return onnx_invalid(im, n, "the mask is %s for scores %s", type_text(im->arena, im->m, mask->type),
+                                    type_text(im->arena, im->m, t));
+        mask = logic ? bias_of(im, t->element, mask, NULL) : onnx_cast(im, mask, t->element);
+        if (mask && onnx_dim(mask, last) != t->dims[3] && onnx_dim(mask, last) != 1) {
+                int64_t low[4] = { 0 };
+                dim_t dims[4];
                 for (int d = 0; d < rank; d++)
-                        rest[d] = d == last ? t->dims[3] - onnx_dim(mask, d) : onnx_dim(mask, d);
-                const struct type *type = type_tensor(im->m, onnx_element(mask), rank, rest);
-                mask = build_concat(&im->b,
-                                    (struct value *[]){ mask, constant_number(im->m, type, logic ? 0 : -INFINITY) }, 2,
-                                    last);
+                        dims[d] = d == last ? t->dims[3] : onnx_dim(mask, d);
+                struct value *operands[3] = { mask, constant_number(im->m, type_scalar(im->m, t->element), -INFINITY),
+                                              constant_ints(im->m, low, rank) };
+                mask = value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, t->element, rank, dims));
         }
-        if (logic)
-                return onnx_select(im, mask, scores, build_like(&im->b, scores, -INFINITY));
-        return onnx_binary(im, OP_add, scores, mask);
+        return (*bias = mask) != NULL;
 }
 
-/* -inf where a query would look ahead of itself, or past its sequence's length */
-static struct value *limited(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal,
-                             int64_t past)
+static struct value *with_bias(struct onnx_import *im, struct value *x, struct value *bias)
 {
-        struct value *lengths = onnx_input(n, 6);
+        return x && bias ? onnx_binary(im, OP_add, x, bias) : x ? x : bias;
+}
 
-        if (!scores)
+/* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf elsewhere */
+static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal, int64_t past)
+{
+        struct value *lengths = onnx_input(n, 6), *bias = NULL;
+
+        if (!scores || !mask_bias(im, n, scores->type, &bias))
                 return NULL;
-        const struct type *index = type_with_element(im->m, scores->type, E_I64);
-        struct value *key = build_iota(&im->b, index, 3), *never = build_like(&im->b, scores, -INFINITY);
+        const struct type *t = scores->type, *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
         if (causal) {
-                struct value *query = onnx_with(im, OP_add, build_iota(&im->b, index, 2), (double)past);
-                scores = onnx_select(im, onnx_binary(im, OP_le, key, query), scores, never);
+                struct value *query = onnx_with(im, OP_add, build_iota(&im->b, square, 0), (double)past);
+                struct value *ahead = onnx_binary(im, OP_lt, query, build_iota(&im->b, square, 1));
+                bias = with_bias(im, bias, bias_of(im, t->element, NULL, ahead));
         }
-        if (!lengths)
-                return scores;
-        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != index->dims[0] ||
-            !element_is_integer(onnx_element(lengths))) {
-                onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
-                             type_text(im->arena, im->m, lengths->type), (long long)index->dims[0]);
-                return NULL;
+        if (lengths) {
+                const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
+                const struct type *index = type_tensor(im->m, E_I64, 2, (const dim_t[]){ row[0], row[3] });
+                if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != row[0] || !element_is_integer(onnx_element(lengths))) {
+                        onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
+                                     type_text(im->arena, im->m, lengths->type), (long long)row[0]);
+                        return NULL;
+                }
+                lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index, (const int64_t[]){ 0 });
+                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 1), lengths);
+                bias = with_bias(im, bias, onnx_reshape(im, bias_of(im, t->element, within, NULL), 4, row));
         }
-        lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index, (const int64_t[]){ 0 });
-        return onnx_select(im, onnx_binary(im, OP_lt, key, lengths), scores, never);
+        return with_bias(im, scores, bias);
+}
+
+/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it has */
+static struct value *for_heads(struct onnx_import *im, struct value *x, int64_t heads)
+{
+        if (!x || onnx_dim(x, 1) == heads)
+                return x;
+        const dim_t *d = x->type->dims, wide[5] = { d[0], d[1], heads / d[1], d[2], d[3] }, all[4] = { d[0], heads, d[2], d[3] };
+        return onnx_reshape(im, onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide), (const int64_t[]){ 0, 1, 3, 4 }), 4, all);
 }
 
 struct attention {
@@ -162,35 +183,30 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) || !onnx_output(n, 2, v))
                 return false;
         enum element e = onnx_element(q), computed = onnx_wide_element(e);
-        int64_t batch = onnx_dim(q, 0), heads = onnx_dim(q, 1), groups = onnx_dim(k, 1), rows = onnx_dim(q, 2),
-                length = onnx_dim(k, 2);
-        const dim_t grouped[4] = { batch, groups, heads / groups * rows, onnx_dim(q, 3) },
-                    scored[4] = { batch, heads, rows, length };
-        const dim_t weighted[4] = { batch, groups, heads / groups * rows, length },
-                    result[4] = { batch, heads, rows, onnx_dim(v, 3) };
+        int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
+        const dim_t scored[4] = { onnx_dim(q, 0), heads, rows, onnx_dim(k, 2) }, result[4] = { scored[0], heads, rows, onnx_dim(v, 3) };
         if (!onnx_type(im, n, computed, 4, scored) || !onnx_type(im, n, computed, 4, result))
                 return false;
-        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed),
-                      onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)));
-        struct value *scores = onnx_matmul(im, n, onnx_reshape(im, q, 4, grouped),
-                                           transposed(im, onnx_cast(im, k, computed), 0, 1, 3, 2));
+        double scale = onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
+        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), scale < 0 ? -root : root);
+        k = onnx_with(im, OP_mul, transposed(im, for_heads(im, onnx_cast(im, k, computed), heads), 0, 1, 3, 2), root);
+        struct value *scores = onnx_matmul(im, n, q, k);
         struct value *shown[4]; /* by qk_matmul_output_mode */
-        shown[0] = scores = onnx_reshape(im, scores, 4, scored);
+        shown[0] = scores;
         if (a.softcap > 0)
                 scores = onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)),
                                    a.softcap);
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
-        shown[2] = scores = limited(im, n, masked(im, n, scores), a.causal, past);
+        shown[2] = scores = masked(im, n, scores, a.causal, past);
         scores = onnx_softmax(im, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : computed), keys, 1, false);
         shown[3] = scores = onnx_cast(im, scores, computed);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, onnx_cast(im, shown[a.output_mode], e))))
                 return false;
-        struct value *y = onnx_matmul(im, n, onnx_reshape(im, scores, 4, weighted), onnx_cast(im, v, computed));
-        y = onnx_cast(im, onnx_reshape(im, y, 4, result), e);
+        struct value *y = onnx_cast(im, onnx_matmul(im, n, scores, for_heads(im, onnx_cast(im, v, computed), heads)), e);
         if (onnx_rank(n->inputs[0]) == 3)
                 y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
-                                 (const dim_t[]){ batch, rows, heads * result[3] });
+                                 (const dim_t[]){ result[0], rows, heads * result[3] });
         return onnx_output(n, 0, y);
 }
 
