@@ -281,30 +281,22 @@ struct value *rewrite_pad_pad(struct builder *b, struct op *op, struct pass_cont
         return value_build(b, OP_pad, operands, 3, op->attrs, op_result(op)->type);
 }
 
-/* What is cropped away need not be moved, and a slice can be a view. */
+/* a slice can be a view */
 struct value *rewrite_pad_crop(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);
         const struct type *t = op_result(op)->type;
-        int64_t low[RANK_MAX], starts[RANK_MAX], steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
-        bool crops = false;
+        int64_t low[RANK_MAX], steps[RANK_MAX];
         if (op_int(op, "mode") != 0 || !type_is_static(x->type) || !has_elements(op_result(op)) || !amounts(op, 2, low))
                 return NULL;
         for (int d = 0; d < t->rank; d++) {
-                int64_t high = t->dims[d] - x->type->dims[d] - low[d];
-                starts[d] = low[d] < 0 ? -low[d] : 0;
+                low[d] = -low[d];
                 steps[d] = 1;
-                dims[d] = x->type->dims[d] - starts[d] + (high < 0 ? high : 0);
-                crops |= low[d] < 0 || high < 0;
-                low[d] += starts[d];
-                if (dims[d] <= 0)
+                if (low[d] < 0 || low[d] + t->dims[d] > x->type->dims[d])
                         return NULL;
         }
-        struct value *operands[] = { x, op_operand(op, 1), constant_ints(b->m, low, t->rank) };
-        operands[0] = crops ? build_slice(b, x, starts, steps, dims) : NULL;
-        return operands[0] ? value_build(b, OP_pad, operands, 3, op->attrs, t) : NULL;
+        return build_slice(b, x, low, steps, t->dims);
 }
 
 struct value *rewrite_pad_splat(struct builder *b, struct op *op, struct pass_context *context)
