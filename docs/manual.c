@@ -85,7 +85,7 @@ static void print_operations(void)
                 cell(info->doc);
                 puts(" |");
         }
-        puts("\n## Reducers\n\nWays to combine two elements, in reduce, arg_reduce and reduce_window.\n\n"
+        puts("\n## Reducers\n\nWays to combine two elements, in reduce and reduce_window.\n\n"
              "| reducer | start | formula | |\n|---|---|---|---|");
         for (int r = 0; r < REDUCER_COUNT; r++)
                 printf("| %s | %s | `%s` | %s |\n", reducer_info[r].name, reducer_info[r].identity, reducer_info[r].formula,

@@ -124,7 +124,7 @@ double op_flops(const struct op *op)
                 per_element = 2;
                 for (int i = 0; i < count; i++)
                         per_element *= (double)op_operand(op, 0)->type->dims[dims[i]];
-        } else if (op->code == OP_reduce || op->code == OP_arg_reduce) {
+        } else if (op->code == OP_reduce || running_axis(op) >= 0) {
                 return elements(op_operand(op, 0));
         } else if (op->code == OP_reduce_window || op->code == OP_arg_window) {
                 int count;

@@ -218,10 +218,15 @@ const char *emit_spatial_suffix(struct emit *e, int axis, int rank);      /* d, 
 enum element emit_accumulator(const struct op *op);
 struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element,
                                 enum element compute);
-/* v replaces best: it is larger (smaller), or as large when ties go to the last; the first NaN wins
- * over all */
-struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v,
-                              struct loop_variable *best, bool last);
+
+/* ---- running sums (lower_window.c) ----
+ *
+ * The dimension along which every window of op reaches back to the first element, so that each result is the one before with an
+ * element more, the same bits; -1: none. Where that runs innermost, running_begin stands before its loop and running_next
+ * in it, before anything asks for the element at that index. */
+int running_axis(const struct op *op);
+void running_begin(struct emit *e, const struct op *op);
+void running_next(struct emit *e, const struct op *op, struct loop_expr *const *index);
 
 /* ---- rows (lower_rows.c): softmax, norms ---- */
 

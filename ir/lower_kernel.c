@@ -108,6 +108,7 @@ struct nest {
         int axis;                       /* of a part: where in `whole` it goes */
         int64_t offset;
         const struct type *whole;
+        const struct op *running;       /* one whose running sums it stores; or NULL */
 };
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
@@ -170,20 +171,51 @@ static const char *loop_name(struct emit *e, const struct nest *nest, const stru
         return strlen(name) < 16 ? name : "i";
 }
 
+/* The operation whose running sums v's elements are made of, each of one; NULL: none. */
+static const struct op *running_in(struct emit *e, const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 6 };
+        if (!emit_local(e, v)->inside || depth == DEPTH_MAX)
+                return NULL;
+        if (running_axis(v->op) >= 0)
+                return v->op;
+        const struct op *found = NULL;
+        for (int i = 0; op_info[v->op->code].traits & TRAIT_ELEMENTWISE && i < v->op->operand_count && !found; i++)
+                if (type_same_dims(op_operand(v->op, i)->type, v->type))
+                        found = running_in(e, op_operand(v->op, i), depth + 1);
+        return found;
+}
+
+static void run_innermost(struct loop_group *groups, int count, int axis)
+{
+        for (int g = 0; g + 1 < count; g++)
+                if (groups[g].first == axis) {
+                        struct loop_group next = groups[g + 1];
+                        groups[g + 1] = groups[g];
+                        groups[g] = next;
+                }
+}
+
 static void write_nest(struct emit *e, const struct nest *nest, const struct op *window)
 {
         struct loop_group groups[RANK_MAX];
         struct loop_expr *index[RANK_MAX], *stored[RANK_MAX];
         int count = find_groups(nest, groups), around = e->rows.along ? rows_order(e, groups, count) : 0;
+        if (nest->running)
+                run_innermost(groups, count, running_axis(nest->running));
         for (int d = 0; d < nest->shape->rank; d++)
                 index[d] = emit_int(e, 0);
         for (int g = 0; g < count; g++) {
+                if (nest->running && g == count - 1)
+                        running_begin(e, nest->running);
                 struct loop_expr *i = emit_for(e, loop_name(e, nest, window, groups, count, g), emit_int(e, 0),
                                                emit_int(e, groups[g].extent));
                 index[groups[g].last] = i;
                 if (g < around)
                         rows_stand_in(e, i);
         }
+        if (nest->running)
+                running_next(e, nest->running, index);
         struct loop_expr **values = arena_array(e->arena, (size_t)nest->count, sizeof *values);
         for (int i = 0; i < nest->count; i++) {
                 const struct type *type = nest->values[i]->type;
@@ -272,7 +304,9 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                         nest.shape = v->type;
                         nest.splits = emit_local(e, v)->splits;
                 }
-                if (request->result_count == 1 && request->region) {
+                if (nest.count == 1 && (nest.running = running_in(e, v, 0)))
+                        nest.splits |= 3u << running_axis(nest.running);
+                if (request->result_count == 1 && request->region && !nest.running) {
                         const struct emit_place place = emit_row_major(e, outputs[i].buffer, v->type);
                         rows_find(e, request->region, v, &place);
                 }

@@ -39,20 +39,6 @@ struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element 
         return emit_number(e, compute, identity[0] - '0');
 }
 
-struct loop_expr *emit_better(struct emit *e, enum reducer kind, struct loop_expr *v,
-                              struct loop_variable *best, bool last)
-{
-        enum loop_opcode op =
-                kind == REDUCE_max ? (last ? LOOP_GE : LOOP_GT) : (last ? LOOP_LE : LOOP_LT);
-        struct loop_expr *better = emit_op(e, op, v, loop_use(e->arena, best));
-        if (!element_is_float((enum element)v->type.element))
-                return better;
-        struct loop_expr *nan = emit_op(e, LOOP_NE, v, v);
-        struct loop_expr *number =
-                emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
-        return emit_op(e, LOOP_OR, better, emit_op(e, LOOP_AND, nan, number));
-}
-
 /* ---- reduce ---- */
 
 /* Where the elements of x lie that become the element at `index` of the result: one index, or from
@@ -198,34 +184,4 @@ struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result
                 if (span.to[d])
                         emit_end(e);
         return loop_cast(e->arena, to, loop_use(e->arena, so_far));
-}
-
-/* ---- arg_reduce ---- */
-
-struct loop_expr *element_arg_reduce(struct emit *e, const struct op *op, int result,
-                                     struct loop_expr *const *index)
-{
-        (void)result;
-        const struct value *x = op_operand(op, 0);
-        enum reducer kind = (enum reducer)op_int(op, "kind");
-        enum element element = x->type->element, compute = element_info[element].compute;
-        int axis = (int)op_int(op, "axis");
-        if (x->type->dims[axis] < 2)    /* nothing to compare; of nothing, there is no index */
-                return emit_number(e, E_I64, x->type->dims[axis] - 1);
-        /* beginning with the identity at index 0: elements that are no better than it are as good
-         * as the first */
-        struct loop_variable *best =
-                emit_var(e, "best", LOOP_TYPE(compute), emit_identity(e, kind, element, compute));
-        struct loop_variable *where = emit_var(e, "where", LOOP_TYPE(E_INDEX), emit_int(e, 0));
-        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), emit_int(e, x->type->dims[axis]));
-        struct loop_expr *at[RANK_MAX];
-        for (int d = 0; d < x->type->rank; d++)
-                at[d] = d < axis ? index[d] : d == axis ? k : index[d - 1];
-        struct loop_expr *v = emit_let(e, "v", emit_compute(e, x, at));
-        emit_if(e, emit_better(e, kind, v, best, op_int(op, "last") != 0));
-        emit_set(e, best, v);
-        emit_set(e, where, k);
-        emit_end(e);
-        emit_end(e);
-        return loop_cast(e->arena, E_I64, loop_use(e->arena, where));
 }

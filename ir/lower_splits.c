@@ -92,10 +92,8 @@ static bool reduce_sources(const struct op *op, struct sources *s)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         int64_t axes[RANK_MAX];
-        int count = 1, k = 0;
-        if (op->code == OP_arg_reduce)
-                axes[0] = op_int(op, "axis");
-        else if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count))
+        int count, k = 0;
+        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count))
                 return false;
         unsigned reduced = 0;
         for (int i = 0; i < count; i++)
@@ -180,7 +178,7 @@ unsigned op_splits(struct emit *e, const struct op *op)
                 for (int d = 0; d < y->rank; d++)
                         s.of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
                 break;
-        case OP_reduce: case OP_arg_reduce:
+        case OP_reduce:
                 if (!reduce_sources(op, &s))
                         return (unsigned)ALL_SPLIT;
                 break;

@@ -63,6 +63,9 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
 
 /* ---- windows over every dimension of x ---- */
 
+/* what one that reaches back to the first element has combined so far, and the element at index of that */
+struct running { struct loop_variable *so_far; struct loop_expr *value, *index[RANK_MAX]; };
+
 /* Opens the loops of op's window at index; at[]: the index in x. Returns the number of scopes. */
 static int open_window(struct emit *e, const struct op *op, struct loop_expr *const *index,
                        struct loop_expr **at)
@@ -92,24 +95,89 @@ static void close_scopes(struct emit *e, int count)
                 emit_end(e);
 }
 
+static struct loop_variable *window_var(struct emit *e, const struct op *op)
+{
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        enum element accumulator = emit_accumulator(op);
+        const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
+        return emit_var(e, name, LOOP_TYPE(accumulator), emit_identity(e, kind, op_result(op)->type->element, accumulator));
+}
+
+static void combine(struct emit *e, const struct op *op, struct loop_variable *so_far, struct loop_expr *const *at)
+{
+        const char *formula = reducer_info[op_int(op, "kind")].formula;
+        struct loop_expr *args[] = { loop_use(e->arena, so_far), emit_as(e, emit_accumulator(op), op_operand(op, 0), at) };
+        emit_set(e, so_far, emit_formula(e, formula, args, 2));
+}
+
 struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int result,
                                         struct loop_expr *const *index)
 {
-        const struct value *x = op_operand(op, 0);
-        enum reducer kind = (enum reducer)op_int(op, "kind");
-        enum element to = op->results[result].type->element, accumulator = emit_accumulator(op);
-        struct loop_expr *identity = emit_identity(e, kind, to, accumulator);
-        if (!type_elements(x->type))
-                return loop_cast(e->arena, to, identity);
-        const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
-        struct loop_variable *best = emit_var(e, name, LOOP_TYPE(accumulator), identity);
+        const struct type *y = op->results[result].type;
+        const struct running *running = *emit_state(e, op);
+        if (!type_elements(op_operand(op, 0)->type))
+                return emit_identity(e, (enum reducer)op_int(op, "kind"), y->element, y->element);
+        bool known = running;
+        for (int d = 0; known && d < y->rank; d++)
+                known = loop_expr_same(running->index[d], index[d]);
+        if (known)
+                return loop_cast(e->arena, y->element, running->value);
+        struct loop_variable *so_far = window_var(e, op);
         struct loop_expr *at[RANK_MAX];
         int opened = open_window(e, op, index, at);
-        struct loop_expr *args[] = { loop_use(e->arena, best),
-                                     emit_as(e, accumulator, x, at) };
-        emit_set(e, best, emit_formula(e, reducer_info[kind].formula, args, 2));
+        combine(e, op, so_far, at);
         close_scopes(e, opened);
-        return loop_cast(e->arena, to, loop_use(e->arena, best));
+        return loop_cast(e->arena, y->element, loop_use(e->arena, so_far));
+}
+
+/* ---- windows that reach back to the first element ---- */
+
+/* Up to element i for result i, or (one more in front) up to the one before it. */
+static bool is_before(const struct op *op, int d) { return op_ints(op, "pads", NULL)[d] == op_ints(op, "window", NULL)[d]; }
+
+int running_axis(const struct op *op)
+{
+        int found = -1, rank = op->code == OP_reduce_window ? op_result(op)->type->rank : 0;
+        for (int d = 0; d < rank; d++) {
+                int64_t extent = op_result(op)->type->dims[d], window = op_ints(op, "window", NULL)[d];
+                bool plain = window == 1 && op_ints(op, "pads", NULL)[d] == 0;
+                bool back = extent > 1 && window >= extent && (is_before(op, d) || op_ints(op, "pads", NULL)[d] == window - 1);
+                if (extent != op_operand(op, 0)->type->dims[d] || op_ints(op, "strides", NULL)[d] != 1 ||
+                    op_ints(op, "dilations", NULL)[d] != 1 || !(plain || (back && found < 0)))
+                        return -1;
+                if (!plain)
+                        found = d;
+        }
+        return found;
+}
+
+void running_begin(struct emit *e, const struct op *op)
+{
+        struct running *running = ARENA_NEW(e->arena, struct running);
+        running->so_far = window_var(e, op);
+        *emit_state(e, op) = running;
+}
+
+void running_next(struct emit *e, const struct op *op, struct loop_expr *const *index)
+{
+        struct running *running = *emit_state(e, op);
+        struct loop_expr *so_far = loop_use(e->arena, running->so_far);
+        memcpy(running->index, index, (size_t)op_result(op)->type->rank * sizeof *index);
+        running->value = so_far;
+        if (is_before(op, running_axis(op)))
+                running->value = loop_use(e->arena, emit_var(e, "before", so_far->type, so_far));
+        combine(e, op, running->so_far, index);
+}
+
+/* v replaces best: it is larger, or the first NaN */
+static struct loop_expr *is_better(struct emit *e, struct loop_expr *v, struct loop_variable *best)
+{
+        struct loop_expr *larger = emit_op(e, LOOP_GT, v, loop_use(e->arena, best));
+        if (!element_is_float((enum element)v->type.element))
+                return larger;
+        struct loop_expr *nan = emit_op(e, LOOP_NE, v, v);
+        struct loop_expr *number = emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
+        return emit_op(e, LOOP_OR, larger, emit_op(e, LOOP_AND, nan, number));
 }
 
 struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int result,
@@ -128,7 +196,7 @@ struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int re
         struct loop_expr *v = emit_let(e, "v", emit_compute(e, x, at));
         struct loop_expr *better =
                 emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, loop_use(e->arena, where), 0),
-                        emit_better(e, REDUCE_max, v, best, false));
+                        is_better(e, v, best));
         emit_if(e, better);
         emit_set(e, best, v);
         emit_set(e, where, emit_position(e, x->type->rank, x->type->dims, at));

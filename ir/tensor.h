@@ -84,7 +84,7 @@ enum opcode {
         OPCODE_COUNT
 };
 
-/* Ways to combine two elements, for reduce, reduce_window, arg_reduce (see reducers.def). */
+/* Ways to combine two elements, for reduce and reduce_window (see reducers.def). */
 enum reducer {
 #define REDUCER(name, identity, formula, doc) REDUCE_##name,
 #include "ir/reducers.def"
@@ -101,7 +101,7 @@ enum trait {
         TRAIT_TERMINATOR = 16,
         TRAIT_FREE = 32,                /* moves elements, computes nothing: reshape, broadcast, slice, ... */
         TRAIT_CONTRACTION = 64,         /* many multiply-adds per result: dot, convolve */
-        TRAIT_REDUCTION = 128,          /* reads several elements per result: reduce, windows, arg_reduce */
+        TRAIT_REDUCTION = 128,          /* reads several elements per result: reduce, windows */
         TRAIT_COSTLY = 256              /* element-wise, and better kept than computed twice */
 };
 

@@ -213,19 +213,3 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
                 return true;
         return rule_result(m, op, 0, without_axes(m, x, e, mask, false), diag);
 }
-
-bool type_arg_reduce(struct module *m, struct op *op, struct diag *diag)
-{
-        const struct type *x = operand_type(op, 0);
-        int64_t axis = op_int(op, "axis"), last = op_int(op, "last");
-        if (!any_element((enum reducer)op_int(op, "kind")))
-                return rule_fail(op, diag, "kind is %s, want max or min", reducer_info[op_int(op, "kind")].name);
-        if (last != 0 && last != 1)
-                return rule_fail(op, diag, "last is %lld, want 0 or 1", (long long)last);
-        if (!rule_axis(op, axis, x->rank, "axis", diag))
-                return false;
-        const struct type *y = without_axes(m, x, E_I64, UINT32_C(1) << axis, false);
-        if (x->dims[axis] == 0 && !(type_is_static(y) && type_elements(y) == 0))
-                return rule_fail(op, diag, "dimension %d has no elements", (int)axis);
-        return rule_result(m, op, 0, y, diag);
-}

@@ -58,6 +58,8 @@ struct group {
         const struct op *home;          /* of the root */
         int size;
         bool anchored;                  /* holds a contraction or reduction */
+        const struct type *shape;       /* of what it stores; where rows become one element each: of what is reduced */
+        bool reduced;                   /* they do */
         unsigned along;                 /* dimensions of its rows; 0: it has none */
         unsigned loop_count;            /* over a row */
         const struct op *kept;          /* what its rows keep */
@@ -133,7 +135,7 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
         if (at->repeated)
                 return false;
         switch (user->code) {
-        case OP_transpose: case OP_slice: case OP_reduce: case OP_arg_reduce:
+        case OP_transpose: case OP_slice: case OP_reduce:
                 return operand == 0;
         default:
                 return keeps_index(user);
@@ -163,16 +165,28 @@ static bool is_row_operation(const struct op *op)
         return fuse_is_elementwise(op) || op->code == OP_reshape || op->code == OP_reduce;
 }
 
+/* A group that has no anchor but this reduction: it stores one element for each row. */
+static void begin_rows(struct group *group, const struct op *op)
+{
+        const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
+        if (op->code != OP_reduce || !type_is_static(x) || !rows_reduce(op, x, &group->along) || !group->along)
+                return;
+        group->shape = x;
+        group->reduced = true;
+}
+
+static bool needed_per_row(const struct member *m) { return m->per_row || (m->group->reduced && m->identity); }
+
 /* op makes of reductions along the rows of user's group what user needs once for a row */
 static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op, unsigned *along)
 {
         const struct member *at = &f->members[user->number];
         const struct group *group = at->group;
-        const struct type *shape = group->root->results[0].type;
+        const struct type *shape = group->shape;
         unsigned reduced;
         if (!f->members[op->number].summed || !is_row_operation(op) || group->home || (group->anchored && !group->along))
                 return false;
-        if (!at->per_row)
+        if (!needed_per_row(at))
                 *along = at->along_row ? repeats_along(user, shape) : 0;
         else if (!is_row_operation(user) || user->code == OP_reduce)
                 return false;
@@ -269,7 +283,7 @@ static void find_homes(const struct region *region, struct member *members)
 static void add_use(const struct fusing *f, const struct op *user, struct member *joined)
 {
         const struct member *at = &f->members[user->number];
-        bool reduces = user->code == OP_reduce && at->per_row;
+        bool reduces = user->code == OP_reduce && needed_per_row(at);
         joined->identity &= keeps_index(user) && at->identity;
         joined->along_row &= (fuse_is_elementwise(user) && at->along_row) || reduces;
         joined->loops |= at->loops;
@@ -335,6 +349,8 @@ static bool join(const struct fusing *f, struct op *op)
         joined.group = group;
         f->members[op->number] = joined;
         group->size++;
+        if (!group->anchored && joined.identity)
+                begin_rows(group, op);
         group->anchored |= fuse_is_anchor(op);
         return true;
 }
@@ -396,10 +412,11 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
                 if (((known || member->summed) && join(f, op)) || !known)
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
-                *member->group = (struct group){ .root = op, .home = member->home, .size = 1,
-                                                 .anchored = fuse_is_anchor(op) };
+                *member->group = (struct group){ .root = op, .home = member->home, .size = 1, .anchored = fuse_is_anchor(op),
+                                                 .shape = op->results[0].type };
                 member->identity = true;
                 member->along_row = fuse_is_elementwise(op);
+                begin_rows(member->group, op);
                 member->loops = 1;
                 member->map = op;
         }

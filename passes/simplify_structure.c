@@ -435,12 +435,6 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
         return NULL;
 }
 
-struct value *rewrite_arg_of_one(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        return op_operand(op, 0)->type->dims[op_int(op, "axis")] == 1 ? build_like(b, op_result(op), 0) : NULL;
-}
-
 /* ---- windows ---- */
 
 struct value *rewrite_window_of_one(struct builder *b, struct op *op, struct pass_context *context)

@@ -124,14 +124,20 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- positions of extremes ---- */
 
+/* the first (or last) position along the axis that holds the maximum (or minimum), as i64; the axis vanishes. NaN is
+ * the maximum and the minimum. */
 static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
 {
-        struct attr *attrs = attrs_new(im->m, OP_arg_reduce);
+        const int64_t axes[1] = { axis }, extent = onnx_dim(x, axis);
+        const struct type *index = type_with_element(im->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
+        struct value *best = onnx_unreduce(im, onnx_reduce(im, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
+        struct value *hit = onnx_binary(im, OP_eq, x, best);
 
-        attr_set(attrs, OP_arg_reduce, "kind", kind);
-        attr_set(attrs, OP_arg_reduce, "axis", axis);
-        attr_set(attrs, OP_arg_reduce, "last", last);
-        return value_build(&im->b, OP_arg_reduce, &x, 1, attrs, NULL);
+        if (element_is_float(onnx_element(x)))
+                hit = onnx_binary(im, OP_or, hit, onnx_binary(im, OP_ne, x, x));
+        struct value *at = build_iota(&im->b, index, axis);
+        at = onnx_select(im, hit, at, build_like(&im->b, at, last ? 0 : (double)extent));
+        return onnx_cast(im, onnx_reduce(im, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE), E_I64);
 }
 
 bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
@@ -211,27 +217,40 @@ bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- running sums and products: a window that reaches back to the first element ---- */
 
+/* x from the last element along the axis to the first */
+static struct value *reversed(struct onnx_import *im, struct value *x, int axis)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+
+        if (!x)
+                return NULL;
+        for (int d = 0; d < onnx_rank(x); d++)
+                steps[d] = d == axis ? -1 : 1;
+        starts[axis] = onnx_dim(x, axis) - 1;
+        return build_slice(&im->b, x, starts, steps, x->type->dims);
+}
+
 static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool exclusive,
                               bool reverse)
 {
         int rank = onnx_rank(x);
-        int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 }, starts[RANK_MAX] = { 0 }, steps[RANK_MAX],
-                                           extent = onnx_dim(x, axis);
+        int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
         struct attr *attrs = attrs_new(im->m, OP_reduce_window);
 
-        if (extent == 0)
+        if (type_elements(x->type) == 0)
                 return x;
         for (int d = 0; d < rank; d++)
-                window[d] = steps[d] = 1;
-        window[axis] = extent;
-        /* exclusive: one more, empty window at the far end, and the full one is cut off */
-        pads[reverse ? rank + axis : axis] = extent - 1 + exclusive;
-        starts[axis] = exclusive && reverse ? 1 : 0;
+                window[d] = 1;
+        window[axis] = onnx_dim(x, axis);
+        pads[axis] = window[axis] - 1 + exclusive;
+        pads[rank + axis] = -exclusive;
         attr_set(attrs, OP_reduce_window, "kind", kind);
         attr_set_ints(im->m, attrs, OP_reduce_window, "window", window, rank);
         attr_set_ints(im->m, attrs, OP_reduce_window, "pads", pads, 2 * rank);
-        struct value *y = value_build(&im->b, OP_reduce_window, &x, 1, attrs, NULL);
-        return y && exclusive ? build_slice(&im->b, y, starts, steps, x->type->dims) : y;
+        if (reverse)
+                x = reversed(im, x, axis);
+        struct value *y = x ? value_build(&im->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
+        return reverse ? reversed(im, y, axis) : y;
 }
 
 bool onnx_import_cumulative(struct onnx_import *im, struct onnx_node *n)

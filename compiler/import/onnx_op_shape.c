@@ -198,20 +198,35 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
 }
 
-/* x repeated along axis d: [before, 1, here] becomes [before, times, here] */
-static struct value *repeat(struct onnx_import *im, struct value *x, int d, int64_t times)
+/* x repeated along up to TILED_MAX of the dimensions that `repeats` still names, which it then no longer does: a dimension
+ * that is becomes [times, extent], those between lie together; all are broadcast at once. */
+static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t *repeats)
 {
-        dim_t dims[RANK_MAX], split[3] = { 1, times, 1 };
+        enum { TILED_MAX = RANK_MAX / 2 - 1 };
+        dim_t dims[RANK_MAX], rows[RANK_MAX], tiled[RANK_MAX];
+        int64_t place[RANK_MAX];
+        int row_rank = 0, rank = 0, count = 0;
 
-        if (!x || times == 1)
-                return x;
-        for (int i = 0; i < onnx_rank(x); i++) {
-                dims[i] = onnx_dim(x, i) * (i == d ? times : 1);
-                split[i < d ? 0 : 2] *= onnx_dim(x, i);
+        for (int d = 0; d < onnx_rank(x); d++) {
+                dim_t extent = dims[d] = onnx_dim(x, d);
+                bool repeated = repeats[d] != 1 && count < TILED_MAX;
+                if (repeated) {
+                        count++;
+                        tiled[rank++] = repeats[d];
+                        dims[d] *= repeats[d];
+                        repeats[d] = 1;
+                }
+                if (repeated || row_rank == 0) {
+                        place[row_rank] = rank;
+                        rows[row_rank++] = extent;
+                        tiled[rank++] = extent;
+                } else {
+                        rows[row_rank - 1] *= extent;
+                        tiled[rank - 1] *= extent;
+                }
         }
-        const struct type *to = type_tensor(im->m, onnx_element(x), 3, split);
-        struct value *rows = onnx_reshape(im, x, 2, (const dim_t[]){ split[0], split[2] });
-        return onnx_reshape(im, onnx_spread(im, rows, to, (const int64_t[]){ 0, 2 }), onnx_rank(x), dims);
+        const struct type *to = type_tensor(im->m, onnx_element(x), rank, tiled);
+        return onnx_reshape(im, onnx_spread(im, onnx_reshape(im, x, row_rank, rows), to, place), onnx_rank(x), dims);
 }
 
 bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
@@ -243,8 +258,9 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
         }
         if (!to)
                 return false;
-        for (int d = 0; d < rank; d++)
-                x = repeat(im, x, d, repeats[d]);
+        for (int d = 0; d < rank && x; d++)
+                if (repeats[d] != 1)
+                        x = tile_some(im, x, repeats);
         return onnx_output(n, 0, x);
 }
 

@@ -173,6 +173,7 @@ case("Unsqueeze", [x(3, 4)], since=13, constants={1: ints(-1, 0)})
 case("Expand", [x(3, 1)], since=8, constants={1: ints(2, 1, 4)})
 case("Expand", [x(2, 3)], since=8, constants={1: ints(1)}, title="keeps")
 case("Tile", [x(2, 3)], constants={1: ints(2, 3)})
+case("Tile", [x(2, 1, 2, 2, 1, 2, 2, 1, 2)], constants={1: ints(2, 2, 1, 2, 3, 2, 2, 2, 2)}, title="many dimensions")
 case("Tile", [x(2, 3, dtype=I32)], constants={1: ints(0, 3)}, title="nothing")
 case("Shape", [x(2, 0, 4)])
 case("Shape", [x(2, 3, 4)], since=15, start=-2, end=9)
@@ -242,7 +243,10 @@ case("Constant", [], since=12, value_ints=[3, 4])
 case("Constant", [], since=12, value_float=1.5)
 case("Constant", [], since=12, value_floats=[1.5, -2.0])
 case("Constant", [], since=12, value_int=-7)
-case("CumSum", [x(3, 4)], since=11, constants={1: np.array(1, I32)}, exclusive=1, reverse=1)
+for exclusive in (0, 1):
+    for reverse in (0, 1):
+        for axis in (0, 1, 2):
+            case("CumSum", [x(3, 1, 7) if axis == 1 else x(3, 4, 5)], since=11, constants={1: np.array(axis, I32)}, exclusive=exclusive, reverse=reverse)
 
 # ---- reductions ----
 for op in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split():
@@ -270,6 +274,15 @@ for op in "ArgMax ArgMin".split():
     case(op, [data], keepdims=0)
     case(op, [x(3, 4)], since=11, axis=-1, title="negative")
     case(op, [data], since=12, axis=1, select_last_index=1)
+    for dtype in (I8, U8, I64, F16, F64):
+        case(op, [x(3, 4, 5, dtype=dtype, low=0, high=3)], since=13, axis=1, title=np.dtype(dtype).name)
+    rows = np.array([[1, np.nan, 7, np.nan, np.inf], [-np.inf] * 5, [np.inf, 3, np.inf, -np.inf, 0], [0.0, -0.0, -1, -1, 0]], F32)
+    if op == "ArgMin":
+        rows = -rows
+    case(op, [rows], since=12, axis=1, title="NaN and infinities", expect=lambda a: np.array([[1], [0], [0], [0]]))
+    case(op, [rows], since=12, axis=1, select_last_index=1, title="NaN and infinities, the last",
+         expect=lambda a: np.array([[3], [4], [2], [4]]))
+    case(op, [rows], since=12, axis=0, keepdims=0, title="NaN and infinities, columns", expect=lambda a: np.array([2, 0, 2, 0, 0]))
 case("Hardmax", [x(2, 3, 4)], until=12, axis=1)
 case("Hardmax", [x(2, 3, 4)], since=13, axis=1)
 for op in "Softmax LogSoftmax".split():

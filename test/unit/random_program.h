@@ -516,18 +516,6 @@ static void step_reduce(struct generator *g)
         keep(g, build_reduce(&g->b, kind, x, axes, count), sum ? (large ? 2 : e->bound) * (double)elements : e->bound);
 }
 
-static void step_arg_reduce(struct generator *g)
-{
-        struct entry *e = pick_value(g, has_rank);
-        if (!e || g->real || !is_number(e))
-                return;
-        struct attr *attrs = attrs_new(g->m, OP_arg_reduce);
-        attr_set(attrs, OP_arg_reduce, "kind", chance(g, 50) ? REDUCE_max : REDUCE_min);
-        attr_set(attrs, OP_arg_reduce, "axis", pick(g, rank_of(e->v)));
-        attr_set(attrs, OP_arg_reduce, "last", pick(g, 2));
-        keep(g, value_build(&g->b, OP_arg_reduce, &e->v, 1, attrs, NULL), 64);
-}
-
 static void step_window(struct generator *g)
 {
         struct entry *e = pick_value(g, has_rank);
@@ -752,7 +740,7 @@ static const struct { void (*make)(struct generator *g); int weight; } random_st
         { step_compare, 4 }, { step_logic, 3 }, { step_cast, 4 },
         { step_reshape, 7 }, { step_transpose, 7 }, { step_broadcast, 4 }, { step_slice, 5 }, { step_pad, 4 }, { step_concat, 3 },
         { step_split, 2 }, { step_gather, 2 }, { step_iota, 1 },
-        { step_reduce, 5 }, { step_arg_reduce, 1 }, { step_window, 3 }, { step_dot, 6 }, { step_batched_dot, 2 }, { step_convolve, 9 },
+        { step_reduce, 5 }, { step_window, 3 }, { step_dot, 6 }, { step_batched_dot, 2 }, { step_convolve, 9 },
         { step_softmax, 3 }, { step_norm, 3 }, { step_if, 2 }, { step_again, 2 },
 };
 

@@ -63,8 +63,6 @@ static const struct { const char *arguments, *op; } rows[] = {
         { "%x \"x\": <2 x 3 x bool>", "reduce(%x, <1 x i64> 1) kind=max : <2 x bool>" },
         { "%x \"x\": <2 x 3 x f32>, %k \"k\": <1 x i64>", "reduce(%x, %k) kind=min : <1 x 3 x f32>" },
         { "%x \"x\": <2 x 3 x f32>", "reduce(%x, <0 x i64> []) : <2 x 3 x f32>" },
-        { "%x \"x\": <2 x 3 x f32>", "arg_reduce(%x) axis=1 last=1 : <2 x i64>" },
-        { "%x \"x\": <2 x 3 x f32>", "arg_reduce(%x) kind=min : <3 x i64>" },
         { "%x \"x\": <2 x 9 x f32>", "reduce_window(%x) window=[1, 3] strides=[1, 2] pads=[0, 1, 0, 0] : <2 x 4 x f32>" },
         { "%x \"x\": <2 x 9 x f32>",     /* a ceil mode */
           "reduce_window(%x) window=[1, 3] strides=[1, 2] pads=[0, 1, 0, 0] : <2 x 5 x f32>" },
