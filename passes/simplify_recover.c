@@ -67,6 +67,31 @@ struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass
         return NULL;
 }
 
+/* The largest term becomes 1, and nothing overflows. Where there is no finite one, the sum says which. */
+struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *sum = op_operand(op, 0), *e = op_is(sum, OP_reduce) ? op_operand(sum->op, 0) : NULL;
+        unsigned mask;
+        if (!e || op_int(sum->op, "kind") != REDUCE_sum || !op_is(e, OP_exp) || !value_has_one_use(sum) || !value_has_one_use(e) ||
+            !simplify_axes(sum->op, &mask) || !mask || !type_is_static(e->type) || type_elements(e->type) == 0)
+                return NULL;
+        struct value *x = op_operand(e->op, 0);
+        if (op_is(x, OP_sub) && op_is(op_operand(x->op, 1), OP_broadcast))
+                return NULL;
+        int64_t axes[RANK_MAX], kept[RANK_MAX];
+        int count = 0, others = 0;
+        for (int d = 0; d < x->type->rank; d++)
+                if (mask >> d & 1)
+                        axes[count++] = d;
+                else
+                        kept[others++] = d;
+        struct value *most = build_reduce(b, REDUCE_max, x, axes, count), *size = build_unary(b, OP_abs, most);
+        most = size ? build_select(b, build_binary(b, OP_lt, size, build_like(b, size, INFINITY)), most, build_like(b, most, 0)) : NULL;
+        x = most ? build_binary(b, OP_sub, x, build_broadcast(b, most, x->type, kept)) : NULL;
+        return x ? build_binary(b, OP_add, build_unary(b, OP_log, simplify_reduce(b, sum->op, build_unary(b, OP_exp, x), mask)), most) : NULL;
+}
+
 /* v = code(x, splat), nothing else reads it: x */
 static struct value *beside_splat(const struct value *v, enum opcode code, struct value **splat)
 {

@@ -50,6 +50,8 @@ static struct value *spread_maximum(struct onnx_import *im, const struct reducti
 /* log(sum(exp(x))) with the maximum taken out; a set of -inf gives -inf, one with +inf gives +inf */
 static struct value *log_sum_exp(struct onnx_import *im, const struct reduction *r, struct value *x)
 {
+        if (type_elements(r->full) == 0)        /* an empty set has no maximum */
+                return onnx_unary(im, OP_log, reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, x)));
         struct value *most = spread_maximum(im, r, x);
         struct value *finite = onnx_with(im, OP_lt, onnx_unary(im, OP_abs, most), INFINITY);
 
@@ -57,10 +59,8 @@ static struct value *log_sum_exp(struct onnx_import *im, const struct reduction 
                 return NULL;
         most = onnx_select(im, finite, most, build_like(&im->b, most, 0));
         struct value *sum = reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, onnx_binary(im, OP_sub, x, most)));
-        /* every element of `most` along the axes is the same: its maximum is it; an empty set has none */
+        /* every element of `most` along the axes is the same: its maximum is it */
         struct value *offset = reduce(im, r, REDUCE_max, most);
-        if (type_elements(r->full) == 0)
-                return onnx_unary(im, OP_log, sum);
         return onnx_binary(im, OP_add, onnx_unary(im, OP_log, sum), offset);
 }
 
