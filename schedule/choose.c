@@ -48,27 +48,39 @@ static int choose_strip(const struct packed_work *work, const struct target *tar
         return 3 * again < bytes * (double)(work->panels - 1) ? (int)divide_up(rows, strips) : 0;
 }
 
-/* what does not depend on the size of a tile, or follows from it */
-static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
+/* rows of tiles, which strips and threads share; *tiles: how many there are in all of them */
+static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work *work, int64_t *tiles)
 {
         int k = work->spatial;
         int64_t columns = work->extent[k - 1], rows = k > 1 && !s->flat ? work->extent[k - 2] : 1;
         for (int d = 0; d < k - 1 && s->flat; d++)
                 columns *= work->extent[d];
         int64_t row_tiles = divide_up(rows, s->rows), column_tiles = divide_up(columns, s->columns);
-        int64_t last = packed_last_extent(work), shared = k > 1 && !s->flat ? row_tiles : column_tiles;
+        *tiles = row_tiles * column_tiles;
+        return k > 1 && !s->flat ? row_tiles : column_tiles;
+}
+
+/* what does not depend on the size of a tile, or follows from it */
+static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
+{
+        int64_t tiles, rows = rows_of_tiles(s, work, &tiles), last = packed_last_extent(work);
         if (last % s->unroll == 0) {    /* all tiles together fetch the next panel */
-                int64_t lines = divide_up(work->panel * s->unroll, row_tiles * column_tiles);
+                int64_t lines = divide_up(work->panel * s->unroll, tiles);
                 s->prefetch = lines > 4 ? 4 : (int)lines;
         }
-        if (machine->threads > 1) {
-                if (shared >= 2 * machine->threads || work->panels < machine->threads)
-                        s->row_tasks = machine->threads;
-                else
-                        s->panel_tasks = machine->threads;
-        }
-        s->strip = choose_strip(work, machine->target, shared);
+        s->strip = choose_strip(work, machine->target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;
+}
+
+static void share(struct schedule *s, const struct packed_work *work, double cycles, const struct schedule_machine *machine)
+{
+        int64_t tiles;
+        double weights = packed_weights_bytes(work) * (double)work->groups, reading = weights / target_memory_speed(machine->target);
+        double operand = packed_operand_bytes(work) * (double)(work->groups * work->images);
+        const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles), .panels = work->panels,
+                                              .cycles = cycles > reading ? cycles - reading : 0, .weights = weights, .operand = operand,
+                                              .gathered = s->pack ? operand : 0 };
+        schedule_share(s, &shared, machine);
 }
 
 /* ---- the search ---- */
@@ -161,6 +173,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
                         s.vectors = vectors;
                         try_turns(&search, s);
                 }
+        share(&search.best, &work, search.cost.cycles, machine);
         *why = reason(arena, &search);
         return search.best;
 }

@@ -37,6 +37,11 @@ struct schedule_machine { const struct target *target; int threads; };
  * nothing to say. */
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena,
                              const char **why);
+/* What threads share: rows of tiles by panels; cycles of one core for them, without reading the weights; bytes of the operands, and of
+ * what is gathered from them first. */
+struct schedule_work { int64_t rows, panels; double cycles, weights, operand, gathered; };
+/* Tasks, so that the slowest thread is done soonest (share.c); as many as there are threads, or one. */
+void schedule_share(struct schedule *s, const struct schedule_work *work, const struct schedule_machine *machine);
 /* The spatial dimensions of a convolve_packed can run as one: nothing in its fusion tells them apart. */
 bool schedule_can_flatten(const struct op *contraction);
 

@@ -13,6 +13,7 @@
  * a loop over positions makes of them what the fusion says. Loops are those of packed.c. */
 #include "schedule/stage.h"
 
+enum { TILE_CYCLES = 16, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };      /* of a product of tiles, of their shapes, of a block of sums */
 enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1024, LINE = 32, PAIR_LANES = 2 * TILE_LANES };      /* LINE: bf16 of a cache line */
 
 struct tiles {
@@ -280,7 +281,6 @@ static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
  * then blocks of one shape, so that shapes are not said again for each panel. */
 static int choose_columns(int64_t positions, int most, int64_t steps)
 {
-        enum { TILE_CYCLES = 16, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };
         int64_t best = INT64_MAX;
         int chosen = 1;
         for (int n = most; n > most / 2; n--) {
@@ -318,12 +318,11 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                 s.rows = 2;
         int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
         s.prefetch = (int)(divide_up(lines, tiles) < 8 ? divide_up(lines, tiles) : 8);
-        int64_t shared = rows > 1 ? row_tiles : tiles;
-        if (machine->threads > 1) {
-                if (shared >= 2 * machine->threads || w->dims[0] / op_int(op, "groups") < machine->threads)
-                        s.row_tasks = machine->threads;
-                else
-                        s.panel_tasks = machine->threads;
-        }
+        const struct type *x = op_operand(op, 0)->type;
+        int64_t hardware = tiles * tiles_of(s.rows, s.columns) * w->dims[0] * vectors * y->dims[0];
+        double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
+        const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
+                                            .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };
+        schedule_share(&s, &work, machine);
         return s;
 }

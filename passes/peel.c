@@ -1,0 +1,157 @@
+/* peel: the first iteration of a loop stands before it, where it computes less than the others.
+ *
+ *                                                            %0 = slice(%x, row 0), as a row
+ *   %r, %ys = loop(none, none, 0.0, %x) steps=9 {            %1 = add(%0, dot(0.0, @w))          the product is 0: simplify
+ *     (%i, %h, %row)                                         %r, %rest = loop(none, none, %1, slice(%x, rows 1..)) steps=8 {
+ *     %1 = dot(%h, @w)                              ->         ...
+ *     %2 = add(%row, %1)                                     }
+ *     yield(%2, %2)                                          %ys = concat(%1 as a row, %rest)
+ *   }
+ *
+ * That is where a product with constant weights reads a value that is zero at first: the state of recurrent networks. In a long loop
+ * one product of many is not worth the code. Exact: the same operations on the same values. */
+#include "passes/pass.h"
+
+enum { STEPS_MOST = 100, MOVES_MAX = 4 };
+
+/* v, seen through moves, is what a product with constants reads */
+static bool is_multiplied(const struct value *v, int depth)
+{
+        for (const struct use *u = v->uses; u && depth < MOVES_MAX; u = u->next) {
+                const struct op *user = u->user;
+                if (user->code == OP_dot && !u->index && value_is_constant(op_operand(user, 1)))
+                        return true;
+                if ((user->code == OP_reshape || user->code == OP_transpose) && is_multiplied(op_result(user), depth + 1))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_worth_it(const struct op *op)
+{
+        const struct op_loop parts = op_loop(op), *loop = &parts;
+        double number;
+        if (loop->trip || loop->go || loop->steps < 2 || loop->steps > STEPS_MOST || loop->number->uses)
+                return false;
+        for (int i = 0; i < loop->scanned + loop->stacked; i++)
+                if (!type_is_static(i < loop->scanned ? loop->scans[i].value->type : loop->stacks[i - loop->scanned].type))
+                        return false;
+        for (int i = 0; i < loop->carried; i++)
+                if (value_is_splat(loop->first[i].value, &number) && number == 0 && is_multiplied(&loop->held[i], 0))
+                        return true;
+        return false;
+}
+
+/* rows from..from + count of x */
+static struct value *rows_of(struct builder *b, struct value *x, int64_t from, int64_t count)
+{
+        int64_t starts[RANK_MAX] = { from }, ones[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < x->type->rank; d++) {
+                ones[d] = 1;
+                dims[d] = d ? x->type->dims[d] : count;
+        }
+        return build_slice(b, x, starts, ones, dims);
+}
+
+/* of the rows that a loop takes one by one: the first, as a row, and all others */
+static struct value *first_row(struct builder *b, struct value *x, bool backward, const struct type *row)
+{
+        return build_reshape(b, rows_of(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank, row->dims);
+}
+
+static struct value *other_rows(struct builder *b, struct value *x, bool backward)
+{
+        return rows_of(b, x, backward ? 0 : 1, x->type->dims[0] - 1);
+}
+
+/* a copy of the body before the loop; afterwards the scratch of what it yields is what the first iteration yields */
+static bool write_first(struct op *op, const struct op_loop *loop, struct builder *b)
+{
+        const int64_t *backward = op_ints(op, "scan_backward", NULL);
+        for (int i = 0; i < loop->carried; i++)
+                loop->held[i].scratch = loop->first[i].value;
+        for (int i = 0; i < loop->scanned; i++)
+                if (!(loop->rows[i].scratch = first_row(b, loop->scans[i].value, backward[i], loop->rows[i].type)))
+                        return false;
+        for (struct op *inner = op->regions[0]->first; inner != loop->yield; inner = inner->next) {
+                struct op *copy = op_clone(b, inner);
+                for (int i = 0; i < inner->result_count; i++)
+                        inner->results[i].scratch = &copy->results[i];
+        }
+        return true;
+}
+
+static void forget(struct op *op, const struct op_loop *loop)
+{
+        for (int i = 0; i < loop->carried + loop->scanned; i++)
+                loop->held[i].scratch = NULL;
+        for (struct op *inner = op->regions[0]->first; inner; inner = inner->next)
+                for (int i = 0; i < inner->result_count; i++)
+                        inner->results[i].scratch = NULL;
+}
+
+static struct value *yielded(const struct use *u) { return u->value->scratch ? u->value->scratch : u->value; }
+
+/* the loop without its first iteration */
+static bool shorten(struct op *op, const struct op_loop *loop, struct builder *b)
+{
+        const int64_t *backward = op_ints(op, "scan_backward", NULL);
+        for (int i = 0; i < loop->scanned; i++) {
+                struct value *rest = other_rows(b, loop->scans[i].value, backward[i]);
+                if (!rest)
+                        return false;
+                op_set_operand(op, loop->scans[i].index, rest);
+        }
+        for (int i = 0; i < loop->carried; i++)
+                op_set_operand(op, loop->first[i].index, yielded(&loop->next[i]));
+        attr_set(op->attrs, OP_loop, "steps", loop->steps - 1);
+        return true;
+}
+
+/* what the loop stacks, with the first iteration's row */
+static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, int i)
+{
+        struct value *rest = &loop->stacks[i];
+        const struct type *all = rest->type;
+        dim_t dims[RANK_MAX] = { 1 };
+        for (int d = 1; d < all->rank; d++)
+                dims[d] = all->dims[d];
+        struct value *row = build_reshape(b, yielded(&loop->stacked_rows[i]), all->rank, dims);
+        bool backward = op_ints(op, "stack_backward", NULL)[i];
+        dims[0] = all->dims[0] - 1;
+        rest->type = type_tensor(b->m, all->element, all->rank, dims);
+        struct value *joined = row ? build_concat(b, (struct value *[]){ backward ? rest : row, backward ? row : rest }, 2, 0) : NULL;
+        if (!joined)
+                return false;
+        value_replace(rest, joined);
+        op_set_operand(joined->op, backward ? 0 : 1, rest);
+        return true;
+}
+
+static bool peel(struct op *op, struct pass_context *context)
+{
+        struct op_loop loop = op_loop(op);
+        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op, .location = op->location,
+                             .diag = context->diag };
+        bool good = write_first(op, &loop, &b) && shorten(op, &loop, &b);
+        b.before = op->next;
+        for (int i = 0; i < loop.stacked && good; i++)
+                good = stack(op, &loop, &b, i);
+        forget(op, &loop);
+        return good;
+}
+
+int pass_peel(struct function *f, struct pass_context *context)
+{
+        int peeled = 0;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
+                next = region_walk(&f->body, op);
+                if (op->code != OP_loop || !is_worth_it(op))
+                        continue;
+                if (!peel(op, context))
+                        return -1;
+                peeled++;
+        }
+        return peeled;
+}
