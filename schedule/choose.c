@@ -174,6 +174,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
                         try_turns(&search, s);
                 }
         share(&search.best, &work, search.cost.cycles, machine);
+        share(&search.next, &work, search.next_cost.cycles, machine);
         *why = reason(arena, &search);
         return search.best;
 }
