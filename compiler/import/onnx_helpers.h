@@ -170,6 +170,8 @@ struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct valu
 struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b);
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count, bool logarithm);
+/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it has (onnx_op_attention.c) */
+struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads);
 
 /* ---- quantization (onnx_op_quant.c) ---- */
 

@@ -116,8 +116,7 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
         return with_bias(im, scores, bias);
 }
 
-/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it has */
-static struct value *for_heads(struct onnx_import *im, struct value *x, int64_t heads)
+struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads)
 {
         if (!x || onnx_dim(x, 1) == heads)
                 return x;
@@ -125,9 +124,23 @@ static struct value *for_heads(struct onnx_import *im, struct value *x, int64_t 
         return onnx_reshape(im, onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide), (const int64_t[]){ 0, 1, 3, 4 }), 4, all);
 }
 
+/* scale q k' in the type `computed`, the scale shared between both as the standard says; NULL after an error */
+static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q, struct value *k, enum element computed)
+{
+        const dim_t scored[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(k, 2) };
+        float given;
+
+        if (!onnx_type(im, n, computed, 4, scored) || !onnx_float(im, n, "scale", 0, &given))
+                return NULL;
+        double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
+        k = onnx_for_heads(im, onnx_cast(im, k, computed), onnx_dim(q, 1));
+        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), scale < 0 ? -root : root);
+        return onnx_matmul(im, n, q, onnx_with(im, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
+}
+
 struct attention {
         int64_t causal, q_heads, kv_heads, output_mode;
-        float scale, softcap;
+        float softcap;
         enum element precision; /* of the softmax */
 };
 
@@ -139,7 +152,7 @@ static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, st
             !onnx_int_range(im, n, "q_num_heads", 0, 0, NUMBER_MAX, &a->q_heads) ||
             !onnx_int_range(im, n, "kv_num_heads", 0, 0, NUMBER_MAX, &a->kv_heads) ||
             !onnx_int_range(im, n, "qk_matmul_output_mode", 0, 0, 3, &a->output_mode) ||
-            !onnx_float(im, n, "scale", 0, &a->scale) || !onnx_float(im, n, "softcap", 0, &a->softcap) ||
+            !onnx_float(im, n, "softcap", 0, &a->softcap) ||
             !onnx_int(im, n, "softmax_precision", 1, &precision) ||
             !onnx_element_number(im, n, "softmax_precision", precision, &a->precision))
                 return false;
@@ -184,13 +197,10 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element e = onnx_element(q), computed = onnx_wide_element(e);
         int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
-        const dim_t scored[4] = { onnx_dim(q, 0), heads, rows, onnx_dim(k, 2) }, result[4] = { scored[0], heads, rows, onnx_dim(v, 3) };
-        if (!onnx_type(im, n, computed, 4, scored) || !onnx_type(im, n, computed, 4, result))
+        const dim_t result[4] = { onnx_dim(q, 0), heads, rows, onnx_dim(v, 3) };
+        struct value *scores = onnx_type(im, n, computed, 4, result) ? scores_of(im, n, q, k, computed) : NULL;
+        if (!scores)
                 return false;
-        double scale = onnx_has(n, "scale") ? a.scale : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
-        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), scale < 0 ? -root : root);
-        k = onnx_with(im, OP_mul, transposed(im, for_heads(im, onnx_cast(im, k, computed), heads), 0, 1, 3, 2), root);
-        struct value *scores = onnx_matmul(im, n, q, k);
         struct value *shown[4]; /* by qk_matmul_output_mode */
         shown[0] = scores;
         if (a.softcap > 0)
@@ -203,12 +213,63 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         shown[3] = scores = onnx_cast(im, scores, computed);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, onnx_cast(im, shown[a.output_mode], e))))
                 return false;
-        struct value *y = onnx_cast(im, onnx_matmul(im, n, scores, for_heads(im, onnx_cast(im, v, computed), heads)), e);
+        struct value *y = onnx_cast(im, onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, computed), heads)), e);
         if (onnx_rank(n->inputs[0]) == 3)
                 y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
                                  (const dim_t[]){ result[0], rows, heads * result[3] });
         return onnx_output(n, 0, y);
 }
+
+/* ---- FlexAttention: what is done to scores and to shares is given as graphs ---- */
+
+/* x after the graph of this name, if there is one; NULL after an error */
+static struct value *modified(struct onnx_import *im, struct onnx_node *n, const char *name, struct value *x)
+{
+        const Onnx__GraphProto *g = x && onnx_has(n, name) ? onnx_graph_attribute(im, n, name) : NULL;
+        struct value *y = NULL;
+
+        if (!g)
+                return x && !onnx_has(n, name) ? x : NULL;
+        if (g->n_input != 1 || g->n_output != 1) {
+                onnx_invalid(im, n, "%s has %zu inputs and %zu outputs, want one of each", name, g->n_input, g->n_output);
+                return NULL;
+        }
+        if (!onnx_inline_graph(im, g, &x, 1, &y, 1))
+                return NULL;
+        if (y->type == x->type)
+                return y;
+        onnx_invalid(im, n, "%s makes %s of %s", name, type_text(im->arena, im->m, y->type), type_text(im->arena, im->m, x->type));
+        return NULL;
+}
+
+bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *q = n->inputs[0], *k = n->inputs[1], *v = n->inputs[2];
+        const int64_t keys[1] = { 3 };
+        enum element e = onnx_element(q), precision;
+        int64_t number;
+
+        for (int i = 0; i < 3; i++)
+                if (!onnx_want_float(im, n, i) || !onnx_want_rank(im, n, i, 4, 4))
+                        return false;
+        if (!onnx_same_element(im, n, n->inputs, 3) || !attention_shapes(im, n, q, k, v) ||
+            !onnx_int(im, n, "softmax_precision", e == E_F64 ? 11 : 1, &number) ||
+            !onnx_element_number(im, n, "softmax_precision", number, &precision))
+                return false;
+        if (!element_is_float(precision))
+                return onnx_invalid(im, n, "softmax_precision is %s", element_info[precision].text);
+        enum element computed = e == E_F64 || precision == E_F64 ? E_F64 : E_F32;
+        const dim_t result[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(v, 3) };
+        if (!onnx_type(im, n, computed, 4, result))
+                return false;
+        struct value *x = onnx_cast(im, scores_of(im, n, q, k, onnx_wide_element(e)), precision);
+        x = onnx_softmax(im, onnx_wide(im, modified(im, n, "score_mod", x)), keys, 1, false);
+        x = onnx_cast(im, modified(im, n, "prob_mod", onnx_cast(im, x, precision)), computed);
+        v = onnx_for_heads(im, onnx_cast(im, v, computed), result[1]);
+        return onnx_output(n, 0, onnx_cast(im, onnx_matmul(im, n, x, v), e));
+}
+
+/* ---- RotaryEmbedding ---- */
 
 /* ---- RotaryEmbedding: pairs of elements turned by an angle that grows with the position ---- */
 

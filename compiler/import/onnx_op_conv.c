@@ -97,6 +97,39 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
+/* CausalConvWithState: each channel by itself, along past_state and the input; what the next call starts with is the end of these. */
+bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const activations[] = { "none", "silu", "swish", NULL };
+        struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) }, *x = v[0];
+        int activation;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_want_rank(im, n, 1, 3, 3) || !onnx_choice(im, n, "activation", activations, 0, &activation))
+                return false;
+        const dim_t *d = x->type->dims, kernel = onnx_dim(v[1], 2), whole[3] = { d[0], d[1], d[2] + kernel - 1 };
+        if (onnx_dim(v[1], 0) != d[1] || onnx_dim(v[1], 1) != 1 || kernel < 1)
+                return onnx_invalid(im, n, "the weights are %s for an input %s", type_text(im->arena, im->m, v[1]->type),
+                                    type_text(im->arena, im->m, x->type));
+        const dim_t state[3] = { d[0], d[1], kernel - 1 };
+        const struct type *state_type = type_tensor(im->m, onnx_element(x), 3, state);
+        if (v[3] && v[3]->type != state_type)
+                return onnx_invalid(im, n, "past_state is %s, want %s", type_text(im->arena, im->m, v[3]->type),
+                                    type_text(im->arena, im->m, state_type));
+        if (!onnx_type(im, n, onnx_element(x), 3, whole))
+                return false;
+        struct value *past = v[3] ? v[3] : constant_number(im->m, state_type, 0);
+        x = build_concat(&im->b, (struct value *[]){ past, x }, 2, 2);
+        struct onnx_window window = { .rank = 1, .kernel = { kernel }, .strides = { 1 }, .dilations = { 1 }, .out = { d[2] } };
+        struct value *y = x ? with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2) : NULL;
+        if (y && activation) {
+                struct value *wide = onnx_wide(im, y);
+                y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)), onnx_element(y));
+        }
+        return onnx_output(n, 0, y) && onnx_output(n, 1, build_slice(&im->b, x, (const int64_t[]){ 0, 0, whole[2] - state[2] },
+                                                                     (const int64_t[]){ 1, 1, 1 }, state));
+}
+
 /* ---- integer forms ---- */
 
 static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int input)
