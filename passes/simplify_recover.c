@@ -55,16 +55,42 @@ struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass
 
 /* ---- functions ---- */
 
-struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass_context *context)
+/* exp x + 1, where nothing else reads exp x: x */
+static struct value *one_more_than_exp(const struct value *sum)
 {
-        (void)context;
-        struct value *sum = op_operand(op, 0);
         for (int i = 0; op_is(sum, OP_add) && i < 2; i++) {
                 const struct value *e = op_operand(sum->op, i);
                 if (op_is(e, OP_exp) && value_has_one_use(e) && simplify_is(op_operand(sum->op, 1 - i), 1))
-                        return build_unary(b, OP_softplus, op_operand(e->op, 0));
+                        return op_operand(e->op, 0);
         }
         return NULL;
+}
+
+struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = one_more_than_exp(op_operand(op, 0));
+        return x ? build_unary(b, OP_softplus, x) : NULL;
+}
+
+/* 1 / (1 + exp -x) as one operation; v is the sum */
+static struct value *logistic(struct builder *b, const struct value *v)
+{
+        const struct value *negated = value_has_one_use(v) ? one_more_than_exp(v) : NULL;
+        return negated && op_is(negated, OP_neg) ? build_unary(b, OP_sigmoid, op_operand(negated->op, 0)) : NULL;
+}
+
+struct value *rewrite_reciprocal_logistic(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return logistic(b, op_operand(op, 0));
+}
+
+struct value *rewrite_div_logistic(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *y = logistic(b, op_operand(op, 1));
+        return y ? build_binary(b, OP_mul, op_operand(op, 0), y) : NULL;
 }
 
 /* The largest term becomes 1, and nothing overflows. Where there is no finite one, the sum says which. */

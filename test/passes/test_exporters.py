@@ -119,12 +119,61 @@ FORMS = {
             product = Mul (x, half)
             y = Mul (product, above)"""],
         [("0.044715", "0.045715"), ("0.7978846", "0.7988846"), "cube", "product"]),
-    "silu": (X, "y = Swish (x)", ["s = Sigmoid (x) \n y = Mul (x, s)"], ["s"]),
+    "silu": (X, "y = Swish (x)", [
+        """ s = Sigmoid (x)
+            y = Mul (x, s)""",
+        """ one = Constant <value_float=1.0> ()
+            minus = Neg (x)
+            e = Exp (minus)
+            sum = Add (e, one)
+            y = Div (x, sum)"""], [("value_float=1.0", "value_float=1.001"), "s", "e", "sum"]),
+    "sigmoid": (X, "y = Sigmoid (x)", [
+        """ one = Constant <value_float=1.0> ()
+            minus = Neg (x)
+            e = Exp (minus)
+            sum = Add (one, e)
+            y = Reciprocal (sum)""",
+        """ one = Constant <value_float=1.0> ()
+            zero = Constant <value_float=0.0> ()
+            minus = Sub (zero, x)
+            e = Exp (minus)
+            sum = Add (one, e)
+            y = Div (one, sum)"""], [("value_float=1.0", "value_float=1.001"), "minus", "e"]),
     "softplus": (X, "y = Softplus (x)", [
         """ one = Constant <value_float=1.0> ()
             e = Exp (x)
             sum = Add (e, one)
             y = Log (sum)"""], [("value_float=1.0", "value_float=1.001"), "e", "sum"]),
+    "selu": (X, "y = Selu <alpha=1.5, gamma=1.25> (x)", [
+        """ alpha = Constant <value_float=1.5> ()
+            gamma = Constant <value_float=1.25> ()
+            zero = Constant <value_float=0.0> ()
+            e = Exp (x)
+            scaled = Mul (e, alpha)
+            bent = Sub (scaled, alpha)
+            positive = Mul (gamma, x)
+            negative = Mul (bent, gamma)
+            below = Less (x, zero)
+            y = Where (below, negative, positive)"""],
+        [("value_float=0.0", "value_float=0.001"), ("value_float=1.25", "value_float=1.251"), "e", "positive", "negative"]),
+    "celu": (X, "y = Celu <alpha=3.0> (x)", [
+        """ alpha = Constant <value_float=3.0> ()
+            small = Div (x, alpha)
+            bent = Elu (small)
+            y = Mul (alpha, bent)"""], [("value_float=3.0", "value_float=3.001"), "small", "bent"]),
+    "at least and at most": (X, """ low = Constant <value_float=-1.0> ()
+            high = Constant <value_float=1.5> ()
+            y = Clip (x, low, high)""", [
+        """ low = Constant <value_float=-1.0> ()
+            high = Constant <value_float=1.5> ()
+            least = Min (x, high)
+            y = Max (low, least)""",
+        """ low = Constant <value_float=-1.0> ()
+            high = Constant <value_float=1.5> ()
+            below = Less (x, low)
+            least = Where (below, low, x)
+            above = Greater (least, high)
+            y = Where (above, high, least)"""], [("1.5", "1.501"), "least"]),
     "mish": (X, "y = Mish (x)", [
         """ one = Constant <value_float=1.0> ()
             e = Exp (x)
@@ -157,6 +206,11 @@ FORMS = {
             e = Exp (d)
             sum = ReduceSum (e, last)
             y = Div (e, sum)"""], [("[-1]", "[1]"), "e", "sum"]),
+    "log sum exp": (X, "last = Constant <value_ints=[-1]> () \n y = ReduceLogSumExp (x, last)", [
+        """ last = Constant <value_ints=[-1]> ()
+            e = Exp (x)
+            sum = ReduceSum (e, last)
+            y = Log (sum)"""], [("[-1]", "[1]"), "e", "sum"]),
     "log softmax": (X, "y = LogSoftmax <axis=-1> (x)", [
         """ last = Constant <value_ints=[-1]> ()
             most = ReduceMax (x, last)
