@@ -181,13 +181,13 @@ static bool hides_much(const struct attention *a, int64_t rows)
         const struct type *t = a->scores->type;
         const struct band band = attention_band(a);
         int64_t seen = 0;
-        for (int64_t from = 0; from < t->dims[ROW]; from += rows) {
-                int64_t to = from + rows < t->dims[ROW] ? from + rows : t->dims[ROW];
+        for (int64_t from = 0; from < band.rows; from += rows) {
+                int64_t to = from + rows < band.rows ? from + rows : band.rows;
                 int64_t low = from + band.low > 0 ? from + band.low : 0;
                 int64_t high = to + band.high < t->dims[COLUMN] ? to + band.high : t->dims[COLUMN];
                 seen += high > low ? (high - low) * (to - from) : 0;
         }
-        return (double)seen < .9 * (double)t->dims[ROW] * (double)t->dims[COLUMN];
+        return (double)seen < .9 * (double)band.rows * (double)t->dims[COLUMN];
 }
 
 /* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides: because of the mask */

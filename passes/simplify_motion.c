@@ -74,15 +74,75 @@ static bool is_reduced(const struct value *v)
         return false;
 }
 
+/* It is made of indices and numbers alone. */
+static bool is_of_indices(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 8 };
+        if (value_is_splat(v, NULL) || op_is(v, OP_iota))
+                return true;
+        bool good = v->kind == VALUE_RESULT && op_info[v->op->code].traits & TRAIT_ELEMENTWISE && depth < DEPTH_MAX;
+        for (int i = 0; good && i < v->op->operand_count; i++)
+                good = is_of_indices(op_operand(v->op, i), depth + 1);
+        return good;
+}
+
 /* What makes v computes something, or a reduction reads it, and element-wise operations (in its place or under other extents) read it,
  * and reductions: they can be one kernel. */
 static bool starts_kernel(const struct value *v, const struct op *op)
 {
         static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
-        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region))
+        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region) || is_of_indices(v, 0))
                 return false;
         return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) || is_reduced(v)) &&
                read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
+}
+
+/* Where the indices along an axis of x are those along a dimension of y, another shape of as many elements, again and again: that
+ * dimension; else -1. */
+static int axis_in_form(const struct type *x, int axis, const struct type *y)
+{
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x, y, blocks), i = 0, d;
+        while (i < count && blocks[i].x_end <= axis)
+                i++;
+        if (i == count)
+                return -1;
+        for (d = axis + 1; d < blocks[i].x_end; d++)
+                if (x->dims[d] != 1)
+                        return -1;
+        for (d = blocks[i].y_end - 1; d > blocks[i].y_first && y->dims[d] == 1;)
+                d--;
+        return d >= blocks[i].y_first && x->dims[axis] && y->dims[d] % x->dims[axis] == 0 ? d : -1;
+}
+
+static bool indices_have_form(const struct value *v, const struct type *to)
+{
+        if (op_is(v, OP_iota))
+                return axis_in_form(v->type, (int)op_int(v->op, "axis"), to) >= 0;
+        for (int i = 0; !value_is_constant(v) && i < v->op->operand_count; i++)
+                if (!indices_have_form(op_operand(v->op, i), to))
+                        return false;
+        return true;
+}
+
+/* the same of indices along dimensions of `to` */
+static struct value *indices_in_form(struct builder *b, struct value *v, const struct type *to)
+{
+        const struct type *type = type_with_element(b->m, to, v->type->element);
+        struct value *operands[OPERAND_ROW_MAX];
+        if (value_is_constant(v))
+                return constant_splat(b->m, type, v->constant->data);
+        if (op_is(v, OP_iota)) {
+                int64_t axis = op_int(v->op, "axis"), extent = v->type->dims[axis];
+                int d = axis_in_form(v->type, (int)axis, to);
+                struct value *index = build_iota(b, type, d);
+                struct value *period = constant_number(b->m, type, (double)extent);
+                return to->dims[d] == extent || !index ? index : value_build(b, OP_rem, (struct value *[]){ index, period }, 2, NULL, NULL);
+        }
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!(operands[i] = indices_in_form(b, op_operand(v->op, i), to)))
+                        return NULL;
+        return value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
 }
 
 /* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
@@ -93,6 +153,8 @@ static bool has_form(const struct value *v, const struct type *to, const struct 
         int rank;
         if (value_is_constant(v) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
                 return true;
+        if (is_of_indices(v, 0))
+                return indices_have_form(v, to);
         return op_is(v, OP_broadcast) ? broadcast_onto(v->op, to, &rank, dims, onto) : !starts_kernel(v, op);
 }
 
@@ -106,6 +168,8 @@ static struct value *in_form(struct builder *b, struct value *v, const struct ty
                 return constant_splat(b->m, type, v->constant->data);
         if (value_is_constant(v))
                 return constant_reshaped(b->m, v->constant, to->rank, to->dims);
+        if (is_of_indices(v, 0))
+                return indices_in_form(b, v, to);
         if (op_is(v, OP_broadcast) && broadcast_onto(v->op, to, &rank, dims, onto))
                 return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type, onto);
         return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank, to->dims);

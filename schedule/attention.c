@@ -279,20 +279,37 @@ static void finish_rows(struct block *b, struct loop_buffer *result)
         emit_end(e);
 }
 
+/* The rows of the band that rows from..to are, where it repeats: all of them where these go over its end. */
+static void find_band_rows(struct block *b, struct loop_expr **from, struct loop_expr **to)
+{
+        struct emit *e = b->e;
+        int64_t rows = b->band.rows;
+        struct loop_expr *last = emit_let(e, "last_row", minus(e, *to, number(e, 1)));
+        struct loop_expr *within = emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, *from, rows), emit_op_int(e, LOOP_DIV, last, rows));
+        within = emit_let(e, "within", within);
+        struct loop_expr *first = emit_op_int(e, LOOP_REM, *from, rows), *end = plus(e, emit_op_int(e, LOOP_REM, last, rows), number(e, 1));
+        *from = emit_let(e, "band_from", loop_op(e->arena, LOOP_SELECT, within, first, number(e, 0)));
+        *to = emit_let(e, "band_to", loop_op(e->arena, LOOP_SELECT, within, end, number(e, rows)));
+}
+
 /* the panels with a column that one of the rows sees: *first, *end */
 static void find_panels(struct block *b, struct loop_expr **first, struct loop_expr **end)
 {
         struct emit *e = b->e;
         const struct type *t = b->a.scores->type;
         int64_t panel = columns_of_panel(b), panels = round_up(t->dims[COLUMN], panel) / panel;
+        bool from_low = b->band.low > 1 - b->band.rows, to_high = b->band.high < t->dims[COLUMN] - 1;
+        struct loop_expr *from = b->from, *to = b->to;
+        if ((from_low || to_high) && b->band.rows < t->dims[ROW])
+                find_band_rows(b, &from, &to);
         *first = number(e, 0);
         *end = number(e, panels);
-        if (b->band.low > 1 - t->dims[ROW]) {
-                struct loop_expr *low = maximum(e, plus(e, b->from, number(e, b->band.low)), number(e, 0));
+        if (from_low) {
+                struct loop_expr *low = maximum(e, plus(e, from, number(e, b->band.low)), number(e, 0));
                 *first = emit_let(e, "first_panel", emit_op_int(e, LOOP_DIV, low, panel));
         }
-        if (b->band.high < t->dims[COLUMN] - 1) {
-                struct loop_expr *high = maximum(e, plus(e, b->to, number(e, b->band.high + panel - 1)), number(e, 0));
+        if (to_high) {
+                struct loop_expr *high = maximum(e, plus(e, to, number(e, b->band.high + panel - 1)), number(e, 0));
                 *end = emit_let(e, "end_panel", minimum(e, emit_op_int(e, LOOP_DIV, high, panel), *end));
         }
 }

@@ -18,8 +18,8 @@ struct attention {
 /* Is that what a kernel with this region and result computes? */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
 
-/* Of row r, no columns count but r + low .. r + high: the shares of the others are known to be 0. (attention_mask.c) */
-struct band { int64_t low, high; };
+/* Of row r, no columns count but r % rows + low .. r % rows + high: the shares of the others are known to be 0. (attention_mask.c) */
+struct band { int64_t low, high, rows; };
 struct band attention_band(const struct attention *attention);
 
 /* elements of a whole row of scores in memory */

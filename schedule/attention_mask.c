@@ -20,10 +20,15 @@ struct mask { struct band band; bool finite, empty_rows; };
 /* A value, and which of its dimensions are the rows and the columns; -1: all of them are alike. It does not depend on others. */
 struct view { const struct value *v; int row, column; };
 
-static const struct band everything = { INT64_MIN / 4, INT64_MAX / 4 };
+enum { FAR = INT32_MAX };
+static const struct band everything = { -FAR, FAR, 0 };
 
+/* Bands of other rows than the first one's are left alone. */
 static void narrow(struct band *band, struct band other)
 {
+        if (other.rows && band->rows && other.rows != band->rows)
+                return;
+        band->rows = other.rows ? other.rows : band->rows;
         band->low = other.low > band->low ? other.low : band->low;
         band->high = other.high < band->high ? other.high : band->high;
 }
@@ -50,27 +55,22 @@ static bool view_broadcast(struct view *view)
         return true;
 }
 
-/* only extents of 1 come or go */
+/* Columns stay the last dimension; rows do before them, or several rows of them become one (heads that share keys). */
 static bool view_reshape(struct view *view)
 {
         const struct value *x = op_operand(view->v->op, 0);
         const struct type *from = x->type, *to = view->v->type;
         struct view next = { x, -1, -1 };
-        int d = 0;
-        for (int k = 0; k < to->rank; k++) {
+        int d = from->rank - 1;
+        for (int k = to->rank - 1; k >= 0 && (k >= view->row || k >= view->column); k--) {
                 if (to->dims[k] == 1)
                         continue;
-                while (d < from->rank && from->dims[d] == 1)
-                        d++;
-                if (d == from->rank || from->dims[d] != to->dims[k])
+                while (d > 0 && from->dims[d] == 1)
+                        d--;
+                bool row = k == view->row;
+                if (d < 0 || (!row && k != view->column) || (row ? to->dims[k] % from->dims[d] : to->dims[k] != from->dims[d]))
                         return false;
-                if (k == view->row)
-                        next.row = d;
-                else if (k == view->column)
-                        next.column = d;
-                else
-                        return false;
-                d++;
+                *(row ? &next.row : &next.column) = d--;
         }
         *view = next;
         return true;
@@ -103,7 +103,7 @@ static struct view view_operand(const struct view *view, int operand)
 
 /* ---- indices that are compared ---- */
 
-struct affine { double row, column, start; };
+struct affine { double row, column, start; int64_t rows; };
 
 static bool affine_of(struct view view, struct affine *a, int depth)
 {
@@ -118,18 +118,27 @@ static bool affine_of(struct view view, struct affine *a, int depth)
         case OP_iota:
                 a->row = op_int(op, "axis") == view.row;
                 a->column = op_int(op, "axis") == view.column;
+                a->rows = a->row != 0 ? view.v->type->dims[view.row] : 0;
                 return a->row + a->column == 1;
         case OP_cast: {
                 enum element e = op_operand(op, 0)->type->element;
                 bool whole = element_is_integer(e) && element_info[view.v->type->element].bytes >= 4;
                 return whole && affine_of(view_operand(&view, 0), a, depth + 1);
         }
+        case OP_rem: case OP_mod:       /* rows again and again, of heads that share keys */
+                if (!affine_of(view_operand(&view, 0), a, depth + 1) || !affine_of(view_operand(&view, 1), &y, depth + 1) ||
+                    a->row != 1 || a->column != 0 || a->start != 0 || y.row != 0 || y.column != 0 || y.start < 1 ||
+                    a->rows % (int64_t)y.start)
+                        return false;
+                a->rows = (int64_t)y.start;
+                return true;
         case OP_add: case OP_sub: {
                 double sign = op->code == OP_add ? 1 : -1;
                 if (!affine_of(view_operand(&view, 0), &x, depth + 1) || !affine_of(view_operand(&view, 1), &y, depth + 1))
                         return false;
-                *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column, x.start + sign * y.start };
-                return true;
+                *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column, x.start + sign * y.start,
+                                       x.rows ? x.rows : y.rows };
+                return !x.rows || !y.rows || x.rows == y.rows;
         }
         default: return false;
         }
@@ -144,7 +153,10 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
         double column = a.column - b.column, start = a.start - b.start + strict;
         if (fabs(column) != 1 || a.row - b.row != -column || fabs(start) > 1e9 || start != floor(start))
                 return false;
+        if (a.rows && b.rows && a.rows != b.rows)
+                return false;
         *band = everything;                     /* column * (c - r) + start <= 0 */
+        band->rows = a.rows ? a.rows : b.rows;
         if (column > 0)
                 band->high = -(int64_t)start;
         else
@@ -168,14 +180,15 @@ static bool is_visible(const struct view *view, int64_t at, double hidden, struc
 static bool scan(const struct view *view, const struct type *scores, double hidden, struct mask *mask)
 {
         const struct type *t = view->v->type;
-        int64_t rows = scores->dims[ROW], columns = scores->dims[COLUMN], row_stride = 0, column_stride = 0, stride = 1;
+        int64_t columns = scores->dims[COLUMN], row_stride = 0, column_stride = 0, stride = 1;
+        int64_t rows = view->row < 0 ? scores->dims[ROW] : t->dims[view->row];
         if (type_elements(t) > SCAN_MAX || (double)rows * (double)columns > SCAN_MAX)
                 return false;
         for (int d = t->rank - 1; d >= 0; stride *= t->dims[d--]) {
                 row_stride = d == view->row ? stride : row_stride;
                 column_stride = d == view->column ? stride : column_stride;
         }
-        struct band band = { INT64_MAX / 4, INT64_MIN / 4 };
+        struct band band = { FAR, -FAR, rows };
         for (int64_t r = 0; r < rows; r++) {
                 int64_t first = 0, last = columns - 1;
                 while (first < columns && !is_visible(view, r * row_stride + first * column_stride, hidden, mask))
@@ -307,9 +320,11 @@ struct band attention_band(const struct attention *a)
                 }
                 x = op_result(op);
         }
-        int64_t last_row = a->scores->type->dims[ROW] - 1, last_column = a->scores->type->dims[COLUMN] - 1;
-        bool all_see = finite.low <= finite.high && finite.high >= 0 && last_row + finite.low <= last_column;
+        int64_t rows = a->scores->type->dims[ROW], last_column = a->scores->type->dims[COLUMN] - 1;
+        bool all_see = finite.low <= finite.high && finite.high >= 0 && finite.rows - 1 + finite.low <= last_column;
         if (finite_masks == 1 && !others && all_see)
                 narrow(&exact, finite);
+        if (!exact.rows || rows % exact.rows)
+                exact = (struct band){ -FAR, FAR, rows };
         return exact;
 }

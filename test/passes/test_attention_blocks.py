@@ -15,18 +15,25 @@ from test_attention import COMPILERS, Builder, close, mask_of, run, shape  # noq
 from test_schedule import TARGETS, here  # noqa: E402
 
 LOWEST = float(np.finfo(np.float32).min)
-PASSES = "--passes=simplify,fold,cse,dce,precision,layout,simplify,fold,cse,dce,hoist,winograd,fuse,schedule,strips,attention"
+PIPELINE = re.search(r"PIPELINE\(2, \"(.*?),attention,", (dnncc.ROOT / "passes" / "passes.def").read_text())[1]
+PASSES = f"--passes={PIPELINE},attention"
 
 
 class Attention(Builder):
-    def __init__(self, seed, heads, rows, columns, depth, width):
+    def __init__(self, seed, groups, rows, columns, depth, width, shared=1):
+        """shared: how many heads read the same keys and values"""
         super().__init__()
         self.numbers, self.constants = np.random.default_rng(seed), []
-        self.rows, self.columns, self.scores = rows, columns, [1, heads, rows, columns]
-        for name, dims in (("q", [1, heads, rows, depth]), ("k", [1, heads, columns, depth]), ("v", [1, heads, columns, width])):
+        self.rows, self.columns, self.scores = rows, columns, [1, groups * shared, rows, columns]
+        self.joined = [1, groups, shared * rows]
+        for name, dims in (("q", [*self.scores[:3], depth]), ("k", [1, groups, columns, depth]), ("v", [1, groups, columns, width])):
             self.input(name, dims, self.numbers.standard_normal(dims))
-        self.x = self.add("dot(%q, %k) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[3]", self.scores)
-        self.x = self.add(f"mul({self.x}, 0.3)", self.scores)
+        q = self.shaped("%q", self.scores[:3], self.joined, depth)
+        self.x = self.add(f"dot({q}, %k) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[3]", [*self.joined, columns])
+        self.x = self.add(f"mul({self.shaped(self.x, self.joined, self.scores[:3], columns)}, 0.3)", self.scores)
+
+    def shaped(self, x, before, dims, last):
+        return x if before == dims else self.add(f"reshape({x})", [*dims, last])
 
     def typed(self, text, element):
         self.lines.append(f"  %{len(self.lines)} = {text} : {shape(*self.scores).replace('f32', element)}")
@@ -65,8 +72,10 @@ class Attention(Builder):
 
     def program(self, after=""):
         p = self.softmax(self.x, self.scores, [3])
-        y = [*self.scores[:3], self.inputs["v"][3]]
-        result = self.add(f"dot({p}, %v) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", y)
+        width = self.inputs["v"][3]
+        y, p = [*self.scores[:3], width], self.shaped(p, self.scores[:3], self.joined, self.columns)
+        result = self.add(f"dot({p}, %v) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2]", [*self.joined, width])
+        result = self.shaped(result, self.joined, self.scores[:3], width)
         if after:
             result = self.add(f"{after}({result})", y)
         head, rest = self.text(result).split('module "m"\n', 1)
@@ -76,13 +85,14 @@ class Attention(Builder):
 def hidden(seed):
     """a mask that hides for sure"""
     r = random.Random(seed)
-    a = Attention(seed, r.choice([1, 2, 3]), r.randint(33, 80), r.choice([48, 64, 77, 96, 97, 128]), r.choice([8, 20]), r.choice([16, 24, 40]))
+    shared = r.choice([1, 1, 2, 3])
+    a = Attention(seed, r.choice([1, 2, 3]), r.randint(60, 84), r.choice([48, 64, 77, 96, 97, 128]), r.choice([8, 20]), r.choice([16, 24, 40]), shared)
     high, low = r.choice([0, 0, a.columns - a.rows, -3, 5, None]), r.choice([None, None, -8, -20])
     high = 0 if high is None and low is None else high
     finite = low is None and high is not None and high >= 0 and r.random() < 0.5
     number = r.choice(["-1e9", repr(LOWEST)]) if finite else "-inf"
-    kind = r.choice(["choice", "sum", "constant choice", "constant sum"])
-    if not finite and r.random() < 0.4:
+    kind = r.choice(["choice", "sum", "constant choice", "constant sum"][:4 if shared == 1 else 2])
+    if not finite and shared == 1 and r.random() < 0.4:
         a.mask(mask_of(r, a.numbers, a.rows, a.columns))
     if kind == "choice":
         a.choose(a.seen(low, high), number)
@@ -92,7 +102,7 @@ def hidden(seed):
         a.choose(a.constant(a.seen_constant(low, high)), number)
     else:
         a.plus(a.constant(np.where(a.seen_constant(low, high), 0, np.float32(number)).astype(np.float32)))
-    if not finite and r.random() < 0.4:
+    if not finite and shared == 1 and r.random() < 0.4:
         a.mask(mask_of(r, a.numbers, a.rows, a.columns))
     return a.program(r.choice(["", "tanh"])), a.values
 
