@@ -286,10 +286,37 @@ static double waiting(const struct step_graph *g, const int *order, int *positio
         return sum;
 }
 
+struct need { int step, depth; };        /* depth: of the longest chain of steps that ends there */
+
+static int deepest_first(const void *x, const void *y)
+{
+        const struct need *a = x, *b = y;
+        return a->depth != b->depth ? (a->depth > b->depth ? -1 : 1) : a->step - b->step;
+}
+
+/* What each step needs, the end of the longest chain first: what is made from constants alone, or early, then comes late. */
+static struct need **find_needs(const struct step_graph *g, struct arena *arena)
+{
+        struct need **needs = arena_array(arena, (size_t)g->count + 1, sizeof *needs);
+        int *depth = arena_array(arena, (size_t)g->count + 1, sizeof *depth);
+        for (int i = 0; i < g->count; i++) {
+                const struct step *s = &g->steps[i];
+                needs[i] = arena_array(arena, (size_t)s->before_count + 1, sizeof **needs);
+                for (int k = 0; k < s->before_count; k++) {
+                        needs[i][k] = (struct need){ s->before[k], depth[s->before[k]] };
+                        depth[i] = depth[i] > needs[i][k].depth ? depth[i] : needs[i][k].depth + 1;
+                }
+                if (s->before_count > 1)
+                        qsort(needs[i], (size_t)s->before_count, sizeof **needs, deepest_first);
+        }
+        return needs;
+}
+
 void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order)
 {
+        struct need **needs = find_needs(g, arena);
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
-        int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);       /* which of its `before` is to be looked at */
+        int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);       /* which of its needs is to be looked at */
         char *state = arena_array(arena, (size_t)g->count + 1, 1);                /* 1: on the stack, 2: in the order */
         char *needed = arena_array(arena, (size_t)g->count + 1, 1);
         int count = 0;
@@ -301,12 +328,11 @@ void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order
                 if (!needed[root])
                         stack[depth++] = root;
                 while (depth) {
-                        int step = stack[depth - 1];
-                        const struct step *s = &g->steps[step];
-                        while (next[step] < s->before_count && state[s->before[next[step]]])
+                        int step = stack[depth - 1], most = g->steps[step].before_count;
+                        while (next[step] < most && state[needs[step][next[step]].step])
                                 next[step]++;
-                        if (next[step] < s->before_count) {
-                                stack[depth] = s->before[next[step]++];
+                        if (next[step] < most) {
+                                stack[depth] = needs[step][next[step]++].step;
                                 state[stack[depth++]] = 1;
                         } else {
                                 order[count++] = step;

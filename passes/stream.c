@@ -4,7 +4,7 @@
  *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="ring=1"
  *                                                                   ... convolve(%1, @v) ... }
  *
- * Only under --max-ram, and for targets without vectors (the others have strips). The operations, in their order (or where that is
+ * Only under --max-ram. The operations, in their order (or where that is
  * not enough, each just before who needs it), are cut into ranges.
  * What the kernels of a range hand to each other are rings of rows inside one kernel of all (schedule/rings.c), and nothing is
  * computed twice; or, where whole rows are too much, it runs in patches, a range of columns after the other, which computes the
@@ -19,6 +19,7 @@
 #include "passes/join.h"
 #include "passes/pass.h"
 #include "schedule/rings.h"
+#include "schedule/schedule.h"
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
@@ -66,13 +67,20 @@ static int last_use(const struct streaming *s, const struct value *v)
         return last;
 }
 
+static bool is_kernel(const struct op *op)
+{
+        if (op->code == OP_fusion && op_operand(op->regions[0]->last, 0)->kind != VALUE_RESULT)
+                return false;
+        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR && op->code != OP_reshape &&
+               (op->code == OP_fusion || op_info[op->code].element);
+}
+
 /* In the order of the operations; results of the function are the caller's memory. */
 static void find_bytes(struct streaming *s)
 {
         int64_t *change = arena_array(s->arena, (size_t)s->count + 1, sizeof *change);
         for (int i = 0; i < s->count; i++) {
-                const struct op *op = s->ops[i], *unused;
-                struct rings_cost cost = { 0 };
+                const struct op *op = s->ops[i];
                 s->last[i] = i;
                 for (int k = 0; k < op->result_count; k++) {
                         int last = last_use(s, &op->results[k]);
@@ -82,8 +90,8 @@ static void find_bytes(struct streaming *s)
                         change[last == INT_MAX ? i : last] -= bytes;
                         s->last[i] = last > s->last[i] ? last : s->last[i];
                 }
-                rings_cost(op, &cost, &unused);
-                s->made[i] += cost.bytes;
+                if (is_kernel(op))
+                        s->made[i] += schedule_scratch(op, &s->context->lower, s->context->library, s->context->diag);
         }
         for (int i = 1; i < s->count; i++)
                 s->entering[i] = s->entering[i - 1] + change[i - 1];
@@ -91,28 +99,33 @@ static void find_bytes(struct streaming *s)
 
 /* ---- ranges ---- */
 
-static bool is_kernel(const struct op *op)
+/* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several kernels joined before) becomes a
+ * ring. Returns the copy of its result; *op: the one behind. */
+static struct op *mark_inside(const struct op *kernel, struct op **op)
 {
-        if (op->code == OP_fusion && op_operand(op->regions[0]->last, 0)->kind != VALUE_RESULT)
-                return false;
-        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR && op->code != OP_reshape &&
-               (op->code == OP_fusion || op_info[op->code].element);
+        const struct op *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
+        const struct op *end = kernel->code == OP_fusion ? kernel->regions[0]->last : kernel->next;
+        struct op *made = NULL;
+        for (bool follows = false; inside != end; inside = inside->next, *op = (*op)->next) {
+                bool heavy = op_info[(*op)->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
+                if (heavy && follows && op_operand(*op, 0)->kind == VALUE_RESULT)
+                        rings_mark(op_operand(*op, 0)->op);
+                follows |= heavy;
+                if (kernel->code != OP_fusion || op_result(inside) == op_operand(end, 0))
+                        made = *op;
+        }
+        return made;
 }
 
-/* a kernel of p..q, what it hands on inside as rings; it stands beside them */
+/* a kernel of p..q, what they hand on to each other as rings; it stands beside them */
 static struct op *join(const struct streaming *s, int p, int q)
 {
         struct op *joined = kernel_join(&s->ops[p], q - p + 1, s->context->diag);
         struct op *op = joined ? joined->regions[0]->first : NULL;
-        for (int i = p; i < q && op; i++) {
-                const struct op *kernel = s->ops[i], *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : NULL;
-                for (; inside && inside->code != OP_yield; inside = inside->next, op = op->next)
-                        if (op_result(inside) == op_operand(kernel->regions[0]->last, 0))
-                                rings_mark(op);
-                if (kernel->code != OP_fusion) {
-                        rings_mark(op);
-                        op = op->next;
-                }
+        for (int i = p; i <= q && op; i++) {
+                struct op *made = mark_inside(s->ops[i], &op);
+                if (i < q)
+                        rings_mark(made);
         }
         return joined;
 }
@@ -326,7 +339,7 @@ int pass_stream(struct function *f, struct pass_context *context)
         int count = 0;
         for (const struct op *op = f->body.first; op != f->body.last; op = op->next)
                 count++;
-        if (!count || context->max_ram < 0 || target_lanes(context->target, E_F32) > 1)
+        if (!count || context->max_ram < 0)
                 return 0;
         struct arena *arena = arena_new();
         struct streaming s = prepare(arena, f, count, context), other = prepare(arena, f, count, context);

@@ -71,19 +71,40 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request, s
 
 const struct kernel_scheduler schedule_kernels = { wants, write_kernel };
 
-bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
-                      struct diag *diag)
+/* The kernel, written in arena; NULL: it cannot be, or (refused set) not as it is scheduled. */
+static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel, const struct lower_options *options,
+                                               const struct loop_library *library, bool *refused, int *input_count, struct diag *diag)
 {
-        bool refused = false, too_large = false;
-        struct arena *arena = arena_new();
+        bool too_large = false;
         struct value **inputs, *result = op_result(kernel);
         struct kernel_request request = { .op = kernel, .results = &result, .result_count = 1 };
         if (kernel->code == OP_fusion)
                 kernel_request_fusion(arena, &request, kernel);
         request.too_large = &too_large;
-        request.refused = &refused;
-        int input_count;
-        bool good = kernel_write(arena, library, &request, options, &inputs, &input_count, diag) != NULL;
+        request.refused = refused;
+        return kernel_write(arena, library, &request, options, &inputs, input_count, diag);
+}
+
+bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
+                      struct diag *diag)
+{
+        bool refused = false;
+        int inputs;
+        struct arena *arena = arena_new();
+        bool good = write_trial(arena, kernel, options, library, &refused, &inputs, diag) != NULL;
         arena_free(arena);
         return good;
+}
+
+int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
+                         struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        int inputs;
+        const struct loop_function *written = write_trial(arena, kernel, options, library, NULL, &inputs, diag);
+        int64_t bytes = 0;
+        for (int i = inputs + 1; written && i < written->buffer_count; i++)
+                bytes += storage_bytes(written->buffers[i]->extent * element_info[written->buffers[i]->element].bytes);
+        arena_free(arena);
+        return bytes;
 }

@@ -32,6 +32,16 @@ static struct need convolve_need(const struct op *op, int dimension, struct need
                            op_ints(op, "dilations", NULL)[d], op_ints(op, "pads", NULL)[d]);
 }
 
+/* of blocked tensors, without pads: windows begin at dimension `window` of w, and the last dimension of x are the lanes of a block */
+static struct need packed_need(const struct op *op, int window, int dimension, struct need n)
+{
+        int d = dimension - SPATIAL;
+        if (dimension == op_operand(op, 0)->type->rank - 1)
+                return unknown();
+        return window_need(n, op_operand(op, 1)->type->dims[window + d], op_ints(op, "strides", NULL)[d],
+                           op_ints(op, "dilations", NULL)[d], 0);
+}
+
 static struct need slice_need(const struct op *op, int dimension, struct need n)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];
@@ -60,6 +70,8 @@ struct need need_through(const struct op *op, int operand, int dimension, struct
                 return n;
         switch (op->code) {
         case OP_convolve: return operand ? unknown() : convolve_need(op, dimension, n);
+        case OP_convolve_packed: return operand ? unknown() : packed_need(op, 2, dimension, n);
+        case OP_convolve_lanes: return operand ? unknown() : packed_need(op, 1, dimension, n);
         case OP_slice: return operand ? unknown() : slice_need(op, dimension, n);
         case OP_pad: return operand ? unknown() : pad_need(op, dimension, n);
         case OP_concat: return op_int(op, "axis") == dimension ? unknown() : n;

@@ -62,6 +62,9 @@ struct op *schedule_contraction(const struct region *region, struct op *op);
 /* Can a kernel be written so? */
 bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
                       struct diag *diag);
+/* bytes of the memory of its own that a kernel of one result then has while it runs */
+int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
+                         struct diag *diag);
 /* Kernels of contractions that have a schedule; for lower_options.scheduled. */
 extern const struct kernel_scheduler schedule_kernels;
 

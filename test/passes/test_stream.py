@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+from test_strips import TARGETS, here  # noqa: E402
 
 
 class Chain:
@@ -88,9 +89,9 @@ class Chain:
         return onnx.shape_inference.infer_shapes(model)
 
 
-def least(path, folder):
+def least(path, folder, *options):
     """the budget that streaming reaches, by its own word"""
-    done = dnncc.run([dnncc.DNNCC, path, "-v", "-o", folder / "none.c", "--max-ram=0"])
+    done = dnncc.run([dnncc.DNNCC, path, "-v", "-o", folder / "none.c", "--max-ram=0", *options])
     assert done.returncode in (dnncc.OK, dnncc.BUDGET), done.stderr
     found = re.search(r"the workspace takes (\d+) bytes", done.stderr)
     return int(found.group(1)) if found else 0
@@ -121,6 +122,26 @@ def test_same_bits(seed, tmp_path):
         assert none == 0 and size <= wanted <= plain
         assert rings > 0 or plain <= wanted, "nothing was tried"
         assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_vectors(seed, tmp_path):
+    """Targets with vectors pass rows of blocked tensors on, too; with --exact the bits are those of plain C without a budget."""
+    target = TARGETS[seed % 3]
+    if not here(target):
+        pytest.skip("not this machine's")
+    chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
+    model = chain.model(2 + seed % 7)
+    x = np.random.default_rng(seed).standard_normal(chain.start, dtype=np.float32)
+    onnx.save(model, tmp_path / "m.onnx")
+    for exact in [], ["--exact"]:
+        want, _, _ = outputs(model, x, tmp_path / f"plain{len(exact)}", exact)
+        options = [f"--target={target}", *exact]
+        budget = least(tmp_path / "m.onnx", tmp_path, *options)
+        got, size, _ = outputs(model, x, tmp_path / f"least{len(exact)}", [f"--max-ram={budget}", *options])
+        assert size <= budget
+        for a, b in zip(got, want):
+            assert a.tobytes() == b.tobytes() if exact else np.abs(a - b).max() <= 1e-5 * max(np.abs(b).max(), 1)
 
 
 def set_patches(text, columns):
