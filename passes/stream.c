@@ -350,8 +350,11 @@ int pass_stream(struct function *f, struct pass_context *context)
         if (s.enough > context->max_ram || s.ways[0].again > 0) {
                 order_by_need(&s, other.ops);
                 cut(&other);
-                if (other.enough < s.enough || (other.enough == s.enough && other.ways[0].again < s.ways[0].again))
+                if (other.enough < s.enough || (other.enough == s.enough && other.ways[0].again < s.ways[0].again)) {
                         s = other;
+                        for (int i = 0; i < s.count; i++)
+                                op_move_before(s.ops[i], f->body.last);
+                }
                 number(&s);
         }
         count = stream(&s);
