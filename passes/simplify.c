@@ -12,10 +12,11 @@
  *   cheaper   as many, and one of them is lower in the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg,
  *             shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of constants instead of one of
  *             values)
- *   recovered what is built, no rule takes apart again: a variance, a softplus, max and min of a bound in one order, a constant to the
- *             right of a comparison
- *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, dot_scaled
- *             outward along what is not constant: it never comes back, as scale_into_dot needs a constant operand)
+ *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum with its maximum out, max and min of a
+ *             bound in one order, a constant to the right of a comparison
+ *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;
+ *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as those and scale_into_dot need a
+ *             constant operand, a selection or a clamp)
  *   outward   else a reshape or transpose is one operation nearer to the outputs, or a broadcast is (transpose_broadcast,
  *             slice_broadcast, broadcast_join, reduce_transpose, reduce_reshape, concat_transposes, reshape_below), or a slice or pad nearer to
  *             the inputs: these two kinds pass each other in one direction only

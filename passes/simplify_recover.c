@@ -4,6 +4,16 @@
 
 #include <math.h>
 
+/* the dimensions of a mask, ascending; how many */
+static int dims_of(unsigned mask, int rank, int64_t dims[RANK_MAX])
+{
+        int count = 0;
+        for (int d = 0; d < rank; d++)
+                if (mask >> d & 1)
+                        dims[count++] = d;
+        return count;
+}
+
 /* ---- variances ---- */
 
 static struct value *without_reshape(struct value *v) { return op_is(v, OP_reshape) ? op_operand(v->op, 0) : v; }
@@ -45,9 +55,7 @@ struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass
             !simplify_axes(sum, &mask) || !simplify_axes(sum_of_squares, &other) || mask != other)
                 return NULL;
         int64_t kept[RANK_MAX];
-        for (int d = 0, k = 0; d < x->type->rank; d++)
-                if (!(mask >> d & 1))
-                        kept[k++] = d;
+        dims_of(~mask, x->type->rank, kept);
         struct value *from_mean = build_binary(b, OP_sub, x, build_broadcast(b, mean, x->type, kept));
         struct value *spread = simplify_reduce(b, sum_of_squares, build_binary(b, OP_mul, from_mean, from_mean), mask);
         return build_reshape(b, build_binary(b, of_squares->op->code, spread, number), first->type->rank, first->type->dims);
@@ -93,29 +101,34 @@ struct value *rewrite_div_logistic(struct builder *b, struct op *op, struct pass
         return y ? build_binary(b, OP_mul, op_operand(op, 0), y) : NULL;
 }
 
-/* The largest term becomes 1, and nothing overflows. Where there is no finite one, the sum says which. */
+/* something was subtracted that is spread: a maximum, most likely */
+static bool is_shifted(const struct value *x)
+{
+        while (op_is(x, OP_reshape) || op_is(x, OP_transpose))
+                x = op_operand(x->op, 0);
+        return op_is(x, OP_sub) && op_is(op_operand(x->op, 1), OP_broadcast);
+}
+
+/* The largest term becomes 1, and nothing overflows; an infinite one stays, and so does the sum. */
 struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *sum = op_operand(op, 0), *e = op_is(sum, OP_reduce) ? op_operand(sum->op, 0) : NULL;
         unsigned mask;
         if (!e || op_int(sum->op, "kind") != REDUCE_sum || !op_is(e, OP_exp) || !value_has_one_use(sum) || !value_has_one_use(e) ||
-            !simplify_axes(sum->op, &mask) || !mask || !type_is_static(e->type) || type_elements(e->type) == 0)
+            !simplify_axes(sum->op, &mask) || !mask || !type_is_static(e->type) || type_elements(e->type) == 0 ||
+            is_shifted(op_operand(e->op, 0)))
                 return NULL;
         struct value *x = op_operand(e->op, 0);
-        if (op_is(x, OP_sub) && op_is(op_operand(x->op, 1), OP_broadcast))
-                return NULL;
         int64_t axes[RANK_MAX], kept[RANK_MAX];
-        int count = 0, others = 0;
-        for (int d = 0; d < x->type->rank; d++)
-                if (mask >> d & 1)
-                        axes[count++] = d;
-                else
-                        kept[others++] = d;
+        int count = dims_of(mask, x->type->rank, axes);
+        dims_of(~mask, x->type->rank, kept);
         struct value *most = build_reduce(b, REDUCE_max, x, axes, count), *size = build_unary(b, OP_abs, most);
         most = size ? build_select(b, build_binary(b, OP_lt, size, build_like(b, size, INFINITY)), most, build_like(b, most, 0)) : NULL;
-        x = most ? build_binary(b, OP_sub, x, build_broadcast(b, most, x->type, kept)) : NULL;
-        return x ? build_binary(b, OP_add, build_unary(b, OP_log, simplify_reduce(b, sum->op, build_unary(b, OP_exp, x), mask)), most) : NULL;
+        if (!most)
+                return NULL;
+        e = build_unary(b, OP_exp, build_binary(b, OP_sub, x, build_broadcast(b, most, x->type, kept)));
+        return e ? build_binary(b, OP_add, build_unary(b, OP_log, simplify_reduce(b, sum->op, e, mask)), most) : NULL;
 }
 
 /* v = code(x, splat), nothing else reads it: x */
