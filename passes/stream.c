@@ -23,7 +23,8 @@
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
-/* kernels as one: bytes of its rings, of whole rows, and with the narrowest patches; INT64_MAX: they cannot be */
+/* kernels as one: bytes of its rings (and of what is prepared for it), of whole rows, and with the narrowest patches; INT64_MAX: they
+ * cannot be */
 struct range { int64_t whole, narrow; };
 
 /* The best way to go on from an operation: the range that begins there, and what it and all behind it compute again and join. last < 0:
@@ -117,17 +118,40 @@ static struct op *mark_inside(const struct op *kernel, struct op **op)
         return made;
 }
 
+/* It computes from constants alone, as weights from bytes: it stays apart, before the kernel of the range that it is in. */
+static bool prepares(const struct op *op)
+{
+        bool all = op->operand_count > 0;
+        for (int i = 0; i < op->operand_count; i++)
+                all = all && op_operand(op, i)->kind == VALUE_CONSTANT;
+        return all;
+}
+
 /* a kernel of p..q, what they hand on to each other as rings; it stands beside them */
 static struct op *join(const struct streaming *s, int p, int q)
 {
-        struct op *joined = kernel_join(&s->ops[p], q - p + 1, s->context->diag);
+        struct op *kernels[RANGE_MAX] = { NULL };
+        int count = 0;
+        for (int i = p; i <= q; i++)
+                if (!prepares(s->ops[i]))
+                        kernels[count++] = s->ops[i];
+        struct op *joined = kernel_join(kernels, count, s->context->diag);
         struct op *op = joined ? joined->regions[0]->first : NULL;
-        for (int i = p; i <= q && op; i++) {
-                struct op *made = mark_inside(s->ops[i], &op);
-                if (i < q)
+        for (int i = 0; i < count && op; i++) {
+                struct op *made = mark_inside(kernels[i], &op);
+                if (i + 1 < count)
                         rings_mark(made);
         }
         return joined;
+}
+
+/* bytes of what stays apart */
+static int64_t prepared(const struct streaming *s, int p, int q)
+{
+        int64_t bytes = 0;
+        for (int i = p; i < q; i++)
+                bytes += prepares(s->ops[i]) ? s->made[i] : 0;
+        return bytes;
 }
 
 /* patches of so many columns */
@@ -143,7 +167,8 @@ static bool measure(struct streaming *s, int p, int q)
         if (good) {
                 rings_set_patch(joined, patch_text(s->arena, 1));
                 bool patches = rings_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
-                s->ranges[p][q - p] = (struct range){ whole.bytes, patches ? narrow.bytes : whole.bytes };
+                int64_t aside = prepared(s, p, q);
+                s->ranges[p][q - p] = (struct range){ aside + whole.bytes, aside + (patches ? narrow.bytes : whole.bytes) };
         }
         if (joined)
                 op_erase(joined);
@@ -163,8 +188,11 @@ static void find_ranges(struct streaming *s, int p)
         for (int q = p + 1; q < s->count && q - p < RANGE_MAX && is_kernel(s->ops[q - 1]) && is_kernel(s->ops[q]); q++) {
                 int64_t alone = bytes_with(s, q, q, 0);
                 most = alone > most ? alone : most;
-                reach = s->last[q - 1] > reach ? s->last[q - 1] : reach;
-                if (reach <= q && most > s->context->max_ram && !measure(s, p, q))
+                if (prepares(s->ops[p]))
+                        break;
+                if (!prepares(s->ops[q - 1]))
+                        reach = s->last[q - 1] > reach ? s->last[q - 1] : reach;
+                if (reach <= q && !prepares(s->ops[q]) && most > s->context->max_ram && !measure(s, p, q))
                         break;
         }
 }
@@ -216,7 +244,7 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
         if (bytes_with(s, p, q, range->whole) > s->enough) {
                 struct rings_cost cost;
                 struct op *joined = join(s, p, q);
-                way->patch = widest_patch(s, joined, s->enough - bytes_with(s, p, q, 0), &cost);
+                way->patch = widest_patch(s, joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)), &cost);
                 way->again += cost.again;
                 op_erase(joined);
         }
@@ -259,7 +287,8 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
         }
         value_replace(op_result(last), op_result(joined));
         for (int i = way->last; i >= p; i--)
-                op_erase(s->ops[i]);
+                if (!prepares(s->ops[i]))
+                        op_erase(s->ops[i]);
         return way->last - p;
 }
 

@@ -237,6 +237,27 @@ def test_equal_layers(tmp_path):
     assert got[0].tobytes() == want[0].tobytes()
 
 
+def test_prepared(tmp_path):
+    """Weights of bytes become floats in kernels of their own; these are in the way of nobody: of what lies between convolutions, rows are
+    there, beside the weights of all of them."""
+    r = np.random.default_rng(0)
+    nodes, constants = [], [numpy_helper.from_array(np.array(0.02, np.float32), "scale")]
+    for i in range(3):
+        constants.append(numpy_helper.from_array(r.integers(-128, 128, (32, 32, 3, 3), dtype=np.int8), f"q{i}"))
+        nodes += [helper.make_node("DequantizeLinear", [f"q{i}", "scale"], [f"w{i}"], name=f"weights{i}"),
+                  helper.make_node("Conv", [f"v{i}" if i else "x", f"w{i}"], [f"v{i + 1}" if i < 2 else "y"], name=f"conv{i}", pads=[1] * 4)]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 32, 48, 48]) for name in "xy"]
+    graph = helper.make_graph(nodes, "m", ports[:1], ports[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    x = r.standard_normal((1, 32, 48, 48), dtype=np.float32)
+    weights, row = 32 * 32 * 9 * 4, 32 * 48 * 4
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    got, size, _ = outputs(model, x, tmp_path / "rings", [f"--max-ram={3 * weights + 6 * row}"])
+    assert plain >= 2 * 48 * row and size <= 3 * weights + 6 * row
+    assert got[0].tobytes() == want[0].tobytes()
+
+
 def test_stops(tmp_path):
     """a global pool needs all rows: said with -v, and the budget's error names what is there"""
     chain = Chain(3)
