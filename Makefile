@@ -194,7 +194,7 @@ $(B)/.bench-setup: test/bench/peers.py | setup
 	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps $$(python3 test/bench/peers.py wheels --alone)
 	@touch $@
 
-# ns per innermost step of the interpreter; time and memory of compiling a ResNet-50 with 102 MB of weights
+# ns per innermost step of the interpreter
 bench-interp: $(B)/interp_bench
 	$(B)/interp_bench
 $(B)/interp_bench: test/bench/interp_bench.c $(B)/libdnncc.a
@@ -205,7 +205,7 @@ bench-threads: $(B)/threads_bench
 $(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
 bench-compile: all python
-	$(PY) test/bench/compile_bench.py
+	$(PY) test/bench/compile_bench.py --write=docs/compile-time.md
 
 clean:
 	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(GENERATED) $(B)/onnx.pb-c.c

@@ -96,8 +96,9 @@ static const char *const reserved[] = {
 
 static bool is_reserved(const char *text)
 {
+        const int first = tolower((unsigned char)text[0]);      /* of all names that are no words, most end here */
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                if (!strcasecmp(reserved[i], text))
+                if (tolower((unsigned char)reserved[i][0]) == first && !strcasecmp(reserved[i], text))
                         return true;
         return !strcmp(text, "I");      /* of complex.h; i is everyone's loop variable */
 }

@@ -198,15 +198,12 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
                       splat ? 0 : stride, count);
 }
 
-/* p.axes are those of type */
-static struct value *pack(struct module *m, const struct constant *c, const struct type *type, struct packing p)
+/* a part of the last axis of p for all that is before it; `pitch`: elements from one run to the next in the result */
+static void pack_part(struct packing p, const struct constant *c, size_t size, unsigned char *to, int64_t runs, int64_t pitch)
 {
-        size_t size = (size_t)element_info[type->element].bytes;
-        const struct axis *run = &p.axes[p.rank - 1];
-        unsigned char *data = arena_alloc(m->arena, (size_t)type_bytes(type));
-        int64_t index[RANK_MAX] = { 0 }, runs = type_elements(type) / run->extent;
+        int64_t index[RANK_MAX] = { 0 };
         for (int64_t i = 0; i < runs; i++) {
-                pack_run(&p, c, size, data + (size_t)(i * run->extent) * size);
+                pack_run(&p, c, size, to + (size_t)(i * pitch) * size);
                 for (int a = p.rank - 2; a >= 0; a--) {
                         p.at[p.axes[a].from] += p.axes[a].step;
                         if (++index[a] < p.axes[a].extent)
@@ -214,6 +211,24 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
                         p.at[p.axes[a].from] -= p.axes[a].step * p.axes[a].extent;
                         index[a] = 0;
                 }
+        }
+}
+
+/* p.axes are those of type. Where the last one goes across the source, in parts so small that the lines of the source which a run
+ * touches are still in the cache when the next run wants their next elements. */
+static struct value *pack(struct module *m, const struct constant *c, const struct type *type, struct packing p)
+{
+        enum { LINES = 64 };
+        size_t size = (size_t)element_info[type->element].bytes;
+        const struct axis run = p.axes[p.rank - 1];
+        bool across = p.source_rank && run.step * p.strides[run.from] > 1;
+        unsigned char *data = arena_alloc(m->arena, (size_t)type_bytes(type));
+        int64_t part = across && run.extent > LINES ? LINES : run.extent;
+        for (int64_t done = 0; done < run.extent; done += part) {
+                struct packing q = p;
+                q.axes[p.rank - 1].extent = run.extent - done < part ? run.extent - done : part;
+                q.at[run.from] += done * run.step;
+                pack_part(q, c, size, data + (size_t)done * size, type_elements(type) / run.extent, run.extent);
         }
         struct value *packed = constant_dense(m, type, data, NULL);
         packed->constant->name = c->name;

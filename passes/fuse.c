@@ -43,6 +43,7 @@ struct member {                         /* what is known of an operation while g
         struct group *group;
         const struct op *home;          /* the packed contraction whose epilogue it could be */
         bool epilogue;                  /* it could be one of any contraction, or is a contraction */
+        bool stays;                     /* one of these two, and no more than element-wise operations (or one halo) read it */
         bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
@@ -265,17 +266,16 @@ static void find_homes(const struct region *region, struct member *members)
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
-                if (!fuse_is_elementwise(op) && !fuse_is_halo(op))
-                        continue;
-                for (int i = 0; i < op->operand_count; i++) {
+                for (int i = 0; i < op->operand_count && (fuse_is_elementwise(op) || fuse_is_halo(op)); i++) {
                         const struct value *x = op_operand(op, i);
-                        if (!x || x->kind != VALUE_RESULT || x->op->region != region || !stays(x))
+                        if (!x || x->kind != VALUE_RESULT || x->op->region != region || !members[x->op->number].stays)
                                 continue;
                         const struct op *home = members[x->op->number].home;
                         member->epilogue |= members[x->op->number].epilogue;
                         if (home && (!member->home || home->number > member->home->number))
                                 member->home = home;
                 }
+                member->stays = (member->home || member->epilogue) && stays(op_result(op));
         }
 }
 

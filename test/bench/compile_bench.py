@@ -1,49 +1,144 @@
-"""What compiling a large network costs: time and peak memory of dnncc, then of gcc -O2 on what it wrote, for each form of weights.
+"""What compiling costs: the passes, all of dnncc with the weights, its memory; and gcc -O2 on what it wrote.
 
-    make bench-compile                # a full-size ResNet-50
-    compile_bench.py vgg16 --target=x86-64-v4
-"""
+    make bench-compile                                      # dnncc on all models and large graphs: docs/compile-time.md
+    compile_bench.py yolo vgg16 --gcc --target=x86-64-v4    # these, and gcc -O2 on each form of weights
+
+Seconds are of processor time, by dnncc's own --time-passes, the verifier behind every pass included: the least of some runs."""
+import argparse
 import os
 import pathlib
+import platform
+import re
 import subprocess
 import sys
 import tempfile
-import time
 
-from zoo import build
+import subjects
+import zoo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DNNCC = os.environ.get("DNNCC", ROOT / "build" / "dnncc")
-RUNS = 3
+sys.path.insert(0, str(ROOT / "test" / "support"))
+import large_graphs  # noqa: E402
+
+NODES = 100_000
+TITLE = "# Compile time"
+HEAD = """Written by `make bench-compile` (test/bench/compile_bench.py) from measurements, never by hand.
+
+dnncc on one core of {machine}, the verifier behind every pass included. Seconds are of processor time, the least of {runs} runs.
+MB/s: the model's weights by the time of all of dnncc, from the first byte read to the last byte written, once as text of the C file
+(one run), once as a file beside it; a model of few weights has none, for its graph is what takes time. Memory: the most that dnncc held
+at once, as a multiple of the weights.
+"""
+FEW = 40        # MB of weights
 
 
-def measure(command):
-    """(seconds, seconds of processor time, peak resident MB) of a command: the fastest of some runs"""
-    def once():
-        start = time.monotonic()
-        process = subprocess.Popen([str(c) for c in command])
+def run(command):
+    """(standard error, seconds of processor time, peak resident MB) of a command"""
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen([str(c) for c in command], stderr=said)
         _, status, usage = os.wait4(process.pid, 0)
-        if status:
-            sys.exit(f"{command[0]} failed")
-        return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    return min(once() for _ in range(RUNS))
+        said.seek(0)
+        text = said.read()
+    if status:
+        raise subjects.Failed(f"{command[0]}: {text}")
+    return text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def main(name="resnet50", *options):
-    model = build(name)
-    print(f"{name}, {model.stat().st_size / 1e6:.0f} MB {' '.join(options)}")
-    print(f"{'':9} {'seconds':>8} {'cpu':>6} {'MB':>6}")
-    with tempfile.TemporaryDirectory() as folder:
-        for weights in ("inline", "incbin", "file"):
-            c = pathlib.Path(folder) / weights / "model.c"
-            c.parent.mkdir()
-            rows = {"dnncc": [DNNCC, model, "-o", c, f"--weights={weights}", *options],
-                    "gcc -O2": ["gcc", "-std=c99", "-O2", f"-I{c.parent}", "-c", c, "-o", c.with_suffix(".o")]}
-            for tool, command in rows.items():
-                seconds, processor, memory = measure(command)
-                size = sum(f.stat().st_size for f in c.parent.glob("model.[cw]*") if tool == "dnncc" or f == c) / 1e6
-                print(f"{tool:9} {seconds:8.1f} {processor:6.1f} {memory:6.0f}  --weights={weights}, "
-                      f"{size:.1f} MB {'written' if tool == 'dnncc' else 'of C'}", flush=True)
+def milliseconds(said):
+    """what --time-passes says, by name; passes that ran twice count twice"""
+    times = {}
+    for name, ms in re.findall(r"^time: (\w[\w ]*?) +([0-9.]+) ms", said, re.M):
+        times[name] = times.get(name, 0) + float(ms)
+    return times
 
 
-main(*sys.argv[1:])
+def compile_once(model, folder, weights, options):
+    c = folder / "model.c"
+    said, _, memory = run([DNNCC, model, "-o", c, f"--weights={weights}", "--time-passes", *options])
+    times = milliseconds(said)
+    megabytes = float(re.search(r"([0-9.]+) MB of weights", said).group(1))
+    parts = {k: v for k, v in times.items() if k not in ("import", "print", "whole", "all passes")}
+    return {"memory": memory, "weights": megabytes, "passes": times["all passes"], "whole": times["whole"],
+            "slowest": max(parts, key=parts.get), "slowest_ms": max(parts.values())}
+
+
+def speed(row):
+    return f"{row['weights'] / row['whole'] * 1e3:.0f}" if row["weights"] >= FEW else "-"
+
+
+def rows(models, folder, runs, options):
+    """a table: models by (name, path)"""
+    yield "| model | weights, MB | all passes, s | the slowest, s | all of dnncc, s | MB/s, weights in C | MB/s, in a file | memory |"
+    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |"
+    for name, path in models:
+        try:
+            inline = compile_once(path, folder, "inline", options)
+            file = min((compile_once(path, folder, "file", options) for _ in range(runs)), key=lambda r: r["whole"])
+        except subjects.Failed as failed:
+            print(failed, file=sys.stderr)
+            yield f"| {name} |" + " - |" * 7
+            continue
+        memory = f"{file['memory'] / file['weights']:.1f}x" if file["weights"] >= FEW else "-"
+        yield (f"| {name} | {file['weights']:.1f} | {file['passes'] / 1e3:.2f} | {file['slowest']} {file['slowest_ms'] / 1e3:.2f} | "
+               f"{file['whole'] / 1e3:.2f} | {speed(inline)} | {speed(file)} | {memory} |")
+
+
+def gcc_rows(models, folder, options):
+    yield "| model | weights | C, MB | dnncc, s | gcc -O2, s | gcc, MB |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for name, path in models:
+        for weights in "inline", "incbin", "file":
+            c = folder / "model.c"
+            row = compile_once(path, folder, weights, options)
+            _, seconds, memory = run(["gcc", "-std=c99", "-O2", f"-I{folder}", "-c", c, "-o", folder / "model.o"])
+            yield f"| {name} | {weights} | {c.stat().st_size / 1e6:.1f} | {row['whole'] / 1e3:.2f} | {seconds:.1f} | {memory:.0f} |"
+
+
+def everything(folder):
+    """the zoo, the real models where they are, large graphs"""
+    for name in zoo.MODELS:
+        yield name, zoo.build(name)
+    for name, make in subjects.real_models().items():
+        yield name, make(folder).path
+    for graph in large_graphs.ALL:
+        path = folder / f"{graph.__name__}.dnn"
+        path.write_text(graph(NODES))
+        yield f"{graph.__name__} of {NODES:,} nodes", path
+
+
+def machine():
+    names = re.findall(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return names[0] if names else platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", help="of the zoo, or paths; without: the zoo, the real models, graphs of 100,000 nodes")
+    parser.add_argument("--gcc", action="store_true", help="gcc -O2 on what dnncc wrote, instead")
+    parser.add_argument("--runs", type=int, default=2, help="of each, the fastest counts (default: 2)")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FILE", help="write the tables there, too")
+    options, rest = parser.parse_known_args()
+    lines = []
+
+    def say(line):
+        lines.append(line)
+        print(line, flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        models = [(pathlib.Path(m).stem, m if os.path.exists(m) else zoo.build(m)) for m in options.models] or list(everything(folder))
+        if options.gcc:
+            tables = [(rest, gcc_rows(models, folder, rest))]
+        else:
+            targets = [rest] if rest else [[], ["--target=x86-64-v4"]]
+            tables = [(t, rows(models, folder, options.runs, t)) for t in targets]
+        say(TITLE + "\n\n" + HEAD.format(machine=machine(), runs=options.runs))
+        for chosen, table in tables:
+            say("\n" + " ".join(["## `dnncc MODEL -o model.c", *chosen]) + "`\n")
+            for line in table:
+                say(line)
+    if options.write:
+        options.write.write_text("\n".join(lines) + "\n")
+
+
+main()
