@@ -80,7 +80,8 @@ static bool is_of_indices(const struct value *v, int depth)
         enum { DEPTH_MAX = 8 };
         if (value_is_splat(v, NULL) || op_is(v, OP_iota))
                 return true;
-        bool good = v->kind == VALUE_RESULT && op_info[v->op->code].traits & TRAIT_ELEMENTWISE && depth < DEPTH_MAX;
+        bool good = v->kind == VALUE_RESULT && depth < DEPTH_MAX &&
+                    (op_info[v->op->code].traits & TRAIT_ELEMENTWISE || v->op->code == OP_broadcast);
         for (int i = 0; good && i < v->op->operand_count; i++)
                 good = is_of_indices(op_operand(v->op, i), depth + 1);
         return good;
@@ -115,34 +116,66 @@ static int axis_in_form(const struct type *x, int axis, const struct type *y)
         return d >= blocks[i].y_first && x->dims[axis] && y->dims[d] % x->dims[axis] == 0 ? d : -1;
 }
 
-static bool indices_have_form(const struct value *v, const struct type *to)
+/* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand are from's number axes[d]. */
+struct indices { const struct type *from, *to; int axes[RANK_MAX]; };
+
+static struct indices all_indices(const struct type *from, const struct type *to)
 {
-        if (op_is(v, OP_iota))
-                return axis_in_form(v->type, (int)op_int(v->op, "axis"), to) >= 0;
-        for (int i = 0; !value_is_constant(v) && i < v->op->operand_count; i++)
-                if (!indices_have_form(op_operand(v->op, i), to))
+        struct indices x = { .from = from, .to = to };
+        for (int d = 0; d < from->rank; d++)
+                x.axes[d] = d;
+        return x;
+}
+
+static struct indices below_broadcast(const struct op *broadcast, const struct indices *x)
+{
+        struct indices below = *x;
+        const int64_t *dims = op_ints(broadcast, "dims", NULL);
+        for (int d = 0; d < op_operand(broadcast, 0)->type->rank; d++)
+                below.axes[d] = x->axes[dims[d]];
+        return below;
+}
+
+/* the dimension of `to` that runs as the iota v does */
+static int axis_of(const struct value *v, const struct indices *x)
+{
+        int64_t axis = op_int(v->op, "axis");
+        int whole = x->axes[axis];
+        return v->type->dims[axis] == x->from->dims[whole] ? axis_in_form(x->from, whole, x->to) : -1;
+}
+
+static bool indices_have_form(const struct value *v, const struct indices *x)
+{
+        if (value_is_constant(v))
+                return true;
+        if (v->op->code == OP_iota)
+                return axis_of(v, x) >= 0;
+        struct indices below = v->op->code == OP_broadcast ? below_broadcast(v->op, x) : *x;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!indices_have_form(op_operand(v->op, i), &below))
                         return false;
         return true;
 }
 
 /* the same of indices along dimensions of `to` */
-static struct value *indices_in_form(struct builder *b, struct value *v, const struct type *to)
+static struct value *indices_in_form(struct builder *b, struct value *v, const struct indices *x)
 {
-        const struct type *type = type_with_element(b->m, to, v->type->element);
+        const struct type *type = type_with_element(b->m, x->to, v->type->element);
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_constant(v))
                 return constant_splat(b->m, type, v->constant->data);
-        if (op_is(v, OP_iota)) {
-                int64_t axis = op_int(v->op, "axis"), extent = v->type->dims[axis];
-                int d = axis_in_form(v->type, (int)axis, to);
-                struct value *index = build_iota(b, type, d);
-                struct value *period = constant_number(b->m, type, (double)extent);
-                return to->dims[d] == extent || !index ? index : value_build(b, OP_rem, (struct value *[]){ index, period }, 2, NULL, NULL);
+        if (v->op->code == OP_iota) {
+                int64_t extent = v->type->dims[op_int(v->op, "axis")];
+                int d = axis_of(v, x);
+                struct value *index = build_iota(b, type, d), *period = constant_number(b->m, type, (double)extent);
+                return type->dims[d] == extent || !index ? index : value_build(b, OP_rem, (struct value *[]){ index, period }, 2, NULL, NULL);
         }
+        struct indices below = v->op->code == OP_broadcast ? below_broadcast(v->op, x) : *x;
         for (int i = 0; i < v->op->operand_count; i++)
-                if (!(operands[i] = indices_in_form(b, op_operand(v->op, i), to)))
+                if (!(operands[i] = indices_in_form(b, op_operand(v->op, i), &below)))
                         return NULL;
-        return value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+        return v->op->code == OP_broadcast ? operands[0]
+                                           : value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
 }
 
 /* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
@@ -153,9 +186,11 @@ static bool has_form(const struct value *v, const struct type *to, const struct 
         int rank;
         if (value_is_constant(v) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
                 return true;
-        if (is_of_indices(v, 0))
-                return indices_have_form(v, to);
-        return op_is(v, OP_broadcast) ? broadcast_onto(v->op, to, &rank, dims, onto) : !starts_kernel(v, op);
+        const struct indices indices = all_indices(v->type, to);
+        bool of_indices = is_of_indices(v, 0);
+        if (of_indices && indices_have_form(v, &indices))
+                return true;
+        return op_is(v, OP_broadcast) ? broadcast_onto(v->op, to, &rank, dims, onto) : !of_indices && !starts_kernel(v, op);
 }
 
 static struct value *in_form(struct builder *b, struct value *v, const struct type *to)
@@ -168,8 +203,9 @@ static struct value *in_form(struct builder *b, struct value *v, const struct ty
                 return constant_splat(b->m, type, v->constant->data);
         if (value_is_constant(v))
                 return constant_reshaped(b->m, v->constant, to->rank, to->dims);
-        if (is_of_indices(v, 0))
-                return indices_in_form(b, v, to);
+        const struct indices indices = all_indices(v->type, to);
+        if (is_of_indices(v, 0) && indices_have_form(v, &indices))
+                return indices_in_form(b, v, &indices);
         if (op_is(v, OP_broadcast) && broadcast_onto(v->op, to, &rank, dims, onto))
                 return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type, onto);
         return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank, to->dims);

@@ -35,19 +35,21 @@ class Attention(Builder):
     def shaped(self, x, before, dims, last):
         return x if before == dims else self.add(f"reshape({x})", [*dims, last])
 
-    def typed(self, text, element):
-        self.lines.append(f"  %{len(self.lines)} = {text} : {shape(*self.scores).replace('f32', element)}")
+    def typed(self, text, element, dims=None):
+        self.lines.append(f"  %{len(self.lines)} = {text} : {shape(*(dims or self.scores)).replace('f32', element)}")
         return f"%{len(self.lines) - 1}"
 
-    def seen(self, low, high):
-        """true for columns row + low .. row + high, by indices; None: no bound"""
-        row, column = (self.typed(f"iota() axis={axis}", "i64") for axis in (2, 3))
+    def seen(self, low, high, flat=False):
+        """true for columns row + low .. row + high, by indices; None: no bound; flat: of one head, then of all"""
+        dims = self.scores[2:] if flat else self.scores
+        row, column = (self.typed(f"iota() axis={len(dims) - 2 + k}", "i64", dims) for k in range(2))
         parts = []
         if high is not None:
-            parts.append(self.typed(f"le({column}, {self.typed(f'add({row}, {high})', 'i64')})", "bool"))
+            parts.append(self.typed(f"le({column}, {self.typed(f'add({row}, {high})', 'i64', dims)})", "bool", dims))
         if low is not None:
-            parts.append(self.typed(f"gt({column}, {self.typed(f'add({row}, {low - 1})', 'i64')})", "bool"))
-        return parts[0] if len(parts) == 1 else self.typed(f"and({parts[0]}, {parts[1]})", "bool")
+            parts.append(self.typed(f"gt({column}, {self.typed(f'add({row}, {low - 1})', 'i64', dims)})", "bool", dims))
+        seen = parts[0] if len(parts) == 1 else self.typed(f"and({parts[0]}, {parts[1]})", "bool", dims)
+        return self.typed(f"broadcast({seen}) dims=[2, 3]", "bool") if flat else seen
 
     def seen_constant(self, low, high):
         r, c = np.ogrid[:self.rows, :self.columns]
@@ -95,9 +97,9 @@ def hidden(seed):
     if not finite and shared == 1 and r.random() < 0.4:
         a.mask(mask_of(r, a.numbers, a.rows, a.columns))
     if kind == "choice":
-        a.choose(a.seen(low, high), number)
+        a.choose(a.seen(low, high, r.choice([True, False])), number)
     elif kind == "sum":
-        a.plus(a.add(f"select({a.seen(low, high)}, {shape(*a.scores)} 0.0, {shape(*a.scores)} {number})", a.scores))
+        a.plus(a.add(f"select({a.seen(low, high, r.choice([True, False]))}, {shape(*a.scores)} 0.0, {shape(*a.scores)} {number})", a.scores))
     elif kind == "constant choice":
         a.choose(a.constant(a.seen_constant(low, high)), number)
     else:
