@@ -18,32 +18,37 @@ static bool is_unused(const struct op *op)
 
 /* ---- results of ifs ---- */
 
+/* a branch of op's, which yields what is used of op's results, becomes one of trimmed's; room: for what it yields */
+static void move_branch(const struct op *op, struct op *trimmed, int which, struct value **room)
+{
+        struct region *branch = op->regions[which];
+        struct builder inside = { .m = branch->function->module, .region = op_add_region(trimmed, which), .location = op->location };
+        int count = 0;
+        for (int i = 0; i < op->result_count; i++)
+                if (op->results[i].uses)
+                        room[count++] = op_operand(branch->last, i);
+        struct op *yield = build_yield(&inside, room, count), *old = branch->last;
+        while (branch->first != old)
+                op_move_before(branch->first, yield);
+}
+
 /* the if without the results that nothing uses, or itself */
 static struct op *trim_if(struct op *op, struct arena *arena, struct diag *diag)
 {
         struct builder b = { .m = op->region->function->module, .region = op->region, .before = op, .location = op->location, .diag = diag };
         const struct type **types = arena_array(arena, (size_t)op->result_count, sizeof *types);
-        struct value **yielded = arena_array(arena, (size_t)op->result_count, sizeof *yielded), *condition = op_operand(op, 0);
-        int kept = 0, count = 0;
+        struct value **room = arena_array(arena, (size_t)op->result_count, sizeof *room), *condition = op_operand(op, 0);
+        int kept = 0;
         for (int i = 0; i < op->result_count; i++)
                 if (op->results[i].uses)
                         types[kept++] = op->results[i].type;
-        struct op *trimmed = kept < op->result_count ? op_build_results(&b, OP_if, &condition, 1, NULL, types, kept, 2) : op;
-        for (int r = 0; trimmed && trimmed != op && r < 2; r++) {
-                struct builder inside = { .m = b.m, .region = op_add_region(trimmed, r), .location = op->location, .diag = diag };
-                struct op *old = op->regions[r]->last;
-                count = 0;
-                for (int i = 0; i < op->result_count; i++)
-                        if (op->results[i].uses)
-                                yielded[count++] = op_operand(old, i);
-                struct op *yield = build_yield(&inside, yielded, count);
-                for (struct op *o = op->regions[r]->first, *next; o != old; o = next) {
-                        next = o->next;
-                        op_move_before(o, yield);
-                }
-        }
-        if (!trimmed || trimmed == op)
-                return trimmed;
+        if (kept == op->result_count)
+                return op;
+        struct op *trimmed = op_build_results(&b, OP_if, &condition, 1, NULL, types, kept, 2);
+        if (!trimmed)
+                return NULL;
+        move_branch(op, trimmed, 0, room);
+        move_branch(op, trimmed, 1, room);
         for (int i = 0, k = 0; i < op->result_count; i++)
                 if (op->results[i].uses)
                         value_replace(&op->results[i], &trimmed->results[k++]);

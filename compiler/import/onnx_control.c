@@ -117,11 +117,11 @@ static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct 
                 failed = !ok[i] && !im->model->skip && !refusals[i].misfit;
         }
         im->model->skip = skipped;
+        if (refusals[0].misfit && refusals[1].misfit)
+                onnx_invalid(im, n, "neither branch is for these shapes: %s", reason(im, &refusals[0]));
         for (int i = 0; i < 2 && !failed && !skipped; i++)
                 if (!ok[i] && ok[!i])
                         ok[i] = fail_branch(im, n, op, i, &refusals[i]);
-        if (!failed && !skipped && !ok[0])      /* neither is for these shapes */
-                onnx_invalid(im, n, "neither branch is for these shapes: %s", reason(im, &refusals[0]));
         free(refusals[0].text);
         free(refusals[1].text);
         return !failed && !skipped && ok[0] && ok[1];
