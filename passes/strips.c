@@ -6,7 +6,7 @@
  *
  * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two that meet is a
  * depthwise convolution or a pool, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
- * are strips already); and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
+ * are strips already), or a pool follows weights that stay in it; and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
  * as before, so results stay the same to the bit. */
 #include "passes/join.h"
 #include "schedule/chain.h"
@@ -30,6 +30,8 @@ static bool find_chain(struct op *kernel, struct chain *chain)
 /* of an image */
 static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v->type->dims[0]; }
 
+static int64_t weights_bytes(const struct op *op) { return op->operand_count > 1 ? type_bytes(op_operand(op, 1)->type) : 0; }
+
 /* bound by memory, when alone */
 static bool is_light(const struct op *op) { return op->code == OP_convolve_lanes || op->code == OP_reduce_window; }
 
@@ -37,6 +39,8 @@ static bool pays(const struct chain *first, const struct chain *second, const st
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         int64_t room = target_l2_bytes(target);
+        if (after->code == OP_reduce_window && weights_bytes(before) < room / 2)
+                return true;
         return (is_light(before) || is_light(after)) &&
                bytes_of(op_operand(after, 0)) > (first->count + second->count > 2 ? room / 4 : room);
 }
