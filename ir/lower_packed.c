@@ -54,7 +54,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         if (!type_elements(x))
                 return emit_number(e, y->element, 0);
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
-        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2], pair = packed_pair(w);
+        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2], pair = packed_pair(x);
         int64_t blocks = y->dims[1] / groups, panels = w->dims[0] / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];

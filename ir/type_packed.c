@@ -10,7 +10,9 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
                 if (operand_type(op, i)->rank < least || !type_is_static(operand_type(op, i)))
                         return rule_fail(op, diag, "operand %d is %s, want known extents, %d or more", i,
                                          rule_type(m, operand_type(op, i)), least);
-        return operand_type(op, 0)->element == operand_type(op, 1)->element ||
+        enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
+        bool narrow = op->code == OP_convolve_packed && x == E_F32 && w == E_BF16;        /* weights may be stored in half the memory */
+        return x == w || narrow ||
                rule_fail(op, diag, "operands are %s and %s, want equal elements",
                          rule_type(m, operand_type(op, 0)), rule_type(m, operand_type(op, 1)));
 }
@@ -45,7 +47,7 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         int spatial = x->rank - 3;
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
-        int pair = packed_pair(w);
+        int pair = packed_pair(x);
         if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES * pair)
                 return rule_fail(op, diag, "operands are %s and %s, want panels of two more dimensions, the last %d",
                                  rule_type(m, x), rule_type(m, w), PANEL_LANES * pair);

@@ -76,15 +76,22 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m, const i
         return layout_reshape(&l->b, x, 3, dims);
 }
 
+/* constants that are brought to f32 where they are read */
+static struct value *stored_weights(struct value *w)
+{
+        bool narrow = op_is(w, OP_cast) && value_is_constant(op_operand(w->op, 0)) && op_operand(w->op, 0)->type->element == E_BF16;
+        return narrow ? op_operand(w->op, 0) : w;
+}
+
 /* b as panels <B * P x 1 x 1 x K x vectors x 16>, or with pairs along K */
-static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t vectors)
+static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t vectors, int pair)
 {
         static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
         static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
         static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
         int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = (b->extent[FREE] + panel - 1) / panel;
         int64_t batch = b->extent[BATCH], inner = b->extent[CONTRACT];
-        int pair = packed_pair(b->value->type), pairs = pair > 1;
+        int pairs = pair > 1;
         bool columns;
         order_of(b, by_columns, perm, &columns);
         struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
@@ -115,13 +122,14 @@ bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
+        b.value = stored_weights(b.value);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
         bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2 && inner % l->block == 0;
         if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
             (!value_is_constant(b.value) && rows < LEAST_ROWS))
                 return false;
-        struct value *w = pack_matrix(l, &b, panel_vectors(&a, &b)), *x = as_matrix(l, &a, order);
+        struct value *w = pack_matrix(l, &b, panel_vectors(&a, &b), packed_pair(a.value->type)), *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
         attr_set(attrs, OP_convolve_packed, "groups", batch);

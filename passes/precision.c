@@ -5,7 +5,8 @@
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
  * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and added up in f32. So what is computed
- * stands in the IR. Which contractions, precision_choose.c says; none on targets without tiles.
+ * stands in the IR. Which contractions, precision_choose.c says. On targets with vectors but no tiles it is weights alone that are
+ * rounded, where reading them is what takes the time: dot(%1, cast(@w rounded) to=f32).
  *
  * A value that a contraction reads is rounded where it is made, through moves, and for all its readers: it is stored once, in half
  * the memory. But for contractions that stay in f32 and for the function's results. */
@@ -123,6 +124,16 @@ static struct value *round_value(struct rounding *r, struct value *v, int depth)
 
 /* ---- the pass ---- */
 
+/* weights are read in half the memory, and brought back to f32: layout stores them so */
+static bool store_narrow(struct rounding *r, struct op *op)
+{
+        struct builder b = { .m = r->m, .diag = r->context->diag, .region = op->region, .before = op, .location = op->location };
+        struct value *w = round_value(r, op_operand(op, 1), 0), *wide = w ? build_cast(&b, w, E_F32) : NULL;
+        if (wide)
+                op_set_operand(op, 1, wide);
+        return wide != NULL;
+}
+
 static bool round_operands(struct rounding *r, struct op *op)
 {
         struct value *operands[] = { round_value(r, op_operand(op, 0), 0), round_value(r, op_operand(op, 1), 0) };
@@ -140,7 +151,7 @@ static bool round_operands(struct rounding *r, struct op *op)
 
 int pass_precision(struct function *f, struct pass_context *context)
 {
-        if (context->exact || context->precision != E_BF16 || !target_tile_registers(context->target))
+        if (context->exact || context->precision != E_BF16 || target_lanes(context->target, E_F32) == 1)
                 return 0;
         int contractions = precision_choose(f, context->target, context->limits.bf16_percent);
         if (!contractions)
@@ -149,7 +160,7 @@ int pass_precision(struct function *f, struct pass_context *context)
         for (struct op *op = region_walk(&f->body, NULL), *next; op && !r.failed; op = next) {
                 next = region_walk(&f->body, op);
                 if (op->number)
-                        r.failed |= !round_operands(&r, op);
+                        r.failed |= !(target_tile_registers(context->target) ? round_operands : store_narrow)(&r, op);
         }
         for (int i = 0; i < r.count; i++) {
                 struct value *v = r.rounded[i], *rounded = v->scratch;

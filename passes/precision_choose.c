@@ -1,4 +1,5 @@
-/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is predicted to be faster.
+/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is predicted to be faster. (Without tiles:
+ * those by so many weights and so few rows that reading half the bytes is.)
  *
  *      f32     products at the speed of register tiles, outputs in whole blocks; reading the weights
  *      bf16    products of tiles, each taking its time however few of its rows are used; what becomes of a block of sums; what a kernel
@@ -7,6 +8,7 @@
  * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few outputs that stay in f32 compute more
  * of nothing. So in the end all reads f32 unless the whole is faster. Faster: by what --limit bf16_percent says, for numbers are rounded.
  * In cycles of one core. */
+#include "ir/spelling.h"
 #include "passes/precision.h"
 
 enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make one step */
@@ -100,6 +102,16 @@ static double tiles_cycles(const struct op *op, const struct target *target)
                (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
 }
 
+/* f32, by weights that are stored in bf16: half of them to read, two more instructions for each vector of them and row of tiles */
+static double narrow_cycles(const struct op *op, const struct target *target)
+{
+        enum { WIDEN = 2 };
+        struct work work = work_of(op);
+        double vectors = work.weights / target_lanes(target, E_F32), rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
+        return plain_cycles(op, target, BLOCK) - (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target) +
+               WIDEN * vectors * rows / target_vector_issue(target);
+}
+
 /* ---- the choice ---- */
 
 static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
@@ -127,10 +139,30 @@ static bool fits_tiles(const struct op *op)
         return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
 }
 
+/* its weights come from memory, all of them for each run, and the target has vectors of bf16 */
+static bool is_streamed(const struct op *op, const struct target *target)
+{
+        const struct loop_type narrow = { E_BF16, (uint8_t)target_lanes(target, E_F32) };
+        return op->code == OP_dot && type_bytes(op_operand(op, 1)->type) > target_l2_bytes(target) && spelling_of_type(target, narrow);
+}
+
+static int choose_narrow(struct function *f, const struct target *target, double share)
+{
+        int chosen = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = has_weights(op) && is_streamed(op, target) &&
+                             narrow_cycles(op, target) < share * plain_cycles(op, target, BLOCK);
+                chosen += op->number;
+        }
+        return chosen;
+}
+
 int precision_choose(struct function *f, const struct target *target, int64_t percent)
 {
         int chosen = 0;
         double without = 0, with = 0, share = (double)percent / 100;
+        if (!target_tile_registers(target))
+                return choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
                 if (!has_weights(op))

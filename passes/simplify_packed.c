@@ -297,10 +297,10 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
         memcpy(window, w->type->dims, (size_t)w->type->rank * sizeof *window);
         dims[1] *= parts;
         window[1] *= parts;
-        if (block % packed_pair(w->type))
+        if (block % packed_pair(t))
                 return NULL;
         dims[last] = block;
-        window[last] = block / packed_pair(w->type);
+        window[last] = block / packed_pair(t);
         struct value *operands[] = { build_reshape(b, c.source, t->rank, dims), build_reshape(b, w, w->type->rank, window) };
         return operands[0] && operands[1] ? value_build(b, OP_convolve_packed, operands, 2, op->attrs, NULL) : NULL;
 }

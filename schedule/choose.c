@@ -65,7 +65,7 @@ static void complete(struct schedule *s, const struct packed_work *work, const s
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles), last = packed_last_extent(work);
         if (last % s->unroll == 0) {    /* all tiles together fetch the next panel */
-                int64_t lines = divide_up(work->panel * s->unroll, tiles);
+                int64_t lines = divide_up(work->panel * s->unroll * work->line, 64 * tiles);
                 s->prefetch = lines > 4 ? 4 : (int)lines;
         }
         s->strip = choose_strip(work, machine->target, rows);

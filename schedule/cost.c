@@ -32,6 +32,7 @@ struct packed_work packed_work_of(const struct op *op)
                                     .channels = op_int(op, "channels"), .blocks = w->dims[1], .inner = w->dims[w->rank - 3],
                                     .panel = w->dims[w->rank - 2] };
         work.panels = w->dims[0] / work.groups;
+        work.line = 16 * element_info[w->element].bytes;
         work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
         bool pointwise = work.spatial <= 2 && work.inner % 16 == 0;
         for (int d = 0; d < work.spatial; d++) {
@@ -64,7 +65,7 @@ static double offsets(const struct packed_work *work)
 
 double packed_weights_bytes(const struct packed_work *work)
 {
-        return 64.0 * (double)(work->panel * work->panels * work->channels) * offsets(work);
+        return (double)work->line * (double)(work->panel * work->panels * work->channels) * offsets(work);
 }
 
 int64_t packed_last_extent(const struct packed_work *work)
@@ -100,13 +101,13 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
                                   int64_t positions, int64_t vectors)
 {
         double issue = target_vector_issue(target), sums = (double)(positions * vectors);
-        double steps = (double)work->channels * offsets(work), lines = 4.0 * target_lanes(target, E_F32) * (double)vectors;
+        double steps = (double)work->channels * offsets(work), lines = (double)(work->line / 16 * target_lanes(target, E_F32) * vectors);
         double adds = sums / issue * (target_has_fma(target) ? 1 : 2), loads = (double)(positions + vectors) / issue;
         double step = beside(beside(adds, loads), LATENCY / s->split);
         int64_t last = packed_last_extent(work);
         double entries = (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
         double turns = (double)(last / s->unroll + last % s->unroll);
-        double panel = steps * (double)work->panel * 64;
+        double panel = steps * (double)(work->panel * work->line);
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step, .loops = entries * (ENTRY + TURN * turns),
                                    .results = RESULT * sums,

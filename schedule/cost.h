@@ -10,6 +10,7 @@ struct packed_work {
         int64_t images, groups;
         int64_t channels, blocks, inner;        /* of a group: channels, blocks of x, channels in a block */
         int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; vectors of 16 in a panel */
+        int64_t line;                           /* bytes of such a vector of weights */
         bool skips;                             /* windows of one position each, which strides set apart; x in whole vectors of 16 */
         int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];       /* positions; offsets; positions of x that are read */
 };

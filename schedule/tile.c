@@ -1,7 +1,10 @@
 /* The sums of a register tile. */
 #include "schedule/tile.h"
 
-enum { LINE = 16 };                     /* elements of a cache line */
+enum { LINE = 16 };                     /* f32 of a cache line */
+
+/* elements of w in one */
+static int64_t line_of(const struct stage *s) { return LINE * element_info[E_F32].bytes / element_info[s->ws->element].bytes; }
 
 void tile_open(struct tile *t)
 {
@@ -17,7 +20,7 @@ static void add_products(const struct tile *t, struct loop_expr *x_at, struct lo
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
                 struct loop_expr *at = plus(e, w_at, number(e, w_add + j * s->lanes));
-                w[j] = emit_let(e, "w", loop_load_vector(s->arena, s->ws, at, s->lanes, NULL));
+                w[j] = emit_let(e, "w", loop_cast(s->arena, E_F32, loop_load_vector(s->arena, s->ws, at, s->lanes, NULL)));
         }
         for (int i = 0; i < t->rows * t->columns; i++) {
                 int64_t at = x_add + i % t->columns * t->column_step + i / t->columns * t->row_step;
@@ -35,7 +38,7 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
         for (int i = 0; i < t->s->schedule.prefetch; i++) {
                 struct loop_stmt *fetch = loop_append(t->s->arena, e->scope->block, STMT_PREFETCH);
                 fetch->buffer = t->s->ws;
-                fetch->a = plus(e, plus(e, t->prefetch_base, done), number(e, i * LINE));
+                fetch->a = plus(e, plus(e, t->prefetch_base, done), number(e, i * line_of(t->s)));
                 fetch->code = 1;
         }
 }
@@ -49,7 +52,7 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         struct emit *e = t->s->e;
         const struct schedule *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
-        int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * LINE;
+        int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
         struct loop_expr *x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
         struct loop_expr *w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
         for (int u = 0; u < turn; u++)
@@ -129,7 +132,7 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
         const struct schedule *schedule = &t->s->schedule;
         if (!schedule->prefetch)
                 return;
-        int64_t share = panel_size / schedule->unroll / t->width * schedule->prefetch * LINE;
+        int64_t share = panel_size / schedule->unroll / t->width * schedule->prefetch * line_of(t->s);
         int64_t room = panel_size - share > 0 ? panel_size - share : 0;
         struct loop_expr *skip = minimum(e, times(e, tile_number, share), number(e, room));
         t->prefetch_base = emit_let(e, "next", plus(e, times(e, next, panel_size), skip));

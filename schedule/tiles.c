@@ -255,7 +255,7 @@ struct stage *tiles_prepare(const struct stage *common)
         t->s.enter = enter;
         t->groups = op_int(op, "groups");
         t->blocks = w->dims[1];
-        t->inner = w->dims[w->rank - 3] * packed_pair(w);
+        t->inner = w->dims[w->rank - 3] * packed_pair(op_operand(op, 0)->type);
         t->depth = (int)(t->inner < TILE_DEPTH ? t->inner : TILE_DEPTH);
         t->outputs = op_result(op)->type->dims[1] / t->groups * op_int(op, "block");
         t->vectors = (int)w->dims[w->rank - 2];

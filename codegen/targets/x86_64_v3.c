@@ -149,10 +149,12 @@ static const struct spelling spellings[] = {
         NARROW(I16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
         NARROW(U16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
         NARROW(F16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
+        NARROW(BF16, HALF, "_mm_loadu_si128", "_mm_storeu_si128"),
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
         TO_BYTES(I32, I8), TO_BYTES(I32, U8), TO_BYTES(U32, I8), TO_BYTES(U32, U8),
         TO_HALVES(I32, I16), TO_HALVES(I32, U16), TO_HALVES(U32, I16), TO_HALVES(U32, U16),
         CONVERT(CAST, F16, F32, "_mm256_cvtph_ps($0)"),
+        CONVERT(CAST, BF16, F32, "_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32($0), 16))"),
         CONVERT(CAST, F32, F16, "_mm256_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT)"),
         { 0 }
 };

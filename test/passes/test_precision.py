@@ -177,3 +177,32 @@ def test_sums_beside_norms(tmp_path):
     m.save(tmp_path / "m.onnx", m.add("Add", m.add("MatMul", n, m.weight(256, 256)), n), 1, 64, 256)
     text = ir(tmp_path / "m.onnx", tmp_path / "m.dnn")
     assert text.count("to=bf16") == 3 and len(re.findall(r"cast\(%\d+\) : .* f32>", text)) == 1, text
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3"])
+def test_narrow_weights(target, tmp_path):
+    """without tiles: many weights and few rows, weights alone are rounded, in half the memory; else nothing changes"""
+    m = Model()
+    a = m.add("Relu", m.add("MatMul", "x", m.weight(600, 1003)))
+    m.save(tmp_path / "m.onnx", m.add("MatMul", a, m.weight(1003, 300)), 2, 600)
+    x = np.random.default_rng(2).standard_normal((2, 600)).astype(np.float32)
+    wide, narrow = (numpy_helper.to_array(w) for w in m.weights)
+    assert wide.nbytes > 2 << 20 and narrow.nbytes > 1 << 20
+    rounded = [((w.view(np.uint32) + (0x7fff + (w.view(np.uint32) >> 16 & 1))) & 0xffff0000).view(np.float32) for w in (wide, narrow)]
+    want = np.maximum(x @ rounded[0], 0) @ rounded[1]
+    options, before = [f"--target={target}", "--precision=bf16"], None
+    for cc in COMPILERS:
+        for threads in (1, 3):
+            got, text = run(tmp_path / "m.onnx", tmp_path / f"{cc}{threads}", [*options, f"--threads={threads}"], [x], cc)
+            assert np.abs(got - want).max() < 2e-6 * np.abs(want).max()
+            assert before is None or np.array_equal(got, before)
+            before = got
+    first = tmp_path / "n.dnn"
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "-o", first, "--emit=ir", "--passes=simplify,precision,dce"])
+    assert done.returncode == 0 and len(re.findall(r"cast\(@w\d_\d\)", first.read_text())) == 2, done.stderr
+    done = dnncc.run([dnncc.DNNCC, first, options[0], "-o", tmp_path / "n.loops", "--emit=loops", "--check", f"--report={tmp_path}/r.json"])
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "r.json").read_text())["constants"] < 0.55 * (wide.nbytes + narrow.nbytes)
+    m.save(tmp_path / "many.onnx", m.nodes[-1].output[0], 200, 600)
+    many = dnncc.run([dnncc.DNNCC, tmp_path / "many.onnx", *options, "-o", "-", "--emit=ir", "--passes=simplify,precision,dce"]).stdout
+    assert "dot(" in many and "bf16>" not in many

@@ -140,6 +140,14 @@ class Packed(Contraction):
                 f"flat={r.choice([0, 1])} strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
 
 
+class Narrow(Packed):
+    """weights of bf16 that are brought to f32"""
+
+    def __init__(self, seed, target):
+        super().__init__(seed, target)
+        self.text = re.sub(r'(%w "w": <[^>]*)x f32>', r"\1x bf16>", self.text)
+
+
 class Prologue(Packed):
     """What the contraction reads is computed in its kernel, and may have a halo; or it is only gathered."""
     sign = "%strip"
@@ -300,7 +308,7 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-@pytest.mark.parametrize("kind", [Packed, Prologue, Lanes, Windows, Winograd, Chain])
+@pytest.mark.parametrize("kind", [Packed, Narrow, Prologue, Lanes, Windows, Winograd, Chain])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 def test_scheduled_is_canonical(kind, target, first):
