@@ -1,43 +1,57 @@
 /* peel: the first iteration of a loop stands before it, where it computes less than the others.
  *
  *                                                            %0 = slice(%x, row 0), as a row
- *   %r, %ys = loop(none, none, 0.0, %x) steps=9 {            %1 = add(%0, dot(0.0, @w))          the product is 0: simplify
+ *   %r, %ys = loop(none, none, 0.0, %x) steps=9 {            %1 = add(%0, 0.0)                   what would be dot(0.0, @w)
  *     (%i, %h, %row)                                         %r, %rest = loop(none, none, %1, slice(%x, rows 1..)) steps=8 {
  *     %1 = dot(%h, @w)                              ->         ...
  *     %2 = add(%row, %1)                                     }
  *     yield(%2, %2)                                          %ys = concat(%1 as a row, %rest)
  *   }
  *
- * That is where a product with constant weights reads a value that is zero at first: the state of recurrent networks. In a long loop
- * one product of many is not worth the code. Exact: the same operations on the same values. */
+ * That is where a product with constant weights, all finite, reads a value that is zero at first: the state of recurrent networks. In a
+ * long loop one product of many is not worth the code. Exact: the same operations on the same values. */
 #include "passes/pass.h"
 
-enum { STEPS_MOST = 100, MOVES_MAX = 4 };
+#include <math.h>
 
-/* v, seen through moves, is what a product with constants reads */
-static bool is_multiplied(const struct value *v, int depth)
+enum { STEPS_MOST = 100 };
+
+static bool is_zero(const struct value *v)
 {
-        for (const struct use *u = v->uses; u && depth < MOVES_MAX; u = u->next) {
-                const struct op *user = u->user;
-                if (user->code == OP_dot && !u->index && value_is_constant(op_operand(user, 1)))
+        double number;
+        return value_is_splat(v, &number) && number == 0;
+}
+
+/* zero, where x, its first operand, is */
+static bool is_product(const struct op *op)
+{
+        const struct value *w = op->code == OP_dot ? op_operand(op, 1) : NULL;
+        if (!w || !value_is_constant(w) || w->type->element != E_F32 || op_result(op)->type->element != E_F32)
+                return false;
+        for (int64_t i = 0; i < type_elements(w->type); i++)
+                if (!isfinite(constant_element(w->constant, i).f))
+                        return false;
+        return true;
+}
+
+static bool is_multiplied(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!u->index && is_product(u->user))
                         return true;
-                if ((user->code == OP_reshape || user->code == OP_transpose) && is_multiplied(op_result(user), depth + 1))
-                        return true;
-        }
         return false;
 }
 
 static bool is_worth_it(const struct op *op)
 {
         const struct op_loop parts = op_loop(op), *loop = &parts;
-        double number;
         if (loop->trip || loop->go || loop->steps < 2 || loop->steps > STEPS_MOST || loop->number->uses)
                 return false;
         for (int i = 0; i < loop->scanned + loop->stacked; i++)
                 if (!type_is_static(i < loop->scanned ? loop->scans[i].value->type : loop->stacks[i - loop->scanned].type))
                         return false;
         for (int i = 0; i < loop->carried; i++)
-                if (value_is_splat(loop->first[i].value, &number) && number == 0 && is_multiplied(&loop->held[i], 0))
+                if (is_zero(loop->first[i].value) && is_multiplied(&loop->held[i]))
                         return true;
         return false;
 }
@@ -75,6 +89,11 @@ static bool write_first(struct op *op, const struct op_loop *loop, struct builde
                 if (!(loop->rows[i].scratch = first_row(b, loop->scans[i].value, backward[i], loop->rows[i].type)))
                         return false;
         for (struct op *inner = op->regions[0]->first; inner != loop->yield; inner = inner->next) {
+                const struct value *x = inner->operand_count ? op_operand(inner, 0) : NULL;
+                if (x && x->scratch && is_zero(x->scratch) && is_product(inner)) {
+                        op_result(inner)->scratch = build_like(b, op_result(inner), 0);
+                        continue;
+                }
                 struct op *copy = op_clone(b, inner);
                 for (int i = 0; i < inner->result_count; i++)
                         inner->results[i].scratch = &copy->results[i];

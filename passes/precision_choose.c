@@ -121,6 +121,7 @@ static bool has_weights(const struct op *op)
 {
         return (op->code == OP_convolve || op->code == OP_dot) && is_f32(op_operand(op, 0)) && is_f32(op_result(op)) &&
                value_is_constant(op_operand(op, 1)) && op_operand(op, 1)->constant->kind == CONSTANT_DENSE &&
+               !value_is_constant(op_operand(op, 0)) &&
                type_is_static(op_operand(op, 0)->type) && type_elements(op_operand(op, 0)->type) && type_elements(op_operand(op, 1)->type);
 }
 

@@ -1,7 +1,6 @@
 /* The rules of simplify.def that bring operations together which a move (reshape, transpose, gather) keeps apart. */
 #include "passes/simplify.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- the same elements under other extents ---- */
@@ -443,20 +442,6 @@ static struct value *scale_sums(struct builder *b, struct op *op, int first)
                 }
         }
         return NULL;
-}
-
-struct value *rewrite_dot_of_zero(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        double number;
-        const struct value *w = op_operand(op, 1);
-        bool zero = value_is_splat(op_operand(op, 0), &number) && number == 0;
-        if (!zero || !value_is_constant(w) || w->type->element != E_F32 || !type_is_static(op_result(op)->type))
-                return NULL;
-        for (int64_t i = 0; i < type_elements(w->type); i++)
-                if (!isfinite(constant_element(w->constant, i).f))
-                        return NULL;
-        return build_like(b, op_result(op), 0);
 }
 
 struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_context *context)

@@ -92,6 +92,11 @@ def rows(m):
     return m.add("MatMul", a, m.weight(200, 10)), (1, 37, 96)
 
 
+def recurrent(m):
+    """a loop from a zero state, whose first iteration stands before it"""
+    return m.add("LSTM", "x", m.weight(1, 1024, 256), m.weight(1, 1024, 256), hidden_size=256), (8, 1, 256)
+
+
 SERIAL = "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)\n{\n        for (int i = 0; i < count; i++)\n" \
          "                task(arg, i, count);\n}\n"
 
@@ -109,7 +114,7 @@ def run(path, folder, options, values, cc="gcc"):
     return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
 
 
-@pytest.mark.parametrize("kind", [residual, mobile, rows])
+@pytest.mark.parametrize("kind", [residual, mobile, rows, recurrent])
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
