@@ -199,6 +199,17 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles, const struc
         return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
 
+/* Every block of rows reads both products' second operands. Beyond the second cache that must be less than what no longer goes through
+ * memory, the scores: as it is for keys and values, but not for two layers' weights with a norm between them. */
+static bool reads_less(const struct attention *a, int64_t blocks, const struct schedule_machine *machine)
+{
+        const struct type *scores = a->scores->type;
+        int64_t again = (type_elements(op_operand(a->first, 1)->type) + type_elements(op_operand(a->second, 1)->type)) /
+                        scores->dims[GROUP] * (int64_t)sizeof(float);
+        int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
+        return again <= target_l2_bytes(machine->target) || blocks == 1 || again <= spared / (blocks - 1);
+}
+
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine, struct pass_context *context,
                           struct arena *arena)
 {
@@ -221,7 +232,7 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
         second.row_tasks = machine->threads > 1 ? machine->threads : 1;
         a->first->schedule = schedule_text(arena, &first);
         a->second->schedule = schedule_text(arena, &second);
-        return strip > 0;
+        return strip > 0 && reads_less(a, divide_up(tiles.count, strip), machine);
 }
 
 static bool join(struct op *second, struct pass_context *context)

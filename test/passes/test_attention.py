@@ -154,3 +154,18 @@ def test_every_pass(tmp_path, target):
         done = dnncc.run([dnncc.DNNCC, path, "-o", "-", "--emit=loops", f"--target={target}"])
         kernels = [line for line in done.stdout.splitlines() if line.startswith("kernel @") and "convolve_packed" in line]
         assert len(kernels) == 1, (seed, text, kernels)
+
+
+def test_layers_with_large_weights_stay_apart(tmp_path):
+    """a norm between two products by constants: as one kernel, every block of rows would read all weights again"""
+    rows, inner, outer = 2048, 256, 2048
+    b = Builder()
+    x = b.input("x", (rows, inner), np.zeros((rows, inner)))
+    w = b.input("w", (inner, inner), np.zeros((inner, inner)))
+    v = b.input("v", (inner, outer), np.zeros((inner, outer)))
+    h = b.add(f"dot({x}, {w}) contract_a=[1] contract_b=[0]", (rows, inner))
+    y = b.add(f"dot({b.norm(h, (rows, inner), [1])}, {v}) contract_a=[1] contract_b=[0]", (rows, outer))
+    (tmp_path / "m.dnn").write_text(b.text(y))
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "-o", "-", "--emit=loops", "--target=x86-64-v4"])
+    kernels = [line for line in done.stdout.splitlines() if line.startswith("kernel @") and "convolve_packed" in line]
+    assert len(kernels) == 2, kernels
