@@ -69,13 +69,19 @@ struct plan_facts report_memory(struct run *run)
         return plan_find_facts(run->arena, run->state.program, run->context.lower.views);
 }
 
+int64_t report_ram(const struct loop_program *p)
+{
+        int64_t ram = p->workspace_size;
+        for (int i = 0; i < p->region_count; i++)
+                ram += p->regions[i].size;
+        return ram;
+}
+
 bool report_budgets(struct run *run)
 {
         const struct loop_program *p = run->state.program;
         const struct options *o = &run->options;
-        int64_t ram = p->workspace_size, constants = report_constant_bytes(p);
-        for (int i = 0; i < p->region_count; i++)
-                ram += p->regions[i].size;
+        int64_t ram = report_ram(p), constants = report_constant_bytes(p);
         if (o->max_ram >= 0 && ram > o->max_ram) {
                 struct plan_facts facts = report_memory(run);
                 diag_error(&run->diag, EXIT_BUDGET, "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64

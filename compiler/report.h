@@ -17,6 +17,7 @@ int64_t report_constant_bytes(const struct loop_program *p);
 int report_kernel_count(const struct loop_program *p);
 struct plan_facts report_memory(struct run *run);
 
+int64_t report_ram(const struct loop_program *p);        /* bytes of the workspace and all regions */
 bool report_budgets(struct run *run);                     /* --max-ram, --max-consts */
 void report_stats(struct run *run);                       /* sizes, for --stats */
 void report_json(struct run *run, FILE *out);             /* --report=FILE.json */

@@ -30,6 +30,7 @@ struct pass_context {
         struct loop_region *regions;    /* beside the workspace */
         int region_count;
         bool exact;                     /* only class E rewrites */
+        bool unblocked;                 /* tensors stay in the model's layouts */
         bool assume_finite;             /* class D allowed */
         const char *rule;               /* simplify: by this rule alone; NULL: by all */
         struct text *notes;             /* --stats: what a pass did in particular, "name count, ..."; or NULL */
