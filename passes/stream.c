@@ -4,15 +4,15 @@
  *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="ring=1"
  *                                                                   ... convolve(%1, @v) ... }
  *
- * Only under --max-ram. The operations, in their order (or where that is
- * not enough, each just before who needs it), are cut into ranges.
- * What the kernels of a range hand to each other are rings of rows inside one kernel of all (schedule/rings.c), and nothing is
+ * Only under --max-ram. The operations, in their order (or where that is not enough, each just before who needs it), are cut into
+ * ranges. What the kernels of a range hand to each other are rings of rows inside one kernel of all (schedule/rings.c), and nothing is
  * computed twice; or, where whole rows are too much, it runs in patches, a range of columns after the other, which computes the
  * columns between them twice. While a range runs there are its rings, its result, and what was made before and is needed there or
  * behind it: so what a range takes does not depend on the other ones, and the cuts are found from the last operation on. Of all
  * that are within the budget, those that compute least again, then those that join the fewest kernels; where none are, those that
  * take least, and then (with -v) it says what is in the way: what needs all rows at once, as global pools, norms and attention do.
- * Every element is computed as before: results stay the same to the bit. */
+ * Every element is computed by its canonical nest: results stay the same to the bit, but where a contraction had a schedule, which
+ * may add up in another order. */
 #include <limits.h>
 
 #include "passes/arrange.h"
