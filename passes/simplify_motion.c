@@ -180,16 +180,10 @@ static struct value *indices_in_form(struct builder *b, struct value *v, const s
 /* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
 static bool has_form(const struct value *v, const struct type *to, const struct op *op)
 {
-        dim_t dims[RANK_MAX];
-        int64_t onto[RANK_MAX];
-        int rank;
-        if (value_is_constant(v) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
+        if (value_is_constant(v) || op_is(v, OP_broadcast) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
                 return true;
         const struct indices indices = all_indices(v->type, to);
-        bool of_indices = is_of_indices(v, 0);
-        if (of_indices && indices_have_form(v, &indices))
-                return true;
-        return op_is(v, OP_broadcast) ? broadcast_onto(v->op, to, &rank, dims, onto) : !of_indices && !starts_kernel(v, op);
+        return is_of_indices(v, 0) ? indices_have_form(v, &indices) : !starts_kernel(v, op);
 }
 
 static struct value *in_form(struct builder *b, struct value *v, const struct type *to)
@@ -256,7 +250,7 @@ struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pa
         struct value *v = op_operand(op, 0);
         unsigned mask, inner = 0;
         if (!op_is(v, OP_reshape) || !type_is_static(v->type) || type_elements(v->type) == 0 || !simplify_axes(op, &mask) ||
-            !read_by(op_operand(v->op, 0), op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
+            !read_by(op_operand(v->op, 0), op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION | TRAIT_CONTRACTION, TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         struct block blocks[2 * RANK_MAX];

@@ -133,9 +133,9 @@ static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, stru
         if (!onnx_type(im, n, computed, 4, scored) || !onnx_float(im, n, "scale", 0, &given))
                 return NULL;
         double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
-        k = onnx_for_heads(im, onnx_cast(im, k, computed), onnx_dim(q, 1));
+        k = transposed(im, onnx_for_heads(im, onnx_cast(im, k, computed), onnx_dim(q, 1)), 0, 1, 3, 2);
         q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), scale < 0 ? -root : root);
-        return onnx_matmul(im, n, q, onnx_with(im, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
+        return onnx_matmul(im, n, q, onnx_with(im, OP_mul, k, root));
 }
 
 struct attention {
