@@ -28,7 +28,7 @@ HEAD = """Written by `make bench-compile` (test/bench/compile_bench.py) from mea
 dnncc on one core of {machine}, the verifier behind every pass included. Seconds are of processor time, the least of {runs} runs.
 MB/s: the model's weights by the time of all of dnncc, from the first byte read to the last byte written, once as text of the C file
 (one run), once as a file beside it; a model of few weights has none, for its graph is what takes time. Memory: the most that dnncc held
-at once, as a multiple of the weights.
+at once, as a multiple of the weights. When it began, the machine's load was {load:.1f}: page faults and caches suffer from others.
 """
 FEW = 40        # MB of weights
 
@@ -132,7 +132,7 @@ def main():
         else:
             targets = [rest] if rest else [[], ["--target=x86-64-v4"]]
             tables = [(t, rows(models, folder, options.runs, t)) for t in targets]
-        say(TITLE + "\n\n" + HEAD.format(machine=machine(), runs=options.runs))
+        say(TITLE + "\n\n" + HEAD.format(machine=machine(), runs=options.runs, load=os.getloadavg()[0]))
         for chosen, table in tables:
             say("\n" + " ".join(["## `dnncc MODEL -o model.c", *chosen]) + "`\n")
             for line in table:

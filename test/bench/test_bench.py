@@ -57,6 +57,16 @@ def test_a_run(tmp_path, model):
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
 
 
+@pytest.mark.parametrize("options, columns", [([], 8), (["--gcc"], 6)], ids=["dnncc", "gcc"])
+def test_compile_time(tmp_path, model, options, columns):
+    command = [sys.executable, HERE / "compile_bench.py", model, "--target=generic", "--runs=1", f"--write={tmp_path / 'c.md'}", *options]
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in (tmp_path / "c.md").read_text().splitlines() if line.startswith("| tiny |")]
+    assert len(rows) == (3 if options else 1) and all(len(row) == columns for row in rows)
+    assert float(rows[0][4]) >= 0, rows
+
+
 @pytest.mark.parametrize("weights", ["incbin", "file"])
 def test_layers(tmp_path, model, weights):
     done = bench(tmp_path, model, "--layers", "--threads=1", f"--options=--weights={weights}")
