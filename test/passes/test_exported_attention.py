@@ -1,5 +1,5 @@
 """Attention and rotary embeddings as exporters write them, of five to thirty nodes, end in as many kernels as the operators; what is near
-to them, and is not them, keeps its own, and all compute what onnxruntime does."""
+to them, and is not them, does not end in theirs, and all compute what onnxruntime does."""
 import json
 import pathlib
 import sys
@@ -142,3 +142,43 @@ def test_near_attention(tmp_path, twin):
     assert outputs != good
     assert kernels > fewest or twin in ("another scale", "other groups")
     check_numbers(spoilt, 18, tmp_path)
+
+
+def rotary(form, watch=False, sign=-1.0):
+    """halves: x * cos + (-right, left) * sin, with each angle twice; pairs: of neighbours"""
+    g = Graph()
+    x, c, s = g.input("x", 1, HEADS, ROWS, SIZE), g.input("c", 1, ROWS, SIZE // 2), g.input("s", 1, ROWS, SIZE // 2)
+    half = SIZE // 2
+
+    def part(first, end, step=1):
+        return g.Slice(x, g.ints(first), g.ints(end), g.ints(3), g.ints(step))
+    if form == "halves":
+        cosine, sine = (g.Unsqueeze(g.Concat(v, v, axis=-1), g.ints(1)) for v in (c, s))
+        turned = g.Concat(g.Mul(part(half, SIZE), g.constant(sign)), part(0, half), axis=-1)
+        y = g.Add(g.Mul(x, cosine), g.Mul(turned, sine))
+    else:
+        c, s, a, b = g.Unsqueeze(c, g.ints(1)), g.Unsqueeze(s, g.ints(1)), part(0, SIZE, 2), part(1, SIZE, 2)
+        turned = g.Mul(g.Mul(b, s), g.constant(sign))
+        y = g.Concat(*(g.Unsqueeze(v, g.ints(-1)) for v in (g.Add(g.Mul(a, c), turned), g.Add(g.Mul(a, s), g.Mul(b, c)))), axis=-1)
+        y = g.Reshape(y, g.ints(1, HEADS, ROWS, SIZE))
+    g.output(y, 1, HEADS, ROWS, SIZE)
+    if watch:
+        g.output(turned, 1, HEADS, ROWS, SIZE if form == "halves" else half)
+    return g
+
+
+def rotary_operator(interleaved):
+    g = Graph()
+    x, c, s = g.input("x", 1, HEADS, ROWS, SIZE), g.input("c", 1, ROWS, SIZE // 2), g.input("s", 1, ROWS, SIZE // 2)
+    g.output(g.RotaryEmbedding(x, c, s, interleaved=interleaved), 1, HEADS, ROWS, SIZE)
+    return g
+
+
+@pytest.mark.parametrize("form", ["halves", "pairs"])
+def test_rotary(tmp_path, form):
+    outputs, kernels = compiled(rotary(form), 18, tmp_path)
+    assert kernels <= compiled(rotary_operator(form == "pairs"), 23, tmp_path)[1]
+    check_numbers(rotary(form), 18, tmp_path)
+    for near in (dict(sign=-1.001), dict(watch=True)):
+        assert compiled(rotary(form, **near), 18, tmp_path)[0] != outputs
+        check_numbers(rotary(form, **near), 18, tmp_path)
