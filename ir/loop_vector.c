@@ -384,6 +384,10 @@ static bool write_if(struct vectorizer *v, const struct loop_stmt *s)
         struct lane_value condition = lane_expr(v, s->a);
         if (v->failed)
                 return false;
+        if (is_uniform(condition) && condition.e->op == LOOP_LITERAL) {      /* of the iterations behind the last whole vector */
+                const struct loop_block *taken = condition.e->literal.u ? s->body : s->other;
+                return !taken || write_block(v, taken);
+        }
         if (is_uniform(condition))
                 return write_branch(v, s, condition.e);
         /* what is set in the first side may be in it */

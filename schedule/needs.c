@@ -61,10 +61,29 @@ static struct need pad_need(const struct op *op, int dimension, struct need n)
         return window_need(n, 1, 1, 1, low[dimension]);
 }
 
+/* Does image i of the result need image i of the operand, and no other? */
+static bool keeps_images(const struct op *op, int operand)
+{
+        const struct type *x = op_operand(op, operand)->type, *y = op_result(op)->type;
+        int64_t numbers[RANK_MAX];
+        int count;
+        if (x->dims[0] != y->dims[0] || x->dims[0] == 1)
+                return x->dims[0] == y->dims[0];
+        switch (op->code) {
+        case OP_slice: return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 1;
+        case OP_pad: return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 0;
+        case OP_transpose: return op_ints(op, "perm", NULL)[0] == 0;
+        case OP_broadcast: return op_ints(op, "dims", NULL)[0] == 0;
+        case OP_concat: return op_int(op, "axis") != 0;
+        case OP_reduce_window: return op_ints(op, "window", NULL)[0] == 1 && op_ints(op, "pads", NULL)[0] == 0;
+        default: return true;
+        }
+}
+
 struct need need_through(const struct op *op, int operand, int dimension, struct need n)
 {
         const struct type *x = op_operand(op, operand)->type, *y = op_result(op)->type;
-        if (n.all || y->rank <= dimension || x->rank != y->rank)
+        if (n.all || y->rank <= dimension || x->rank != y->rank || !keeps_images(op, operand))
                 return unknown();
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return n;

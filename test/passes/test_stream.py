@@ -280,3 +280,15 @@ def test_restart(tmp_path):
     (tmp_path / "again").mkdir()
     dnncc.compile_model(dump, tmp_path / "again", ["--max-ram=60000"])
     assert (tmp_path / "again" / "model.c").read_text() == (tmp_path / "model.c").read_text()
+
+
+@pytest.mark.parametrize("move", ["transpose(%0) perm=[1, 0, 2, 3]", "slice(%0, <4 x i64> [2, 0, 0, 0], <4 x i64> [-1, 1, 1, 1])",
+                                  "pad(%0, <f32> 0.0, <4 x i64> [1, 0, 0, 0])"])
+def test_images_that_change_places_do_not_stream(tmp_path, move):
+    path = tmp_path / "m.dnn"
+    path.write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <3 x 3 x 5 x 7 x f32>) -> ("y") {\n'
+                    "  %0 = neg(%x) : <3 x 3 x 5 x 7 x f32>\n"
+                    f"  %1 = {move} : <3 x 3 x 5 x 7 x f32>\n  yield(%1)\n}}\n")
+    done = dnncc.run([dnncc.DNNCC, path, "--max-ram=1", "--passes=stream,lower", "--check", "--emit=loops", "-o", "-"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ring" not in done.stdout
