@@ -207,7 +207,7 @@ static bool reads_less(const struct attention *a, int64_t blocks, const struct s
         int64_t again = (type_elements(op_operand(a->first, 1)->type) + type_elements(op_operand(a->second, 1)->type)) /
                         scores->dims[GROUP] * (int64_t)sizeof(float);
         int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
-        return again <= target_l2_bytes(machine->target) || blocks == 1 || again <= spared / (blocks - 1);
+        return again <= target_l2_bytes(machine->target) || again <= spared / blocks;
 }
 
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine, struct pass_context *context,
