@@ -17,6 +17,10 @@ static inline bool int_mul(int64_t a, int64_t b, int64_t *out) { return !__built
  * product, zero extents counted as 1, passes 2^62: so any partial product is safe too. */
 bool size_elements(const int64_t *dims, int rank, int64_t *count);
 
+/* b is positive and a not negative: how many pieces of b hold a, and what they hold */
+static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
+
 /* "64K", "1M", "2G", "4096": a byte count with an optional binary unit. False when malformed or too big. */
 bool size_parse(const char *text, uint64_t *bytes);
 

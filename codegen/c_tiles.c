@@ -17,7 +17,7 @@ struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 
 static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
 {
-        struct plan p = { .tiles = (t->positions + t->rows - 1) / t->rows, .vectors = t->vectors };
+        struct plan p = { .tiles = divide_up(t->positions, t->rows), .vectors = t->vectors };
         int sums = p.tiles * p.vectors, left = target_tile_registers(w->target) - sums;
         bool by_position = p.tiles <= p.vectors;
         p.x_count = by_position ? p.tiles : left - p.vectors;
@@ -124,7 +124,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 static void put_zeros(struct c_writer *w)
 {
         const struct loop_tiles *t = &w->tiles;
-        for (int i = 0; t->rows && i < (t->positions + t->rows - 1) / t->rows * t->vectors; i++)
+        for (int i = 0; t->rows && i < divide_up(t->positions, t->rows) * t->vectors; i++)
                 put(w, SPELL_TILE_ZERO, (struct c_operand[C_OPERANDS_MAX]){ literal(w, i) });
 }
 

@@ -187,7 +187,7 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
         for (int d = 0; d < p->source_rank; d++) {
                 int64_t left = p->extents[d] - p->at[d];
                 if (d == run->from && run->step && left < count * run->step)
-                        count = left <= 0 ? 0 : (left + run->step - 1) / run->step;
+                        count = left <= 0 ? 0 : divide_up(left, run->step);
                 else if (left <= 0)
                         return;
                 position += p->at[d] * p->strides[d];

@@ -228,7 +228,7 @@ struct loop_function {
 };
 
 enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at multiples of it */
-static inline int64_t storage_bytes(int64_t bytes) { return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN; }
+static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
 enum { REGIONS_MAX = 16 };
 /* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k - 1]. */

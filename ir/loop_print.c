@@ -319,7 +319,7 @@ static bool is_in_file(const struct loop_buffer *b, const struct tensor_print *o
 
 static size_t align_offset(size_t offset)
 {
-        return (offset + FILE_ALIGN - 1) / FILE_ALIGN * FILE_ALIGN;
+        return round_up(offset, FILE_ALIGN);
 }
 
 static void print_data(struct loop_printer *p, const struct loop_buffer *b,

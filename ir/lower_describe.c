@@ -94,7 +94,7 @@ static double winograd_work(const struct op *op)
         double channels = (double)op_operand(op, 1)->type->dims[2], outputs = (double)op_int(op, "outputs");
         double tiles = (double)y->dims[0];
         for (int d = 2; d < 4; d++)
-                tiles *= (double)((y->dims[d] + f->tile - 1) / f->tile);
+                tiles *= (double)divide_up(y->dims[d], f->tile);
         return tiles * (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
                         2 * channels * outputs * f->size * f->size);
 }

@@ -73,7 +73,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
                         emit_op_int(e, LOOP_DIV, vector, vectors));
         struct sum sum = open_sum(e, op);
         struct loop_expr *c = emit_for(e, "c", emit_int(e, 0),
-                                       emit_int(e, (channels + inner - 1) / inner));
+                                       emit_int(e, divide_up(channels, inner)));
         wi[1] = c;
         xi[0] = index[0];
         xi[1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, group, w->dims[1]), c);

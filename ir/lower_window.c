@@ -13,8 +13,8 @@
 
 /* ---- one dimension ---- */
 
-/* ceil((a - base) / d) where that is positive, something <= 0 elsewhere */
-static struct loop_expr *divide_up(struct emit *e, int64_t a, struct loop_expr *base, int64_t d)
+/* The first k at which base + k * d reaches a where that is positive, something <= 0 elsewhere. */
+static struct loop_expr *first_step(struct emit *e, int64_t a, struct loop_expr *base, int64_t d)
 {
         return emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_SUB, emit_int(e, a + d - 1), base), d);
 }
@@ -38,11 +38,11 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
         struct loop_expr *base = emit_op_int(e, LOOP_MUL, o, tap->stride);
         struct loop_expr *from = emit_int(e, 0), *to = emit_int(e, tap->window);
         if (tap->low > 0) {
-                from = emit_op_int(e, LOOP_MAX, divide_up(e, tap->low, base, tap->dilation), 0);
+                from = emit_op_int(e, LOOP_MAX, first_step(e, tap->low, base, tap->dilation), 0);
                 from = emit_let_early(e, arena_printf(e->arena, "%s_from", name), from);
         }
         if (last >= reach) {
-                to = emit_op_int(e, LOOP_MIN, divide_up(e, reach + tap->low, base, tap->dilation),
+                to = emit_op_int(e, LOOP_MIN, first_step(e, reach + tap->low, base, tap->dilation),
                                  tap->window);
                 to = emit_let_early(e, arena_printf(e->arena, "%s_to", name), to);
         }

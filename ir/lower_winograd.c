@@ -128,7 +128,7 @@ struct loop_expr *element_convolve_winograd(struct emit *e, const struct op *op,
                 int64_t tile = t->f->tile, elements = (int64_t)t->f->size * t->f->size, all = 1;
                 for (int d = 0; d < y->rank; d++) {
                         bool spatial = d == 2 || d == 3;
-                        t->y_dims[d] = spatial ? (y->dims[d] + tile - 1) / tile * tile : y->dims[d];
+                        t->y_dims[d] = spatial ? round_up(y->dims[d], tile) : y->dims[d];
                         all *= t->y_dims[d];
                 }
                 t->v = emit_scratch(e, "transformed", y->element, elements * channels_of(op));

@@ -414,6 +414,16 @@ const int64_t *op_ints(const struct op *op, const char *name, int *count)
         return a->ints;
 }
 
+bool op_all_ones(const struct op *op, const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++)
+                if (values[i] != 1)
+                        return false;
+        return true;
+}
+
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value)
 {
         attrs[attr_number(code, name)].i = value;

@@ -28,6 +28,7 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "base/text.h"
 #include "ir/element.h"
 
@@ -326,6 +327,7 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
 /* attribute access by name: a bug of ours when the row has no such attribute */
 int64_t op_int(const struct op *op, const char *name);
 const int64_t *op_ints(const struct op *op, const char *name, int *count);        /* count may be NULL */
+bool op_all_ones(const struct op *op, const char *name);                  /* strides, dilations .. that do nothing */
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);
 void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name, const int64_t *values,
                    int count);                            /* copied */

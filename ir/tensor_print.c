@@ -43,7 +43,7 @@ static bool in_file(const struct printer *p, const struct constant *c)
 
 static size_t align_offset(size_t offset)
 {
-        return (offset + FILE_ALIGNMENT - 1) / FILE_ALIGNMENT * FILE_ALIGNMENT;
+        return round_up(offset, FILE_ALIGNMENT);
 }
 
 static void print_constant(struct printer *p, struct constant *c)

@@ -63,12 +63,12 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
                 return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
-        int64_t panel = vectors * PANEL_LANES, stored = (outputs + block - 1) / block * block;
-        if (vectors < 1 || w->dims[0] != groups * ((stored + panel - 1) / panel))
+        int64_t panel = vectors * PANEL_LANES, stored = round_up(outputs, block);
+        if (vectors < 1 || w->dims[0] != groups * divide_up(stored, panel))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
                                  (long long)w->dims[0], (long long)panel, (long long)stored,
                                  (long long)groups);
-        dim_t dims[RANK_MAX] = { x->dims[0], groups * ((outputs + block - 1) / block) };
+        dim_t dims[RANK_MAX] = { x->dims[0], groups * divide_up(outputs, block) };
         dims[x->rank - 1] = block;
         enum element e;
         return find_positions(m, op, spatial, 2, dims, diag) &&
@@ -96,7 +96,7 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
 }
 
 /* where tiles end */
-static int64_t tiled(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; }
+static int64_t tiled(int64_t extent, int64_t tile) { return round_up(extent, tile); }
 
 /* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, 16] */
 bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
@@ -124,8 +124,8 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX || (block % PANEL_LANES && block != outputs))
                 return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
-        int64_t blocks = (outputs + block - 1) / block, panel = w->dims[3] * PANEL_LANES;
-        if (panel < 1 || w->dims[1] != (blocks * block + panel - 1) / panel)
+        int64_t blocks = divide_up(outputs, block), panel = w->dims[3] * PANEL_LANES;
+        if (panel < 1 || w->dims[1] != divide_up(blocks * block, panel))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs", (long long)w->dims[1],
                                  (long long)panel, (long long)(blocks * block));
         return rule_shape(m, op, x->element, 5, (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);

@@ -124,8 +124,6 @@ static bool find_kernels(struct op *second, struct candidates *c)
 
 /* ---- how ---- */
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* rows in tiles of so many, most of them of `size` */
 struct tiles { int64_t count, size; };
 

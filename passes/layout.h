@@ -30,7 +30,7 @@ struct layout {
         bool failed;
 };
 
-static inline int64_t layout_blocks(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
+static inline int64_t layout_blocks(int64_t extent, int64_t block) { return divide_up(extent, block); }
 /* of a panel: few outputs need one; one position alone reads long panels fastest */
 static inline int64_t layout_vectors(int64_t outputs, int64_t positions)
 {

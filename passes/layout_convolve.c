@@ -130,7 +130,7 @@ static struct value *pack_panels(struct layout *l, struct value *w, int64_t grou
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
         int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES;
-        int64_t panels = (stored + panel - 1) / panel;
+        int64_t panels = divide_up(stored, panel);
         dim_t split[RANK_MAX] = { groups, outputs, old[1] };
         dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
         int pair = packed_pair(w->type), pairs = pair > 1;
@@ -293,7 +293,7 @@ static struct phases phases_of(const struct convolution *c)
         const struct type *y = op_result(c->op)->type;
         struct phases p = { .c = c, .steps = op_ints(c->op, "input_dilations", NULL), .pads = op_ints(c->op, "pads", NULL) };
         for (int d = 0; d < c->spatial; d++)
-                p.count[d] = (y->dims[2 + d] + p.steps[d] - 1) / p.steps[d];
+                p.count[d] = divide_up(y->dims[2 + d], p.steps[d]);
         return p;
 }
 
@@ -396,22 +396,12 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
 
 /* ---- all of it ---- */
 
-static bool all_ones(const struct op *op, const char *name)
-{
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        for (int i = 0; i < count; i++)
-                if (values[i] != 1)
-                        return false;
-        return true;
-}
-
 static bool can_have_phases(const struct op *op, int spatial)
 {
         int64_t total = 1;
         for (int d = 0; d < spatial && total <= PHASES_MAX; d++)
                 total *= op_ints(op, "input_dilations", NULL)[d];
-        return total <= PHASES_MAX && all_ones(op, "strides") && all_ones(op, "dilations");
+        return total <= PHASES_MAX && op_all_ones(op, "strides") && op_all_ones(op, "dilations");
 }
 
 bool layout_is_depthwise(const struct op *convolve)
@@ -420,13 +410,13 @@ bool layout_is_depthwise(const struct op *convolve)
         return op_int(convolve, "groups") > 1 && w->dims[1] == 1 && w->dims[0] == op_int(convolve, "groups");
 }
 
-bool layout_is_direct(const struct op *convolve) { return all_ones(convolve, "input_dilations"); }
+bool layout_is_direct(const struct op *convolve) { return op_all_ones(convolve, "input_dilations"); }
 
 bool layout_convolve(struct layout *l, struct op *op)
 {
         struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = op_operand(op, 1),
                                  .groups = op_int(op, "groups"), .spatial = op_operand(op, 0)->type->rank - 2 };
-        bool whole = all_ones(op, "input_dilations");
+        bool whole = op_all_ones(op, "input_dilations");
         bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
             c.spatial > SPATIAL_MAX || (!whole && !can_have_phases(op, c.spatial)) || !bring_groups(&c))

@@ -89,7 +89,7 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
         static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
         static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
         static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
-        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = (b->extent[FREE] + panel - 1) / panel;
+        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = divide_up(b->extent[FREE], panel);
         int64_t batch = b->extent[BATCH], inner = b->extent[CONTRACT];
         int pairs = pair > 1;
         bool columns;

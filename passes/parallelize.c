@@ -52,7 +52,7 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 /* iterations of the inner loop that the busiest thread runs */
 static int64_t longest(const struct cut *cut, int64_t chunks, int threads)
 {
-        return (cut->trip * chunks + threads - 1) / threads * ((cut->inner_trip + chunks - 1) / chunks);
+        return divide_up(cut->trip * chunks, threads) * divide_up(cut->inner_trip, chunks);
 }
 
 /* Into how many chunks the inner loop is cut: 1 where that is fine. */

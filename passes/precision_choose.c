@@ -16,17 +16,6 @@ enum { BLOCK = 16, TILES_BLOCK = 32 };  /* channels */
 enum { TILE_CYCLES = 16, SUMS_CYCLES = 100, KERNEL_CYCLES = 2000, PAIRED_CYCLES = 8 };    /* of tiles; of a position of few channels */
 #define SPEED .85                       /* of the peak, that register tiles reach */
 
-static bool all_ones(const struct op *op, const char *name)
-{
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        for (int i = 0; i < count; i++)
-                if (values[i] != 1)
-                        return false;
-        return true;
-}
-
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static double whole(int64_t extent, int64_t block) { return (double)(divide_up(extent, block) * block); }
 
 /* ---- the work ---- */
@@ -58,7 +47,7 @@ static struct work work_of_convolve(const struct op *op)
                              .weights = (double)type_elements(w) };
         int last = y->rank - 1;
         int64_t window = 1;
-        bool flat = all_ones(op, "strides");
+        bool flat = op_all_ones(op, "strides");
         for (int d = 2; d <= last; d++) {
                 window *= w->dims[d];
                 flat &= w->dims[d] == 1;
@@ -131,7 +120,7 @@ static bool fits_tiles(const struct op *op)
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
                 return work_of_dot(op).terms % TILE_DEPTH == 0;
-        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !all_ones(op, "input_dilations"))
+        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !op_all_ones(op, "input_dilations"))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
         if (channels < FEW)

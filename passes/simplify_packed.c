@@ -397,7 +397,7 @@ static struct value *build_part_packed(struct builder *b, const struct op *op, s
         int64_t panel = w->type->dims[w->type->rank - 2] * LANES, starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
-        dims[0] = (p.size + panel - 1) / panel;
+        dims[0] = divide_up(p.size, panel);
         for (int d = 0; d < RANK_MAX; d++)
                 steps[d] = 1;
         w = constant_sliced(b->m, w->constant, starts, steps, dims);

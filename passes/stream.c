@@ -227,7 +227,7 @@ static int64_t widest_patch(const struct streaming *s, struct op *kernel, int64_
                 bool fits = rings_cost(kernel, cost, &unused) && cost->bytes <= room;
                 *(fits ? &low : &high) = fits ? middle : middle - 1;
         }
-        int64_t count = (columns + low - 1) / low, patch = (columns + count - 1) / count;
+        int64_t count = divide_up(columns, low), patch = divide_up(columns, count);
         rings_set_patch(kernel, patch_text(s->arena, patch));
         rings_cost(kernel, cost, &unused);
         return patch;

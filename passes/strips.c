@@ -12,8 +12,6 @@
 #include "schedule/chain.h"
 #include "schedule/schedule.h"
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Is an operation or a fusion a chain, scheduled? */
 static bool find_chain(struct op *kernel, struct chain *chain)
 {

@@ -236,7 +236,7 @@ static struct loop_block *reduce(const struct vectorizing *v, const struct loop_
         if (trip < 2 || !find_reductions(&r))
                 return NULL;
         bool light = vectorize_cost(v, r.inner->body) <= LIGHT;
-        int64_t rounds = (trip + lanes - 1) / lanes;
+        int64_t rounds = divide_up(trip, lanes);
         r.turns = rounds >= 8 && light ? 4 : rounds >= 4 ? 2 : 1;
         if (lanes == 1 && rounds < LONG)
                 return NULL;

@@ -73,7 +73,7 @@ static void add_crossing(struct search *s, struct line line, int64_t least)
                 return;
         int64_t distance = least - line.constant, factor = line.factor;
         if (factor > 0)
-                add_place(s, distance > 0 ? (distance + factor - 1) / factor : distance / factor);
+                add_place(s, distance > 0 ? divide_up(distance, factor) : distance / factor);
         else if (factor < 0 && distance <= 0)
                 add_place(s, distance / factor + 1);
 }

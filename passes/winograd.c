@@ -61,7 +61,7 @@ static struct value *transform_weights(struct module *m, const struct constant *
                                        int64_t count, int64_t vectors)
 {
         const dim_t *old = c->value.type->dims;
-        int64_t inner = old[4], run = old[5] * PANEL_LANES, panels = (count + vectors - 1) / vectors;
+        int64_t inner = old[4], run = old[5] * PANEL_LANES, panels = divide_up(count, vectors);
         dim_t dims[] = { f->size * f->size, panels, channels, vectors, PANEL_LANES };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
@@ -106,16 +106,6 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
 
 /* ---- the pass ---- */
 
-static bool all_ones(const struct op *op, const char *name)
-{
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        for (int i = 0; i < count; i++)
-                if (values[i] != 1)
-                        return false;
-        return true;
-}
-
 static bool can_be_tiled(const struct op *op)
 {
         if (op->code != OP_convolve_packed || op_operand(op, 0)->type->element != E_F32 || op->schedule || (op->region->owner && op->region->owner->code == OP_fusion))
@@ -124,7 +114,7 @@ static bool can_be_tiled(const struct op *op)
         return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW && w->type->dims[3] == WINOGRAD_WINDOW &&
                x->type->element == E_F32 && y->type->element == E_F32 && value_is_constant(w) &&
                x->type->dims[4] % PANEL_LANES == 0 && op_int(op, "block") % PANEL_LANES == 0 &&
-               op_int(op, "groups") == 1 && all_ones(op, "strides") && all_ones(op, "dilations") && type_elements(y->type);
+               op_int(op, "groups") == 1 && op_all_ones(op, "strides") && op_all_ones(op, "dilations") && type_elements(y->type);
 }
 
 static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
@@ -132,7 +122,7 @@ static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
         struct module *m = op->region->function->module;
         struct builder b = { .m = m, .region = op->region, .before = op, .location = op->location, .diag = diag };
         const dim_t *y = op_result(op)->type->dims;
-        int64_t rows = (y[2] + f->tile - 1) / f->tile * f->tile, columns = (y[3] + f->tile - 1) / f->tile * f->tile;
+        int64_t rows = round_up(y[2], f->tile), columns = round_up(y[3], f->tile);
         struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1, columns + WINOGRAD_WINDOW - 1);
         int64_t vectors = y[1] * y[4] / PANEL_LANES;
         struct value *u = transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"), vectors,

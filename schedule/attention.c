@@ -45,8 +45,6 @@ struct block {
         struct loop_expr *panels, *key;                   /* of the first product in the block of columns; its first column */
 };
 
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 /* elements of a row of the products of shares and values in memory */
 static int64_t depth_of(const struct block *b) { return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES); }
 
@@ -392,7 +390,7 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request, stru
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: places need them so */
         find_memory(&b, buffer);
-        int64_t tiles = b.first->column.count, blocks = (tiles + b.tiles - 1) / b.tiles;
+        int64_t tiles = b.first->column.count, blocks = divide_up(tiles, b.tiles);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
         emit_loop(e, 1, b.tasks > 1);
         stage_share(e, task, b.tasks, b.a.scores->type->dims[GROUP] * blocks, &from, &to);

@@ -3,8 +3,6 @@
 #include "schedule/cost.h"
 #include "schedule/stage.h"
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 enum { PACKED_PANELS = 4 };             /* that read x before it is worth gathering what strides set apart */
 
 /* The most positions a tile may have: sums, weights and one channel of x stay in registers. */

@@ -15,8 +15,6 @@ enum { PANEL_LANES = 16 };
 /* what a convolution asks for */
 struct work { double tiles, channels, outputs; const struct winograd *f; };
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* multiply-adds that register tiles reach in a cycle */
 static double products_per_cycle(const struct target *target)
 {

@@ -21,8 +21,6 @@
 #define MEMORY_HIDDEN .3                /* and from beyond */
 #define OPERAND_HIDDEN .85              /* in order, for many tiles */
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- the work ---- */
 
 struct packed_work packed_work_of(const struct op *op)

@@ -207,7 +207,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         double best = 0;
         for (int rows = 1; rows <= 4 && rows <= sh.rows; rows++)
                 for (int columns = 1; rows * columns <= most && columns <= sh.columns; columns++) {
-                        int64_t tiles = (sh.columns + columns - 1) / columns;
+                        int64_t tiles = divide_up(sh.columns, columns);
                         double cost = tile_cost(&sh, rows, columns, at_once, resident);
                         cost *= (double)(tiles * columns) / (double)sh.columns;
                         if (best > 0 && cost >= best)
@@ -216,7 +216,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
                         s.rows = rows;
                         s.columns = columns;
                 }
-        int64_t row_tiles = two ? (sh.rows + s.rows - 1) / s.rows : (sh.columns + s.columns - 1) / s.columns;
+        int64_t row_tiles = two ? divide_up(sh.rows, s.rows) : divide_up(sh.columns, s.columns);
         int threads = machine->threads > 1 ? machine->threads : 1;
         if (row_tiles >= 2 * threads || w->dims[0] < threads)
                 s.row_tasks = threads;

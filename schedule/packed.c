@@ -133,7 +133,7 @@ static bool write_tile(struct stage *s, int rows, int columns)
         int live = p->live;
         const struct spatial *last = &p->s.spatial[p->s.spatial_count - 1];
         struct tile t = { .s = &p->s, .xs = p->s.xs, .rows = rows, .columns = columns,
-                          .vectors = (live + p->s.lanes - 1) / p->s.lanes, .column_step = last->x_step,
+                          .vectors = divide_up(live, p->s.lanes), .column_step = last->x_step,
                           .row_step = rows > 1 ? last[-1].x_step : 0, .width = p->vectors * PANEL_LANES };
         if (t.vectors > p->s.schedule.vectors)
                 t.vectors = p->s.schedule.vectors;

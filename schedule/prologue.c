@@ -96,7 +96,7 @@ void prologue_memory(struct stage *s, int64_t blocks)
         bool one = s->spatial_count == 1;
         const struct cut *cut = one ? &s->column : &s->row;
         const struct side *side = &p->sides[0];
-        int64_t strip = s->schedule.strip, share = (cut->count + s->schedule.row_tasks - 1) / s->schedule.row_tasks;
+        int64_t strip = s->schedule.strip, share = divide_up(cut->count, s->schedule.row_tasks);
         int64_t length = (strip && strip < share ? strip : share) * cut->size;
         length = length < cut->extent ? length : cut->extent;
         if (!side->close)

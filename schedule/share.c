@@ -12,7 +12,7 @@
 #define HAND_OFF 2000.0                 /* cycles, to threads that spin */
 #define GATHERED 4.0                    /* bytes of a strip made in a cycle */
 
-static double share_of(int64_t count, int64_t threads) { return (double)((count + threads - 1) / threads) / (double)count; }
+static double share_of(int64_t count, int64_t threads) { return (double)divide_up(count, threads) / (double)count; }
 
 static double shared_cycles(const struct schedule_work *work, const struct schedule_machine *machine, int rows, int panels)
 {

@@ -7,8 +7,8 @@
 
 struct cut cut_evenly(int64_t extent, int most)
 {
-        struct cut cut = { .extent = extent, .count = (extent + most - 1) / most };
-        cut.size = (int)((extent + cut.count - 1) / cut.count);
+        struct cut cut = { .extent = extent, .count = divide_up(extent, most) };
+        cut.size = (int)divide_up(extent, cut.count);
         cut.large = extent - cut.count * (cut.size - 1);
         return cut;
 }

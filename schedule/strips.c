@@ -239,7 +239,7 @@ static bool write_task(struct strips *s, struct loop_expr *task)
         struct emit *e = s->e;
         struct stage *last = s->stages[s->chain.count - 1];
         struct loop_expr *from, *to;
-        stage_share(e, task, s->tasks, (s->rows + s->strip - 1) / s->strip, &from, &to);
+        stage_share(e, task, s->tasks, divide_up(s->rows, s->strip), &from, &to);
         for (int i = 1; i < s->chain.count; i++) {
                 s->between[i].start = emit_let(e, "start", times(e, task, s->between[i].size));
                 write_sides(s, &s->between[i]);

@@ -34,7 +34,7 @@ struct tiles {
 /* of a block of positions: a row, a column, or one for each of its rows */
 static int tiles_of(int rows, int columns)
 {
-        return rows > 1 && columns > 1 ? rows : (rows * columns + TILE_ROWS - 1) / TILE_ROWS;
+        return rows > 1 && columns > 1 ? rows : divide_up(rows * columns, TILE_ROWS);
 }
 
 static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
@@ -42,7 +42,7 @@ static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
         int tiles = tiles_of(rows, columns);
         struct loop_tiles shape = { .positions = rows * columns, .vectors = t->vectors, .depth = t->depth };
-        shape.rows = (rows * columns + tiles - 1) / tiles;
+        shape.rows = divide_up(rows * columns, tiles);
         shape.step = rows > 1 && columns == 1 ? last[-1].x_step : last->x_step;
         shape.jump = rows > 1 && columns > 1 ? last[-1].x_step : shape.rows * shape.step;
         return shape;
@@ -274,8 +274,6 @@ struct stage *tiles_prepare(const struct stage *common)
 }
 
 /* ---- choice ---- */
-
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* How many of a row of positions at a time: as few tiles as there can be, for a tile takes its time however few positions it has;
  * then blocks of one shape, so that shapes are not said again for each panel. */

@@ -89,7 +89,7 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
         struct loop_expr *x = plus(e, t->s.x_start, times(e, t->image, t->s.x.stride[0]));
         x = plus(e, x, plus(e, times(e, t->row, t->s.x.stride[2]), times(e, t->column, t->s.x.stride[3])));
         x = emit_let(e, "x_at", x);
-        struct loop_expr *c = emit_for(e, "c", number(e, 0), number(e, (t->channels + lanes - 1) / lanes));
+        struct loop_expr *c = emit_for(e, "c", number(e, 0), number(e, divide_up(t->channels, lanes)));
         struct loop_expr *block = emit_op_int(e, LOOP_DIV, c, inner / lanes);
         struct loop_expr *within = times(e, emit_op_int(e, LOOP_REM, c, inner / lanes), lanes);
         t->from = emit_let(e, "from", plus(e, plus(e, x, times(e, block, t->s.x.stride[1])), within));
@@ -283,7 +283,7 @@ static bool write_all(struct stage *s)
 /* Elements lie an odd number of cache lines apart: at powers of two they would all fall into the same lines of the first cache. */
 static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
 {
-        struct matrix m = { .tile = (count + LINE - 1) / LINE * LINE };
+        struct matrix m = { .tile = round_up(count, LINE) };
         int64_t lines = t->group.size * m.tile / LINE;
         m.element = (lines | 1) * LINE;
         m.buffer = emit_scratch(t->s.e, name, E_F32, (has_phases(t) ? 1 : tasks_of(t)) * t->elements * m.element);
@@ -299,8 +299,8 @@ struct stage *winograd_prepare(const struct stage *common)
         t->s.write_all = write_all;
         t->f = winograd_find(op_int(op, "tile"));
         t->elements = t->f->size * t->f->size;
-        t->rows = (y->dims[2] + t->f->tile - 1) / t->f->tile;
-        t->columns = (y->dims[3] + t->f->tile - 1) / t->f->tile;
+        t->rows = divide_up(y->dims[2], t->f->tile);
+        t->columns = divide_up(y->dims[3], t->f->tile);
         t->all = y->dims[0] * t->rows * t->columns;
         t->panels = w->dims[1];
         t->channels = w->dims[2];
@@ -315,7 +315,7 @@ struct stage *winograd_prepare(const struct stage *common)
         t->block = cut_evenly(t->group.size, t->s.schedule.columns);
         if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
                 return NULL;
-        t->v = new_matrix(t, "v", (t->channels + lanes - 1) / lanes * lanes);
+        t->v = new_matrix(t, "v", round_up(t->channels, lanes));
         t->m = new_matrix(t, "m", t->panels * t->vectors * PANEL_LANES);
         return &t->s;
 }

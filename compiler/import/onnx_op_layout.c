@@ -105,7 +105,7 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                 for (int i = 0; i < outputs; i++)
                         sizes[i] = given[i];
         } else {
-                int64_t chunk = (extent + outputs - 1) / outputs;
+                int64_t chunk = divide_up(extent, outputs);
                 if (extent % outputs && (n->opset < 18 || chunk * (outputs - 1) > extent))
                         return onnx_invalid(im, n, "extent %lld does not split into %d parts", (long long)extent,
                                             outputs);
@@ -181,7 +181,7 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
                 start = onnx_max(0, onnx_min(start, step > 0 ? extent : extent - 1));
                 end = step > 0 ? onnx_max(0, onnx_min(end, extent)) : onnx_max(-1, onnx_min(end, extent - 1));
                 int64_t span = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
-                dims[d] = span > 0 && extent > 0 ? (span + stride - 1) / stride : 0;
+                dims[d] = span > 0 && extent > 0 ? divide_up(span, stride) : 0;
                 starts[d] = dims[d] ? start : 0;
                 steps[d] = dims[d] > 1 ? step : 1;
         }

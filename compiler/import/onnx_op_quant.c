@@ -47,7 +47,7 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
         }
         bool fits = t->rank == x->rank && block > 0 && block <= NUMBER_MAX;
         for (int d = 0; d < x->rank && fits; d++)
-                fits = t->dims[d] == (d == axis ? (x->dims[d] + block - 1) / block : x->dims[d]);
+                fits = t->dims[d] == (d == axis ? divide_up(x->dims[d], block) : x->dims[d]);
         if (!fits) {
                 onnx_invalid(im, n, "operand %d is %s for an input %s in blocks of %lld along axis %d", input,
                              type_text(im->arena, im->m, t), type_text(im->arena, im->m, x), (long long)block, axis);

@@ -60,7 +60,7 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 int64_t extent = onnx_window_extent(w, d), stride = w->strides[d];
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
                 if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
-                        w->out[d] = (in[d] + stride - 1) / stride;
+                        w->out[d] = divide_up(in[d], stride);
                         int64_t total = onnx_max(0, (w->out[d] - 1) * stride + extent - in[d]);
                         *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                         *high = total - *low;
@@ -78,7 +78,7 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 w->out[d] = slack / stride + 1;
                 w->high[d] = *high;
                 if (ceil_mode) {
-                        w->out[d] = (slack + stride - 1) / stride + 1;
+                        w->out[d] = divide_up(slack, stride) + 1;
                         /* a last window that would start in the end padding is dropped */
                         if ((w->out[d] - 1) * stride >= in[d] + *low)
                                 w->out[d]--;
