@@ -22,8 +22,8 @@
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
  *     element-wise rest of the group is its epilogue;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
- *     along it again, joins with all between. Each is computed once for a row; what several loops over the row need is
- *     computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
+ *     along it again, joins with all between; so does a reduction that a row ends in. Each is computed once for a row; what
+ *     several loops over the row need is computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
  *
  * Packed contractions (made by layout) take more:
  *
