@@ -89,6 +89,8 @@ bool layout_convolve(struct layout *l, struct op *op);
 bool layout_is_depthwise(const struct op *convolve);
 /* every output sums what lies under its own window */
 bool layout_is_direct(const struct op *convolve);
+/* or its outputs are of few phases, which are direct convolutions each */
+bool layout_has_phases(const struct op *convolve);
 
 /* ---- layout_dot.c: dot, and what follows it element by element ---- */
 

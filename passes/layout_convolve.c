@@ -396,12 +396,14 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
 
 /* ---- all of it ---- */
 
-static bool can_have_phases(const struct op *op, int spatial)
+bool layout_has_phases(const struct op *convolve)
 {
+        int spatial;
+        const int64_t *steps = op_ints(convolve, "input_dilations", &spatial);
         int64_t total = 1;
         for (int d = 0; d < spatial && total <= PHASES_MAX; d++)
-                total *= op_ints(op, "input_dilations", NULL)[d];
-        return total <= PHASES_MAX && op_all_ones(op, "strides") && op_all_ones(op, "dilations");
+                total *= steps[d];
+        return total <= PHASES_MAX && op_all_ones(convolve, "strides") && op_all_ones(convolve, "dilations");
 }
 
 bool layout_is_depthwise(const struct op *convolve)
@@ -419,7 +421,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         bool whole = op_all_ones(op, "input_dilations");
         bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
-            c.spatial > SPATIAL_MAX || (!whole && !can_have_phases(op, c.spatial)) || !bring_groups(&c))
+            c.spatial > SPATIAL_MAX || (!whole && !layout_has_phases(op)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
         struct value *x = !few ? layout_blocked(l, c.x) : tiles ? paired_channels(l, c.x) : few_channels(l, c.x);

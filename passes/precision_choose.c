@@ -9,6 +9,7 @@
  * of nothing. So in the end all reads f32 unless the whole is faster. Faster: by what --limit bf16_percent says, for numbers are rounded.
  * In cycles of one core. */
 #include "ir/spelling.h"
+#include "passes/layout.h"
 #include "passes/precision.h"
 
 enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make one step */
@@ -46,16 +47,19 @@ static struct work work_of_convolve(const struct op *op)
         struct work work = { .groups = op_int(op, "groups"), .lines = y->dims[0], .length = 1, .blocked = true,
                              .weights = (double)type_elements(w) };
         int last = y->rank - 1;
+        const int64_t *phases = op_ints(op, "input_dilations", NULL);     /* of outputs, each a convolution by its share of the window */
         int64_t window = 1;
         bool flat = op_all_ones(op, "strides");
         for (int d = 2; d <= last; d++) {
-                window *= w->dims[d];
-                flat &= w->dims[d] == 1;
+                int64_t taps = divide_up(w->dims[d], phases[d - 2]);
+                window *= taps;
+                flat &= taps == 1;
+                work.lines *= phases[d - 2];
         }
         while (last > 2 && y->dims[last] == 1)
                 last--;
         for (int d = 2; d <= last; d++)
-                *(flat || d == last ? &work.length : &work.lines) *= y->dims[d];
+                *(flat || d == last ? &work.length : &work.lines) *= divide_up(y->dims[d], phases[d - 2]);
         work.outputs = w->dims[0] / work.groups;
         work.terms = w->dims[1] * window;
         work.steps = divide_up(w->dims[1], TILE_DEPTH) * window;
@@ -120,11 +124,11 @@ static bool fits_tiles(const struct op *op)
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
                 return work_of_dot(op).terms % TILE_DEPTH == 0;
-        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !op_all_ones(op, "input_dilations"))
+        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
         if (channels < FEW)
-                return groups == 1 && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
+                return groups == 1 && layout_is_direct(op) && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
         return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
 }

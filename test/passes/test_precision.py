@@ -97,6 +97,14 @@ def recurrent(m):
     return m.add("LSTM", "x", m.weight(1, 1024, 256), m.weight(1, 1024, 256), hidden_size=256), (8, 1, 256)
 
 
+def transposed(m):
+    """phases of one tap and of several, of part of an element's neighbours, and of few outputs"""
+    a = m.conv("x", 32, 64, 1)
+    a = m.add("Relu", m.add("ConvTranspose", a, m.weight(64, 48, 3, 3), m.weight(48), strides=[2, 2], pads=[1] * 4, output_padding=[1, 0]))
+    a = m.add("Relu", m.add("ConvTranspose", a, m.weight(48, 32, 2, 4), m.weight(32), strides=[2, 3]))
+    return m.add("ConvTranspose", a, m.weight(32, 4, 2, 2), strides=[2, 2]), (1, 32, 9, 10)
+
+
 SERIAL = "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)\n{\n        for (int i = 0; i < count; i++)\n" \
          "                task(arg, i, count);\n}\n"
 
@@ -114,7 +122,7 @@ def run(path, folder, options, values, cc="gcc"):
     return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
 
 
-@pytest.mark.parametrize("kind", [residual, mobile, rows, recurrent])
+@pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, recurrent])
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
