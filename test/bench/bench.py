@@ -162,12 +162,14 @@ def machine(o, compiler):
 
 
 def keep(o, name, kind, facts, result):
-    """in OUT/results; what another dnncc measured goes"""
+    """in OUT/results; what another dnncc measured goes, but for the ratios"""
     path = o.out / "results" / f"{name}.{kind}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    old = json.loads(path.read_text()) if path.exists() else {}
-    runs = old.get("runs", []) if old.get("machine", {}).get("dnncc") == facts["dnncc"] else []
-    path.write_text(json.dumps({"model": name, "machine": facts, "runs": [*runs, result]}, indent=1) + "\n")
+    old = json.loads(path.read_text()) if path.exists() else {"machine": facts, "runs": []}
+    runs, earlier = old["runs"], old.get("earlier", [])
+    if old["machine"]["dnncc"] != facts["dnncc"]:
+        runs, earlier = [], earlier + (tables.ratios(old) if kind == "times" else [])
+    path.write_text(json.dumps({"model": name, "machine": facts, "earlier": earlier, "runs": [*runs, result]}, indent=1) + "\n")
 
 
 def choose_models(o):

@@ -45,6 +45,11 @@ START = """
 Milliseconds to load the model from the page cache + for the first inference, in a process whose libraries are loaded; in parentheses the
 seconds of converting or compiling ahead of time (dnncc: with the C compiler).
 """
+HOURS = """
+## At different hours
+
+Ratios of table 1 over all runs that are kept, those of earlier builds, too: how far they can be trusted.
+"""
 LAYERS = """
 ## Where the time goes
 
@@ -150,6 +155,37 @@ def start(documents, engines):
                 [[d["model"], *(text(d["runs"][0]["engines"].get(n, {})) for n in ["dnncc", *engines])] for d in documents])
 
 
+def ratios(document):
+    """[when, by what build, and how many times dnncc's time the peers of table 1 took]"""
+    return [{"when": run["when"], "commit": document["machine"]["commit"],
+             "case": [run["threads"], f"{run['target']} {run['options']}".rstrip()],
+             "ratios": {n: f["ratio"] for n, f in run["engines"].items() if "ratio" in f and is_strict(n) and (f.get("error") or 0) <= FP32}}
+            for run in document["runs"]]
+
+
+def is_strict(engine):
+    return engine not in ("dnncc", BF16) and not engine.endswith(" default")
+
+
+def hours(documents):
+    """a row for each model and thread count that was measured more than once; and when that was"""
+    rows, times = [], set()
+    for document in documents:
+        runs = document.get("earlier", []) + ratios(document)
+        last = [run["case"] for run in ratios(document)]
+        for case in sorted({tuple(c) for c in last}):
+            same = [run for run in runs if tuple(run["case"]) == case and run["ratios"]]
+            if len(same) < 2:
+                continue
+            times |= {f"{run['when'][:13]}h {run['commit']}" for run in same}
+            cells = []
+            for values in ([r["ratios"]["onnxruntime"] for r in same if "onnxruntime" in r["ratios"]], [min(r["ratios"].values()) for r in same]):
+                cells += [f"{f(values):.2f}" if values else "-" for f in (min, statistics.median, max)]
+            rows.append([document["model"], case[0], len(same), *cells])
+    head = ["model", "threads", "runs", "onnxruntime: least", "median", "most", "best peer: least", "median", "most"]
+    return "".join([HOURS, "\n", grid(head, rows), "\nThe runs: ", "; ".join(sorted(times)), ".\n"]) if rows else ""
+
+
 def share_rows(model, threads, default, direct):
     """a row for each class of layers: as compiled by default, and without Winograd's algorithm"""
     runs = [(r, layers.by_class(r) if r else {}) for r in (default, direct)]
@@ -212,7 +248,7 @@ def document(folder):
     if not documents:
         return "# Benchmarks\n\nNothing was measured: `make bench`.\n"
     names = list({n: None for d in documents for r in d["runs"] for n in r["engines"] if n != "dnncc"})
-    strict = [n for n in names if n != BF16 and not n.endswith(" default")]
+    strict = [n for n in names if is_strict(n)]
     loose = [n for n in names if n == BF16] + [f"{n} default" if f"{n} default" in names else n for n in strict]
     last = documents[-1]["runs"][-1]
     return "".join([
@@ -220,5 +256,5 @@ def document(folder):
         TABLE_1.format(limit=FP32), "\n", times(floats, strict, FP32, False),
         TABLE_2.format(limit=WRONG), "\n", times(floats, loose, WRONG, True),
         *([QUANTIZED, "\n", times(quantized, loose, WRONG, True)] if quantized else []),
-        ERRORS, "\n", errors(floats, strict), START, "\n", start(documents, names),
+        ERRORS, "\n", errors(floats, strict), START, "\n", start(documents, names), hours(floats),
         in_situ(load(folder, "layers")), conditions(documents, [d for d in everything if d["model"] == SMALLEST])])

@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import types
 
 import numpy as np
 import onnx
@@ -13,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import bench as runner  # noqa: E402
 import layers  # noqa: E402
 import subjects  # noqa: E402
 import tables  # noqa: E402
@@ -154,6 +156,23 @@ def test_what_does_not_count():
 
 
 @pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+def test_hours(tmp_path):
+    """what another build measured leaves its ratios; a peer that is wrong leaves none"""
+    def run(when, ratio):
+        engines = {"dnncc": {"time": 1, "ratio": 1.0, "error": 0}, "onnxruntime": {"time": ratio, "ratio": ratio, "error": 0},
+                   "openvino default": {"time": 0.1, "ratio": 0.1, "error": 0}, "ncnn": {"time": 0.2, "ratio": 0.2, "error": 1}}
+        return {"threads": 1, "target": "native", "options": "", "when": when, "engines": engines}
+
+    o = types.SimpleNamespace(out=tmp_path)
+    for build, when, ratio in (("a", "2026-01-01 10:05", 1.5), ("a", "2026-01-01 11:05", 1.3), ("b", "2026-01-02 09:00", 1.2)):
+        runner.keep(o, "net", "times", {"dnncc": build, "commit": f"commit-{build}"}, run(when, ratio))
+    document = json.loads((tmp_path / "results" / "net.times.json").read_text())
+    assert [r["when"] for r in document["runs"]] == ["2026-01-02 09:00"]
+    text = tables.hours([document])
+    assert "| net | 1 | 3 | 1.20 | 1.30 | 1.50 | 1.20 | 1.30 | 1.50 |" in text
+    assert "2026-01-01 10h commit-a; 2026-01-01 11h commit-a; 2026-01-02 09h commit-b" in text
+
+
 def test_traffic(tmp_path):
     """this network leaves nothing to fuse but bias and activation: both move the same"""
     done = subprocess.run([sys.executable, subjects.HERE / "traffic.py", "--models=mnist_cnn", "--targets=generic", f"--out={tmp_path}"],
