@@ -145,6 +145,15 @@ bool op_is(const struct value *v, enum opcode code)
         return v->kind == VALUE_RESULT && v->op->code == code;
 }
 
+bool value_is_inside(const struct value *v, const struct region *region)
+{
+        const struct region *r = v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+        for (; r; r = r->owner ? r->owner->region : NULL)
+                if (r == region)
+                        return true;
+        return false;
+}
+
 /* ---- operations ---- */
 
 static struct op *op_new(struct module *m, enum opcode code, int operand_count, int result_count, int region_count)

@@ -370,6 +370,7 @@ void op_move_before(struct op *op, struct op *where);     /* also between region
 bool value_has_one_use(const struct value *v);
 int value_use_count(const struct value *v);
 bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
+bool value_is_inside(const struct value *v, const struct region *region);         /* made in it, or in a region within it */
 /* a deep copy of op before b->before, operands mapped through value->scratch where set */
 struct op *op_clone(struct builder *b, const struct op *op);
 /* the same for arguments and operations of a region, into an empty one */

@@ -7,7 +7,8 @@
  * limits.fold_bytes, and steps are limited per operation and in all. Splats stay splats: moving a splat's elements
  * gives a splat, and an element-wise operation on splats is evaluated on one element. A broadcast costs nothing where it is
  * read and stays, unless it is small shape arithmetic; what an element-wise operation makes of constants, some of them spread
- * by broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those spread alike, simplify spreads.) */
+ * by broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those spread alike, simplify spreads.)
+ * A value without elements is a constant, whatever makes it. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -220,6 +221,21 @@ struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, i
         return data ? constant_dense(b->m, x->type, data, x->constant->name) : NULL;
 }
 
+/* What op reads that has no elements is a constant. */
+static int fold_empty(struct op *op)
+{
+        int folded = 0;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                if (!v || value_is_constant(v) || v->type->kind != TYPE_TENSOR || !element_is_stored(v->type->element) ||
+                    !type_is_static(v->type) || type_elements(v->type))
+                        continue;
+                op_set_operand(op, i, constant_number(op->region->function->module, v->type, 0));
+                folded++;
+        }
+        return folded;
+}
+
 static int fold_region(struct region *region, struct pass_context *context)
 {
         int folded = 0;
@@ -229,6 +245,7 @@ static int fold_region(struct region *region, struct pass_context *context)
                         continue;
                 for (int i = 0; i < op->region_count; i++)
                         folded += fold_region(op->regions[i], context);
+                folded += fold_empty(op);
                 struct builder b = { .m = region->function->module, .region = region, .before = op,
                                      .location = op->location, .diag = context->diag };
                 struct value *v = foldable(op) ? fold_op(&b, op, context) : NULL;

@@ -19,15 +19,6 @@ enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
 
 /* ---- what leaves ---- */
 
-static bool is_inside(const struct value *v, const struct region *region)
-{
-        const struct region *r = v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
-        for (; r; r = r->owner ? r->owner->region : NULL)
-                if (r == region)
-                        return true;
-        return false;
-}
-
 /* its positions are known only when it runs */
 static bool can_fail(const struct op *op)
 {
@@ -52,7 +43,7 @@ static bool is_free_to_go(const struct op *op, const struct region *body, bool r
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
                 bool along = v && v->kind == VALUE_RESULT && v->op->region == body && v->op->number == FREE_TO_GO;
-                if (v && is_inside(v, body) && !along)
+                if (v && value_is_inside(v, body) && !along)
                         return false;
         }
         return true;
@@ -124,7 +115,7 @@ static bool is_row(const struct op *op, const struct op_loop *loop)
         if (op->code != OP_gather || op_operand(op, 1) != loop->number || op_int(op, "axis") != 0)
                 return false;
         const struct value *x = op_operand(op, 0);
-        return !is_inside(x, op->region) && type_is_static(x->type) && x->type->dims[0] >= loop->steps;
+        return !value_is_inside(x, op->region) && type_is_static(x->type) && x->type->dims[0] >= loop->steps;
 }
 
 /* the first rows of what op gathers from, as many as there are steps */

@@ -13,7 +13,7 @@
  *             shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of constants instead of one of
  *             values)
  *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum with its maximum out, max and min of a
- *             bound in one order, a constant to the right of a comparison
+ *             bound in one order, a constant to the right of a comparison, a range instead of a loop, f32 instead of f16
  *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;
  *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as those and scale_into_dot need a
  *             constant operand, a selection or a clamp)
@@ -100,7 +100,7 @@ static bool apply(const struct rule *rule, struct op *op, struct pass_context *c
                              .fold = fold_op, .fold_context = context };
         struct value *v = rule->rewrite(&b, op, context);
         if (!v || v == op_result(op))
-                return false;
+                return v && op->result_count > 1;       /* it has replaced others itself */
         value_replace(op_result(op), v);
         return true;
 }
@@ -121,6 +121,14 @@ static bool simplify_op(struct op *op, struct simplifying *s)
         return false;
 }
 
+static bool is_used(const struct op *op)
+{
+        bool used = false;
+        for (int i = 0; i < op->result_count; i++)
+                used |= op->results[i].uses != NULL;
+        return used;
+}
+
 static int simplify_region(struct region *region, struct simplifying *s)
 {
         int rewrites = 0;
@@ -129,12 +137,13 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 if (op->code != OP_fusion)
                         for (int i = 0; i < op->region_count; i++)
                                 rewrites += simplify_region(op->regions[i], s);
-                bool done = op->result_count == 1 ? op->results[0].uses && simplify_op(op, s) : s->all && simplify_if(op);
+                bool one = op->result_count == 1 || op->code == OP_loop;
+                bool done = is_used(op) && (one ? simplify_op(op, s) : s->all && simplify_if(op));
                 rewrites += done;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */
                         next = previous ? previous->next : region->first;
-                        if (!op_result(op)->uses) {
+                        if (!is_used(op)) {
                                 if (next == op)
                                         next = op->next;
                                 op_erase(op);

@@ -213,3 +213,97 @@ struct value *rewrite_mul_select(struct builder *b, struct op *op, struct pass_c
         }
         return NULL;
 }
+
+/* ---- loops that count ---- */
+
+/* what every iteration adds to the carried value `held`, or NULL */
+static struct value *step_of(const struct op_loop *loop, const struct value *held)
+{
+        const struct value *next = loop->next[held - loop->held].value;
+        for (int i = 0; op_is(next, OP_add) && i < 2; i++)
+                if (op_operand(next->op, i) == held && !value_is_inside(op_operand(next->op, 1 - i), held->region))
+                        return op_operand(next->op, 1 - i);
+        return NULL;
+}
+
+/* A range: floats as the operator Range computes them, so that nothing adds up. */
+static struct value *counted(struct builder *b, const struct type *t, struct value *first, struct value *step)
+{
+        int64_t dims[RANK_MAX];
+        const struct type *wide = element_is_float(t->element) ? type_with_element(b->m, t, E_F64) : t;
+        for (int d = 0; d < t->rank; d++)
+                dims[d] = d + 1;
+        struct value *number = build_iota(b, wide, 0);
+        struct value *steps = build_broadcast(b, build_cast(b, step, wide->element), wide, dims);
+        struct value *start = build_broadcast(b, build_cast(b, first, wide->element), wide, dims);
+        return build_cast(b, build_binary(b, OP_add, start, build_binary(b, OP_mul, number, steps)), t->element);
+}
+
+static struct value *count_rows(struct builder *b, struct op *op, bool floats)
+{
+        const struct op_loop loop = op_loop(op);
+        bool found = false;
+        const int64_t *backward = loop.stacked ? op_ints(op, "stack_backward", NULL) : NULL;
+        for (int i = 0; i < loop.stacked; i++) {
+                struct value *rows = &loop.stacks[i], *held = loop.stacked_rows[i].value;
+                bool carried = held >= loop.held && held < loop.held + loop.carried;
+                struct value *step = carried && rows->uses && !backward[i] ? step_of(&loop, held) : NULL;
+                if (!step || !type_is_static(rows->type) || element_is_float(rows->type->element) != floats)
+                        continue;
+                value_replace(rows, counted(b, rows->type, loop.first[held - loop.held].value, step));
+                found = true;
+        }
+        return found ? op_result(op) : NULL;
+}
+
+struct value *rewrite_loop_counts_exact(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return count_rows(b, op, false);
+}
+
+struct value *rewrite_loop_counts(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return count_rows(b, op, true);
+}
+
+/* ---- f16 between f32 ----
+ *
+ * What is computed in f32 anyway is not rounded to f16 on the way. (bf16 stays: --precision rounds to it.) */
+
+static struct value *widened(struct builder *b, const struct op *op)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        for (int i = 0; i < op->operand_count; i++) {
+                operands[i] = op_operand(op, i);
+                if (operands[i]->type->element == E_F16)
+                        operands[i] = build_cast(b, operands[i], E_F32);
+        }
+        return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
+}
+
+struct value *rewrite_cast_half(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0);
+        if (v->type->element != E_F16 || op_result(op)->type->element != E_F32 || v->kind != VALUE_RESULT || !value_has_one_use(v))
+                return NULL;
+        bool product = v->op->code == OP_dot && !value_is_constant(op_operand(v->op, 0)) && !value_is_constant(op_operand(v->op, 1));
+        bool computes = op_info[v->op->code].traits & TRAIT_ELEMENTWISE && v->op->code != OP_cast && v->op->code != OP_bitcast;
+        return product || computes ? widened(b, v->op) : NULL;
+}
+
+struct value *rewrite_dot_half(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        for (int i = 0; i < 2 && op_result(op)->type->element == E_F16; i++) {
+                struct value *x = op_operand(op, i), *y = op_operand(op, 1 - i), *operands[2];
+                if (!op_is(x, OP_cast) || op_operand(x->op, 0)->type->element != E_F32 || !value_has_one_use(x) || value_is_constant(y))
+                        continue;
+                operands[i] = op_operand(x->op, 0);
+                operands[1 - i] = build_cast(b, y, E_F32);
+                return build_cast(b, value_build(b, OP_dot, operands, 2, op->attrs, NULL), E_F16);
+        }
+        return NULL;
+}

@@ -124,17 +124,17 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
         return onnx_reshape(im, onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide), (const int64_t[]){ 0, 1, 3, 4 }), 4, all);
 }
 
-/* scale q k' in the type `computed`, the scale shared between both as the standard says; NULL after an error */
-static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q, struct value *k, enum element computed)
+/* scale q k', the scale shared between both as the standard says; NULL after an error */
+static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q, struct value *k)
 {
         const dim_t scored[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(k, 2) };
         float given;
 
-        if (!onnx_type(im, n, computed, 4, scored) || !onnx_float(im, n, "scale", 0, &given))
+        if (!onnx_type(im, n, onnx_element(q), 4, scored) || !onnx_float(im, n, "scale", 0, &given))
                 return NULL;
         double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
-        k = transposed(im, onnx_for_heads(im, onnx_cast(im, k, computed), onnx_dim(q, 1)), 0, 1, 3, 2);
-        q = onnx_with(im, OP_mul, onnx_cast(im, q, computed), scale < 0 ? -root : root);
+        k = transposed(im, onnx_for_heads(im, onnx_cast(im, k, onnx_element(q)), onnx_dim(q, 1)), 0, 1, 3, 2);
+        q = onnx_with(im, OP_mul, q, scale < 0 ? -root : root);
         return onnx_matmul(im, n, q, onnx_with(im, OP_mul, k, root));
 }
 
@@ -195,10 +195,10 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         v = with_past(im, n, 5, v);
         if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) || !onnx_output(n, 2, v))
                 return false;
-        enum element e = onnx_element(q), computed = onnx_wide_element(e);
+        enum element e = onnx_element(q);
         int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
         const dim_t result[4] = { onnx_dim(q, 0), heads, rows, onnx_dim(v, 3) };
-        struct value *scores = onnx_type(im, n, computed, 4, result) ? scores_of(im, n, q, k, computed) : NULL;
+        struct value *scores = onnx_type(im, n, e, 4, result) ? scores_of(im, n, q, k) : NULL;
         if (!scores)
                 return false;
         struct value *shown[4]; /* by qk_matmul_output_mode */
@@ -209,11 +209,11 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
         shown[2] = scores = masked(im, n, scores, a.causal, past);
-        scores = onnx_softmax(im, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : computed), keys, 1, false);
-        shown[3] = scores = onnx_cast(im, scores, computed);
-        if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, onnx_cast(im, shown[a.output_mode], e))))
+        scores = onnx_softmax(im, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)), keys, 1, false);
+        shown[3] = scores = onnx_cast(im, scores, e);
+        if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;
-        struct value *y = onnx_cast(im, onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, computed), heads)), e);
+        struct value *y = onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, e), heads));
         if (onnx_rank(n->inputs[0]) == 3)
                 y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
                                  (const dim_t[]){ result[0], rows, heads * result[3] });
@@ -262,7 +262,7 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
         const dim_t result[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(v, 3) };
         if (!onnx_type(im, n, computed, 4, result))
                 return false;
-        struct value *x = onnx_cast(im, scores_of(im, n, q, k, onnx_wide_element(e)), precision);
+        struct value *x = onnx_cast(im, scores_of(im, n, q, k), precision);
         x = onnx_softmax(im, onnx_wide(im, modified(im, n, "score_mod", x)), keys, 1, false);
         x = onnx_cast(im, modified(im, n, "prob_mod", onnx_cast(im, x, precision)), computed);
         v = onnx_for_heads(im, onnx_cast(im, v, computed), result[1]);
