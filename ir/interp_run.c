@@ -253,74 +253,6 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
         int result = INTERP_OK;
         NEXT;
 
-#define UNARY(op, kind, to, from, expression)                                                                          \
-        CASE(I_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const TYPE_##from a = r[i->b].from;                                                                    \
-                r[i->a].to = expression;                                                                               \
-                NEXT;                                                                                                  \
-        }                                                                                                              \
-        CASE(V_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const union slot *a_ = r + i->b;                                                                       \
-                union slot *to_ = r + i->a;                                                                            \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
-                        const TYPE_##from a = a_[l].from;                                                              \
-                        to_[l].to = expression;                                                                        \
-                }                                                                                                      \
-                NEXT;                                                                                                  \
-        }
-#define BINARY(op, kind, to, from, expression)                                                                         \
-        CASE(I_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const TYPE_##from a = r[i->b].from, b = r[i->c].from;                                                  \
-                r[i->a].to = expression;                                                                               \
-                NEXT;                                                                                                  \
-        }                                                                                                              \
-        CASE(V_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                       \
-                union slot *to_ = r + i->a;                                                                            \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
-                        const TYPE_##from a = a_[l].from, b = b_[l].from;                                              \
-                        to_[l].to = expression;                                                                        \
-                }                                                                                                      \
-                NEXT;                                                                                                  \
-        }
-#define TERNARY(op, kind, to, from, expression)                                                                        \
-        CASE(I_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const TYPE_##from a = r[i->b].from, b = r[i->c].from, c = r[i->d].from;                                \
-                r[i->a].to = expression;                                                                               \
-                NEXT;                                                                                                  \
-        }                                                                                                              \
-        CASE(V_##op##_##kind)                                                                                          \
-        {                                                                                                              \
-                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                       \
-                union slot *to_ = r + i->a;                                                                            \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
-                        const TYPE_##from a = a_[l].from, b = b_[l].from, c = c_[l].from;                              \
-                        to_[l].to = expression;                                                                        \
-                }                                                                                                      \
-                NEXT;                                                                                                  \
-        }
-#define FUSED(name, field, expression)                                                                                 \
-        CASE(I_##name)                                                                                                 \
-        {                                                                                                              \
-                const TYPE_##field a = r[i->b].field, b = r[i->c].field, c = r[i->d].field;                            \
-                r[i->a].field = expression;                                                                            \
-                NEXT;                                                                                                  \
-        }                                                                                                              \
-        CASE(V_##name)                                                                                                 \
-        {                                                                                                              \
-                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                       \
-                union slot *to_ = r + i->a;                                                                            \
-                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
-                        const TYPE_##field a = a_[l].field, b = b_[l].field, c = c_[l].field;                          \
-                        to_[l].field = expression;                                                                     \
-                }                                                                                                      \
-                NEXT;                                                                                                  \
-        }
 #define CONVERT(name, to, from, expression)                                                                            \
         CASE(I_##name)                                                                                                 \
         {                                                                                                              \
@@ -338,6 +270,43 @@ int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps)
                 }                                                                                                      \
                 NEXT;                                                                                                  \
         }
+#define UNARY(op, kind, to, from, expression) CONVERT(op##_##kind, to, from, expression)
+#define BINARY(op, kind, to, from, expression)                                                                         \
+        CASE(I_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from, b = r[i->c].from;                                                  \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##op##_##kind)                                                                                          \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c;                                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from;                                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
+        }
+#define OF_THREE(name, to, from, expression)                                                                           \
+        CASE(I_##name)                                                                                                 \
+        {                                                                                                              \
+                const TYPE_##from a = r[i->b].from, b = r[i->c].from, c = r[i->d].from;                                \
+                r[i->a].to = expression;                                                                               \
+                NEXT;                                                                                                  \
+        }                                                                                                              \
+        CASE(V_##name)                                                                                                 \
+        {                                                                                                              \
+                const union slot *a_ = r + i->b, *b_ = r + i->c, *c_ = r + i->d;                                       \
+                union slot *to_ = r + i->a;                                                                            \
+                for (int l = 0, lanes = i->lanes; l < lanes; l++) {                                                    \
+                        const TYPE_##from a = a_[l].from, b = b_[l].from, c = c_[l].from;                              \
+                        to_[l].to = expression;                                                                        \
+                }                                                                                                      \
+                NEXT;                                                                                                  \
+        }
+#define TERNARY(op, kind, to, from, expression) OF_THREE(op##_##kind, to, from, expression)
+#define FUSED(name, field, expression) OF_THREE(name, field, field, expression)
 #define COMPARE(op, kind, from, operator)                                                                              \
         CASE(I_##op##_##kind)                                                                                          \
         r[i->a].u = r[i->b].from operator r[i->c].from;                                                                \

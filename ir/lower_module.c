@@ -192,7 +192,7 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
             has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
                 return true;
-        if (l->options->views && is_stack(op))
+        if (l->options->views && op_is_stack(op))
                 return lower_stack(l, block, op);
         return lower_kernel_op(l, block, op);
 }

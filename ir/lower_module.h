@@ -48,7 +48,6 @@ struct loop_expr *place_scalar(struct lowering *l, struct value *v);     /* the 
 
 bool is_same_elements(const struct op *op);     /* the operand's elements, all and in order */
 bool is_consecutive(const struct op *op, int64_t *offset);      /* part of the operand's elements, in order */
-bool is_stack(const struct op *op);             /* the operands' elements, one operand after the other */
 bool can_take_place(const struct value *v, const struct op *user);
 void place_region(struct lowering *l, const struct region *region);
 /* What a region yields is computed where its owner's results lie. */

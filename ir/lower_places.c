@@ -197,17 +197,6 @@ bool is_consecutive(const struct op *op, int64_t *offset)
         return true;
 }
 
-/* operands of a concat lie one after the other when nothing is left of the axis */
-bool is_stack(const struct op *op)
-{
-        if (op->code != OP_concat)
-                return false;
-        for (int d = 0; d < op_int(op, "axis"); d++)
-                if (op_result(op)->type->dims[d] != 1)
-                        return false;
-        return true;
-}
-
 bool can_take_place(const struct value *v, const struct op *user)
 {
         return v->kind == VALUE_RESULT && !place_of(v) && v->op->region == user->region;
@@ -245,7 +234,7 @@ static void place_operands(struct lowering *l, struct op *op)
                 return;
         if (is_same_elements(op) && place_of(y) && can_take_place(op_operand(op, 0), op))
                 set_place(l, op_operand(op, 0), place_part(l, op_operand(op, 0), place_of(y), 0));
-        if (!is_stack(op) || take_row(l, op))
+        if (!op_is_stack(op) || take_row(l, op))
                 return;
         int64_t offset = 0;
         struct place *whole = place_for(l, y);

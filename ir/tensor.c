@@ -433,6 +433,16 @@ bool op_all_ones(const struct op *op, const char *name)
         return true;
 }
 
+bool op_is_stack(const struct op *op)
+{
+        if (op->code != OP_concat)
+                return false;
+        for (int d = 0; d < op_int(op, "axis"); d++)
+                if (op_result(op)->type->dims[d] != 1)
+                        return false;
+        return true;
+}
+
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value)
 {
         attrs[attr_number(code, name)].i = value;

@@ -328,6 +328,7 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
 int64_t op_int(const struct op *op, const char *name);
 const int64_t *op_ints(const struct op *op, const char *name, int *count);        /* count may be NULL */
 bool op_all_ones(const struct op *op, const char *name);                  /* strides, dilations .. that do nothing */
+bool op_is_stack(const struct op *op);     /* a concat: its operands' elements lie one operand after the other */
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);
 void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name, const int64_t *values,
                    int count);                            /* copied */

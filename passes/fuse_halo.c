@@ -167,16 +167,6 @@ static bool push_halo(struct op *concat, struct builder *b)
         return true;
 }
 
-static bool is_stack(const struct op *op)
-{
-        if (op->code != OP_concat)
-                return false;
-        for (int d = 0; d < op_int(op, "axis"); d++)
-                if (op_result(op)->type->dims[d] != 1)
-                        return false;
-        return true;
-}
-
 /* ---- all of it ---- */
 
 int fuse_share_halos(struct region *region, struct diag *diag)
@@ -188,7 +178,7 @@ int fuse_share_halos(struct region *region, struct diag *diag)
         for (struct op *op = region->last, *previous; op; op = previous) {
                 previous = op->previous;
                 struct value *v = op->result_count == 1 ? op_result(op) : NULL;
-                if (!v || !is_stack(op) || !unite_halos(v, lows, dims))
+                if (!v || !op_is_stack(op) || !unite_halos(v, lows, dims))
                         continue;
                 int axis = (int)op_int(op, "axis");
                 if (dims[axis] != v->type->dims[axis])

@@ -125,8 +125,9 @@ struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int
         return onnx_reshape(im, v, 0, NULL);
 }
 
-bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room,
-                          int *count, bool *known)
+/* How many elements the operand has, at most room: 0 when it is absent, or not known. What it must be is in wanted. */
+static bool count_elements(struct onnx_import *im, const struct onnx_node *n, int input, bool fits, const char *wanted, int room,
+                           int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -134,19 +135,26 @@ bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int
         *known = true;
         if (!v)
                 return true;
-        if (onnx_rank(v) > 1)
-                return onnx_invalid(im, n, "operand %d is %s, want rank 0 or 1", input,
-                                    type_text(im->arena, im->m, v->type));
-        if (!value_is_constant(v)) {
-                *known = false;
+        if (onnx_rank(v) > 1 || !fits)
+                return onnx_invalid(im, n, "operand %d is %s, want %s", input, type_text(im->arena, im->m, v->type), wanted);
+        *known = value_is_constant(v);
+        if (!*known)
                 return true;
-        }
         int64_t elements = type_elements(v->type);
         if (elements > room)
                 return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements,
                                     room);
         *count = (int)elements;
+        return true;
+}
+
+bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room,
+                          int *count, bool *known)
+{
+        if (!count_elements(im, n, input, true, "rank 0 or 1", room, count, known))
+                return false;
         for (int i = 0; i < *count; i++) {
+                const struct value *v = onnx_input(n, input);
                 union scalar s = constant_element(v->constant, i);
                 enum element_class class = element_info[onnx_element(v)].class;
                 values[i] = class == CLASS_FLOAT ? s.f : class == CLASS_SINT ? (double)s.i : (double)s.u;
@@ -158,23 +166,10 @@ bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int in
                        int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
+        bool fits = v && (onnx_element(v) == E_I64 || onnx_element(v) == E_I32);
 
-        *count = 0;
-        *known = true;
-        if (!v)
-                return true;
-        if (onnx_rank(v) > 1 || (onnx_element(v) != E_I64 && onnx_element(v) != E_I32))
-                return onnx_invalid(im, n, "operand %d is %s, want i64 or i32 of rank 0 or 1", input,
-                                    type_text(im->arena, im->m, v->type));
-        if (!value_is_constant(v)) {
-                *known = false;
-                return true;
-        }
-        int64_t elements = type_elements(v->type);
-        if (elements > room)
-                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements,
-                                    room);
-        *count = (int)elements;
+        if (!count_elements(im, n, input, fits, "i64 or i32 of rank 0 or 1", room, count, known))
+                return false;
         for (int i = 0; i < *count; i++)
                 values[i] = constant_element(v->constant, i).i;
         return true;

@@ -1,7 +1,7 @@
 /* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators' functions state them. */
 #include <math.h>
 
-#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_arithmetic.h"
 
 /* the operand in its wide type; the result back in the operand's */
 static struct value *operand(struct onnx_import *im, const struct onnx_node *n) { return onnx_wide(im, n->inputs[0]); }
@@ -12,21 +12,6 @@ static bool result(struct onnx_import *im, struct onnx_node *n, struct value *y)
 }
 
 static struct value *zeros(struct onnx_import *im, struct value *x) { return x ? build_like(&im->b, x, 0) : NULL; }
-
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_add, x, y);
-}
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_mul, x, y);
-}
-static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
-static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
-static struct value *clamp(struct onnx_import *im, struct value *x, double low, double high)
-{
-        return onnx_with(im, OP_min, onnx_with(im, OP_max, x, low), high);
-}
 
 /* x >= 0 (or NaN): x; else negative */
 static struct value *where_negative(struct onnx_import *im, struct value *x, struct value *negative)

@@ -1,19 +1,7 @@
 /* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic, computed in the
  * operand's wide type (or the stash type, where the operator has one) and rounded once at the end. */
-#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_arithmetic.h"
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_add, x, y);
-}
-static struct value *sub(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_sub, x, y);
-}
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_mul, x, y);
-}
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
 
 /* 1 / sqrt(x + epsilon) */

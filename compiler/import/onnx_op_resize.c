@@ -3,7 +3,7 @@
  * run-time values; constant ones fold away); the neighbours are gathered and their weighted sum taken. */
 #include <math.h>
 
-#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_arithmetic.h"
 
 enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 enum resize_transform {
@@ -32,20 +32,10 @@ struct resize {
         struct value *roi; /* <2 count x f64>: starts, then ends; or NULL */
 };
 
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_add, x, y);
-}
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_mul, x, y);
-}
 static struct value *divide(struct onnx_import *im, struct value *x, struct value *y)
 {
         return onnx_binary(im, OP_div, x, y);
 }
-static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
-static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
 static struct value *entry(struct onnx_import *im, struct value *v, int i)
 {
         return v ? build_gather(&im->b, v, onnx_integer(im, E_I64, i), 0) : NULL;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_arithmetic.h"
 
 enum { ACTIVATIONS_MAX = 6 };
 enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
@@ -57,15 +57,6 @@ struct recurrent {
         struct value *x; /* <steps x batch x input> */
         struct value *lengths; /* <batch x i64>, or NULL */
 };
-
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_add, x, y);
-}
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_mul, x, y);
-}
 
 /* ---- attributes ---- */
 

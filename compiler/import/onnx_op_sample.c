@@ -1,6 +1,6 @@
 /* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a neighbour is 0,
  * clamped, or reflected. */
-#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_arithmetic.h"
 
 enum sample_mode { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC };
 enum sample_padding { PADDING_ZEROS, PADDING_BORDER, PADDING_REFLECTION };
@@ -16,21 +16,6 @@ struct sample {
 struct neighbour {
         struct value *index, *inside, *weight;
 };
-
-static struct value *add(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_add, x, y);
-}
-static struct value *mul(struct onnx_import *im, struct value *x, struct value *y)
-{
-        return onnx_binary(im, OP_mul, x, y);
-}
-static struct value *plus(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_add, x, a); }
-static struct value *times(struct onnx_import *im, struct value *x, double a) { return onnx_with(im, OP_mul, x, a); }
-static struct value *clamp(struct onnx_import *im, struct value *x, double low, double high)
-{
-        return onnx_with(im, OP_min, onnx_with(im, OP_max, x, low), high);
-}
 
 static struct value *beyond(struct onnx_import *im, struct value *x, double low, double high)
 {
