@@ -90,8 +90,7 @@ static bool prepare_context(struct run *run)
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
-        context->max_ram = o->max_ram;
-        context->memory = o->goal == GOAL_MEMORY || o->max_ram >= 0;
+        context->memory = o->goal == GOAL_MEMORY;
         context->library = loop_library_new(run->arena, &run->diag);
         return context->library && regions_parse(run);
 }
@@ -273,39 +272,6 @@ static void report_whole_time(const struct run *run, double start, double weight
                         weights / 1e6 / seconds);
 }
 
-/* One module up to the passes that are of one target, then one for each. */
-static bool compile_targets(struct run *run, struct pipeline_options pipeline)
-{
-        bool tensors_only = pipeline.part == PIPELINE_TENSOR;
-        pipeline.part = PIPELINE_SHARED;
-        if (!pipeline_run(&run->state, &pipeline, &run->context))
-                return false;
-        if (tensors_only)
-                return true;
-        struct c_program *lesser = arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
-        struct pipeline_options of_target = pipeline;
-        of_target.part = PIPELINE_OF_TARGET;
-        of_target.observe = NULL;       /* the report is about the best one */
-        for (int i = 0; i + 1 < run->target_count; i++) {
-                struct run own = *run;  /* as if there were no other target */
-                own.context.target = own.context.lower.target = run->targets[i];
-                own.context.book = NULL;
-                own.state.module = module_copy(run->state.module);
-                of_target.label = run->targets[i]->name;
-                of_target.runner = &own;
-                if (!pipeline_run(&own.state, &of_target, &own.context))
-                        return false;
-                lesser[i] = (struct c_program){ own.state.program, run->targets[i] };
-        }
-        of_target.label = run->context.target->name;
-        of_target.observe = pipeline.observe;
-        of_target.runner = run;
-        if (!pipeline_run(&run->state, &of_target, &run->context))
-                return false;
-        run->lesser = lesser;
-        return true;
-}
-
 struct loop_program *run_program(const struct run *run, int target)
 {
         return target + 1 < run->target_count ? run->lesser[target].program : run->state.program;
@@ -318,6 +284,8 @@ static bool check_sizes(struct run *run)
         for (int i = 0; i < run->target_count && fine; i++) {
                 struct run own = *run;
                 own.state.program = run_program(run, i);
+                if (i + 1 < run->target_count)
+                        own.context.obstacle = NULL;      /* it is the best one's */
                 if (run->options.stats && run->target_count > 1)
                         fprintf(stderr, "stats: target     %s\n", run->targets[i]->name);
                 if (run->options.stats)
@@ -325,29 +293,6 @@ static bool check_sizes(struct run *run)
                 fine = report_budgets(&own);
                 run->diag = own.diag;
         }
-        return fine;
-}
-
-/* Blocked tensors, and weights that are made for them, may take more than the model's own: where they do not get by with --max-ram, once
- * more without. */
-static bool compile_target(struct run *run, const struct pipeline_options *pipeline)
-{
-        int64_t most = run->options.max_ram;
-        bool blocked = most >= 0 && run->state.module && target_lanes(run->context.target, E_F32) > 1 && !run->context.exact;
-        struct pipeline_state again = { .module = blocked ? module_copy(run->state.module) : NULL };
-        bool fine = pipeline_run(&run->state, pipeline, &run->context);
-        if (fine && blocked && run->state.program && report_ram(run->state.program) > most) {
-                diag_note(&run->diag, "blocked tensors take %" PRId64 " bytes: compiled again without them", report_ram(run->state.program));
-                run->context.unblocked = true;
-                report_forget(run);
-                fine = pipeline_run(&again, pipeline, &run->context);
-                if (fine && report_ram(again.program) < report_ram(run->state.program)) {
-                        struct pipeline_state first = run->state;
-                        run->state = again;
-                        again = first;
-                }
-        }
-        arena_free(again.program_arena);          /* the modules share theirs */
         return fine;
 }
 
@@ -368,7 +313,7 @@ static bool compile(struct run *run)
                 .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR : PIPELINE_WHOLE,
                 .run_compiled = compiled_check, .observe = o->report ? report_observe : NULL, .runner = run,
         };
-        if (run->target_count > 1 ? !compile_targets(run, pipeline) : !compile_target(run, &pipeline))
+        if (!compile_within(run, &pipeline))
                 return false;
         if (o->tune)
                 return tune(run);

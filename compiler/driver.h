@@ -43,6 +43,9 @@ bool emit_outputs(struct run *run);
  * into the C file), and the weights that are not inline. */
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
 
+/* All passes, for all targets, within --max-ram as far as that can be (budget.c). */
+bool compile_within(struct run *run, const struct pipeline_options *pipeline);
+
 /* the planned program of a target */
 struct loop_program *run_program(const struct run *run, int target);
 

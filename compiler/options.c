@@ -1,5 +1,6 @@
 #include "compiler/options.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -184,8 +185,10 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 text_add(&text, " --threads=%d", options->threads);
         if (options->precision)
                 text_add(&text, " --precision=bf16");
-        if (options->goal == GOAL_MEMORY || options->max_ram >= 0)
+        if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");
+        if (options->max_ram >= 0)
+                text_add(&text, " --max-ram=%" PRId64, options->max_ram);
         static const struct { const char *text; size_t field; } lists[] = {
                 { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
                 { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },

@@ -49,6 +49,15 @@ static char *largest_constants(struct run *run)
         return copy;
 }
 
+/* of many nodes, the first and the last */
+static const char *brief_nodes(struct arena *arena, const char *nodes)
+{
+        const char *comma = strstr(nodes, ", "), *last = nodes;
+        for (const char *p = comma; p; p = strstr(last, ", "))
+                last = p + 2;
+        return comma && last > comma + 2 ? arena_printf(arena, "%.*s .. %s", (int)(comma - nodes), nodes, last) : nodes;
+}
+
 /* "t4 401408 (conv1), ...": the five largest of what is in use when most is */
 static char *largest_residents(struct run *run, const struct plan_facts *facts)
 {
@@ -57,7 +66,7 @@ static char *largest_residents(struct run *run, const struct plan_facts *facts)
                 const struct loop_buffer *b = facts->residents[i].buffer;
                 text_add(&text, "%s%s %" PRId64, i ? ", " : "", b->name, facts->residents[i].bytes);
                 if (b->location)
-                        text_add(&text, " (%s)", b->location);
+                        text_add(&text, " (%s)", brief_nodes(run->arena, b->location));
         }
         char *copy = arena_string(run->arena, text.data ? text.data : "none");
         text_free(&text);
@@ -84,9 +93,11 @@ bool report_budgets(struct run *run)
         int64_t ram = report_ram(p), constants = report_constant_bytes(p);
         if (o->max_ram >= 0 && ram > o->max_ram) {
                 struct plan_facts facts = report_memory(run);
+                const char *where = facts.where ? arena_printf(run->arena, "where '%s' runs, ", brief_nodes(run->arena, facts.where)) : "";
+                const char *obstacle = run->context.obstacle;
                 diag_error(&run->diag, EXIT_BUDGET, "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
-                           "; largest of those in use at once: %s", p->region_count ? " and the regions take" : " takes",
-                           ram, o->max_ram, largest_residents(run, &facts));
+                           "; %slargest of those in use at once: %s%s%s", p->region_count ? " and the regions take" : " takes",
+                           ram, o->max_ram, where, largest_residents(run, &facts), obstacle ? "; streaming ends " : "", obstacle ? obstacle : "");
         }
         if (o->max_consts >= 0 && constants > o->max_consts)
                 diag_error(&run->diag, EXIT_BUDGET, "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64

@@ -26,10 +26,12 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at all */
         enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
         bool memory;                    /* the goal is little memory rather than speed */
-        int64_t max_ram;                /* bytes that the workspace and all regions may take; -1: any */
+        int64_t max_ram;                /* rows are passed on until the workspace and all regions take no more bytes; -1: they are not */
+        const char *obstacle;           /* to passing on more rows, where max_ram was not reached: a part of a sentence; or NULL */
         struct loop_region *regions;    /* beside the workspace */
         int region_count;
         bool exact;                     /* only class E rewrites */
+        bool direct;                    /* convolutions as they are, not by Winograd's algorithm */
         bool unblocked;                 /* tensors stay in the model's layouts */
         bool assume_finite;             /* class D allowed */
         const char *rule;               /* simplify: by this rule alone; NULL: by all */

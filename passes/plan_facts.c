@@ -62,6 +62,30 @@ static void find_residents(struct arena *arena, struct plan_facts *facts, const 
                 qsort(facts->residents, (size_t)facts->resident_count, sizeof *facts->residents, by_bytes);
 }
 
+/* counts down to the statement of that number */
+struct countdown { int left; const struct loop_stmt *found; };
+
+static void count_down(struct loop_stmt *s, void *context)
+{
+        struct countdown *c = context;
+        if (!c->left--)
+                c->found = s;
+}
+
+/* Equal kernels are shared, and say the nodes of one call; the result says its own. */
+static const char *find_nodes(const struct loop_program *p, int time)
+{
+        struct countdown c = { .left = time };
+        loop_block_walk(p->main->body, count_down, NULL, &c);
+        if (!c.found || c.found->kind != STMT_CALL)
+                return NULL;
+        const struct loop_function *kernel = c.found->function;
+        for (int i = 0; i < kernel->buffer_count; i++)
+                if (kernel->buffers[i]->access == ACCESS_OUT && c.found->buffers[i]->location)
+                        return c.found->buffers[i]->location;
+        return kernel->location;
+}
+
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares)
 {
         struct plan_facts facts = { .live_peak = p->live_peak, .size = p->workspace_size };
@@ -73,6 +97,7 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
                 lifetimes_share(&shared, p);
         lifetimes_live(&shared, &peak);
         find_residents(arena, &facts, &alone, &shared, peak);
+        facts.where = find_nodes(p, peak);
         facts.largest = lifetimes_largest(&alone, p);
         facts.proved = facts.size == facts.live_peak;
         if (!facts.proved && !p->region_count)

@@ -10,7 +10,7 @@
  * columns between them twice. While a range runs there are its rings, its result, and what was made before and is needed there or
  * behind it: so what a range takes does not depend on the other ones, and the cuts are found from the last operation on. Of all
  * that are within the budget, those that compute least again, then those that join the fewest kernels; where none are, those that
- * take least, and then (with -v) it says what is in the way: what needs all rows at once, as global pools, norms and attention do.
+ * take least, and then it says what is in the way: what needs all rows at once, as global pools, norms and attention do.
  * Every element is computed by its canonical nest: results stay the same to the bit, but where a contraction had a schedule, which
  * may add up in another order. */
 #include <limits.h>
@@ -302,9 +302,12 @@ static int stream(struct streaming *s)
                         obstacle = s->obstacle[p];
                 }
         }
-        if (s->enough > s->context->max_ram)
-                diag_note(s->context->diag, "streaming ends at %lld bytes, where '%s' runs%s%s%s", (long long)s->enough, name_of(most),
-                          obstacle ? ": '" : "", obstacle ? name_of(obstacle) : "", obstacle ? "' needs all rows at once" : "");
+        if (s->enough > s->context->max_ram) {
+                s->context->obstacle = arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s", name_of(most),
+                                                    obstacle ? ": '" : "", obstacle ? name_of(obstacle) : "",
+                                                    obstacle ? "' needs all rows at once" : "");
+                diag_note(s->context->diag, "streaming ends at %lld bytes, %s", (long long)s->enough, s->context->obstacle);
+        }
         int count = 0;
         for (int p = 0; p < s->count; p = s->ways[p].last + 1)
                 if (s->ways[p].last > p) {

@@ -8,8 +8,8 @@
  * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
  * none, is a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a
  * byte come first. Class R: errors are larger than those of plain sums, 1e-5 of the
- * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Not under --max-ram: tiles take memory, and all
- * rows at once. */
+ * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Tiles take memory, and all rows at once: where
+ * that is more than --max-ram, there are none (compiler/budget.c). */
 #include "ir/winograd.h"
 #include "passes/pass.h"
 #include "schedule/schedule.h"
@@ -185,7 +185,7 @@ int pass_winograd(struct function *f, struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
         int count, replaced = 0;
-        if (target_lanes(context->target, E_F32) == 1 || context->exact || context->max_ram >= 0)
+        if (target_lanes(context->target, E_F32) == 1 || context->exact || context->direct)
                 return 0;
         struct choice *choices = find_choices(f, &machine, &count);
         double room = constant_bytes(f->module) * (double)context->limits.winograd_percent / 100;
