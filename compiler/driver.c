@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/store.h"
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
 #include "schedule/book.h"
@@ -221,9 +222,11 @@ static bool read_model(struct run *run)
                 .keep = o->keep.items, .keep_count = o->keep.count,
         };
         run->state.module = onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
-        free(run->bytes);               /* the module has what it needs */
+        if (!run->state.module)
+                return false;
+        store_adopt(run->state.module->store, run->bytes, run->length); /* the module has what it needs of them */
         run->bytes = NULL;
-        return run->state.module != NULL;
+        return true;
 }
 
 /* the file of --schedule; --tune writes it instead */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/store.h"
+
 static struct value *constant_add(struct module *m, enum constant_kind kind, const struct type *type, const void *data,
                                   const char *name)
 {
@@ -119,6 +121,25 @@ void module_settle_constants(struct module *m)
                                                   "constant");
 }
 
+/* ---- data ---- */
+
+enum { STORED_BYTES = 16 * 1024 };      /* from so many on, data is in the store */
+
+void *constant_room(struct module *m, size_t bytes)
+{
+        return bytes < STORED_BYTES ? arena_alloc(m->arena, bytes) : store_alloc(m->store, bytes);
+}
+
+void module_sweep_constants(struct module *m)
+{
+        for (const struct constant *c = m->constants; c; c = c->next) {
+                size_t bytes = c->kind == CONSTANT_DENSE ? (size_t)type_bytes(c->value.type) : 0;
+                if (bytes >= STORED_BYTES)
+                        store_keep(m->store, c->data, bytes);
+        }
+        store_sweep(m->store);
+}
+
 /* ---- packing ---- */
 
 struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a dimension of the source */
@@ -222,7 +243,7 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
         size_t size = (size_t)element_info[type->element].bytes;
         const struct axis run = p.axes[p.rank - 1];
         bool across = p.source_rank && run.step * p.strides[run.from] > 1;
-        unsigned char *data = arena_alloc(m->arena, (size_t)type_bytes(type));
+        unsigned char *data = constant_room(m, (size_t)type_bytes(type));
         int64_t part = across && run.extent > LINES ? LINES : run.extent;
         for (int64_t done = 0; done < run.extent; done += part) {
                 struct packing q = p;
@@ -247,11 +268,12 @@ struct value *constant_packed(struct module *m, const struct constant *c, const 
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to)
 {
         const struct type *t = c->value.type;
+        const struct type *type = type_with_element(m, t, to);
         int64_t count = type_elements(t);
-        void *data = arena_array(m->arena, (size_t)count, (size_t)element_info[to].bytes);
+        void *data = constant_room(m, (size_t)type_bytes(type));
         for (int64_t i = 0; i < count; i++)
                 element_store(to, data, i, constant_element(c, i));
-        return constant_dense(m, type_with_element(m, t, to), data, c->name);
+        return constant_dense(m, type, data, c->name);
 }
 
 struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts, const int64_t *steps,

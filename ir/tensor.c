@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/store.h"
+
 /* ---- modules and functions ---- */
 
 struct module *module_new(const char *name)
@@ -13,6 +15,7 @@ struct module *module_new(const char *name)
         struct arena *arena = arena_new();
         struct module *m = ARENA_NEW(arena, struct module);
         m->arena = arena;
+        m->store = store_new();
         m->name = arena_string(arena, name);
         m->command = m->passes_done = "";
         m->functions_end = &m->functions;
@@ -24,8 +27,10 @@ struct module *module_new(const char *name)
 
 void module_free(struct module *m)
 {
-        if (m)
-                arena_free(m->arena);
+        if (!m)
+                return;
+        store_free(m->store);
+        arena_free(m->arena);
 }
 
 struct function *function_new(struct module *m, const char *name)

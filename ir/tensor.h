@@ -219,6 +219,7 @@ struct constant {
 
 struct module {
         struct arena *arena;
+        struct store *store;            /* data of large constants (constant_room) */
         const char *name;               /* text_safe of the model's file or graph name */
         char source[65];                /* hex SHA-256 of the model and its external data, or "" */
         const char *command;            /* options that shaped it so far, safe text; "" at first */
@@ -245,6 +246,9 @@ struct value *function_add_input(struct function *f, const char *name, const str
  * live as long as the module. A dense constant whose elements are all equal becomes a splat. Equal small constants are
  * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
+/* Zeroed memory for the data of one constant, of type_bytes. Where it is much, it is valid until the next sweep that finds no
+ * constant with this data; sweeps are between passes. */
+void *constant_room(struct module *m, size_t bytes);
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);        /* floats, each rounded once */
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);
 struct value *constant_number(struct module *m, const struct type *type, double value);  /* splat, converted */
@@ -260,6 +264,8 @@ bool constant_is_inline(const struct constant *c);
  * name if and only if they print by name, and only those names are taken. Done before printing and at the end of each
  * pass, so that a run from a dump is the same run. */
 void module_settle_constants(struct module *m);
+/* What constants no longer read is given out again. Never where the module has a copy, which shares the data. */
+void module_sweep_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
 /* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not gone):
  * constant_packed is transpose(reshape(pad(c, zeros behind it, up to the extents padded), dims), perm), where each dimension of

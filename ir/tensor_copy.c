@@ -1,4 +1,5 @@
 /* A second module to change without touching the first. */
+#include "base/store.h"
 #include "base/text.h"
 #include "ir/tensor.h"
 
@@ -32,6 +33,7 @@ struct module *module_copy(const struct module *m)
 {
         struct module *copy = ARENA_NEW(m->arena, struct module);
         *copy = *m;
+        store_pin(m->store);
         copy->functions = NULL;
         copy->functions_end = &copy->functions;
         copy->constants = NULL;

@@ -101,7 +101,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 struct interp *interp = interp_new(p, false, 0, &silent);
                 if (interp) {
                         uint64_t steps = 0;
-                        void *data = arena_alloc(m->arena, (size_t)type_bytes(type));
+                        void *data = constant_room(m, (size_t)type_bytes(type));
                         if (interp_run(interp, NULL, &data, (uint64_t)context->limits.fold_steps, &steps) == INTERP_OK)
                                 result = data;
                         context->fold_steps += (int64_t)steps;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/store.h"
 #include "base/text.h"
 #include "passes/observe.h"
 
@@ -125,6 +126,7 @@ static int run_loop_pass(struct pipeline_state *state, const struct pass *pass, 
         if (pass->level == LEVEL_LOOP) {
                 rewrites = pass->run_loop(state->program, context);
         } else {
+                store_trim(state->module->store);
                 state->program = lower_module(state->module, state->module->functions, context->library,
                                               &context->lower, context->diag);
                 rewrites = state->program ? state_size(state) : -1;
@@ -147,6 +149,7 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass, struc
         }
         struct module *m = state->module;
         module_settle_constants(m);     /* as reading a dump would leave them */
+        module_sweep_constants(m);
         m->passes_done = with_pass(m->arena, m->passes_done, pass);
         return rewrites;
 }
@@ -271,8 +274,10 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))
                 return false;
-        if (state->module)
+        if (state->module) {
                 module_settle_constants(state->module);
+                module_sweep_constants(state->module);
+        }
         if (options->part == PIPELINE_SHARED && !can_be_shared(state, context->diag))
                 return false;
         int end = part_of(options->part, list, count), number = passes_before(state, options);

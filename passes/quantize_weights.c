@@ -22,8 +22,8 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
         const struct type *t = c->value.type;
         int64_t count = type_elements(t), rows = t->rank && count / t->dims[0] >= ROW_LEAST ? t->dims[0] : 1;
         enum element wide = element_info[t->element].compute;
-        unsigned char *numbers = arena_alloc(m->arena, (size_t)count), *zeros = arena_alloc(m->arena, (size_t)rows);
-        void *steps = arena_alloc(m->arena, (size_t)rows * (size_t)element_info[wide].bytes);
+        unsigned char *numbers = constant_room(m, (size_t)count), *zeros = constant_room(m, (size_t)rows);
+        void *steps = constant_room(m, (size_t)rows * (size_t)element_info[wide].bytes);
         for (int64_t r = 0, each = count / rows; r < rows; r++) {
                 struct weight_grid grid;
                 if (!weights_grid(c, r * each, each, STEPS, &grid))

@@ -16,7 +16,7 @@ static bool round_constant(struct module *m, struct constant *c, int64_t steps)
         int64_t count = type_elements(t);
         if (!weights_grid(c, 0, count, steps, &grid))
                 return false;
-        void *data = arena_alloc(m->arena, (size_t)type_bytes(t));
+        void *data = constant_room(m, (size_t)type_bytes(t));
         for (int64_t i = 0; i < count; i++) {
                 double q = (double)weights_number(&grid, c, i, steps);
                 element_store(t->element, data, (size_t)i, (union scalar){ .f = (q - grid.zero) * grid.step });

@@ -65,7 +65,7 @@ static struct value *transform_weights(struct module *m, const struct constant *
         dim_t dims[] = { f->size * f->size, panels, channels, vectors, PANEL_LANES };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
-        float *u = arena_alloc(m->arena, (size_t)type_bytes(type));
+        float *u = constant_room(m, (size_t)type_bytes(type));
         for (int64_t n = 0; n < count; n++)
                 for (int64_t i = 0; i < channels; i++) {
                         int64_t panel = n / old[5] * old[1] + i / inner;

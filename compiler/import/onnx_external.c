@@ -217,7 +217,7 @@ static const void *read_file(struct onnx_import *im, const char *what, const str
                 onnx_error(im, "%s: external data: ranges of '%s' overlap", what, SAFE(im, p->location));
                 return NULL;
         }
-        data = arena_alloc(im->m->arena, bytes ? bytes : 1);
+        data = constant_room(im->m, bytes);
         if (!read_range(fd, data, bytes, p->offset)) {
                 cannot(im, what, p, "cannot read all of it");
                 return NULL;

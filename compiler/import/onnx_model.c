@@ -18,7 +18,7 @@ enum { LARGE = 1024 };
 static void *unpack_alloc(void *context, size_t bytes)
 {
         struct onnx_import *im = context;
-        return arena_alloc(bytes >= LARGE ? im->m->arena : im->arena, bytes ? bytes : 1);
+        return bytes >= LARGE ? constant_room(im->m, bytes) : arena_alloc(im->arena, bytes ? bytes : 1);
 }
 
 static void unpack_free(void *context, void *pointer)

@@ -95,7 +95,7 @@ static void *narrow(const struct reading *r)
         };
         int64_t least = range[r->element].least, most = range[r->element].most;
         int width = element_info[r->element].bytes;
-        unsigned char *out = arena_alloc(r->im->m->arena, r->bytes);
+        unsigned char *out = constant_room(r->im->m, r->bytes);
         for (int64_t i = 0; i < r->count; i++) {
                 int64_t v = r->element == E_U32 ? (int64_t)r->t->uint64_data[i] : r->t->int32_data[i];
                 if (v < least || v > most) {
@@ -120,14 +120,14 @@ static const void *in_place(const struct reading *r, const void *data)
 static const void *raw_values(const struct reading *r, const unsigned char *data)
 {
         if (r->element == E_BOOL) {
-                unsigned char *flags = arena_alloc(r->im->m->arena, r->bytes);
+                unsigned char *flags = constant_room(r->im->m, r->bytes);
                 for (size_t i = 0; i < r->bytes; i++)
                         flags[i] = data[i] != 0;
                 return flags;
         }
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         size_t width = (size_t)element_info[r->element].bytes;
-        unsigned char *turned = arena_alloc(r->im->m->arena, r->bytes);
+        unsigned char *turned = constant_room(r->im->m, r->bytes);
         for (size_t i = 0; i < r->bytes; i++)
                 turned[i] = data[i - i % width + width - 1 - i % width];
         return turned;

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/size.h"
+#include "base/store.h"
 #include "base/text.h"
 
 /* ---- sizes ---- */
@@ -103,6 +104,70 @@ static void test_arena_grow(void **state)
                 assert_int_equal(numbers[i], i);
         assert_true(moved < 20);
         arena_free(arena);
+}
+
+struct kept_piece { unsigned char *data; size_t bytes; unsigned char fill; };
+
+static bool holds(const unsigned char *data, size_t bytes, unsigned char fill)
+{
+        return !bytes || (data[0] == fill && !memcmp(data, data + 1, bytes - 1));
+}
+
+/* pieces come and go: what is kept stays as it was, what is new is zero */
+static void test_store(void **state)
+{
+        enum { ROUNDS = 40, PIECES = 60, BLOCK = 3000000 };
+        (void)state;
+        struct store *store = store_new();
+        struct kept_piece pieces[PIECES] = { { 0 } };
+        unsigned random = 1;
+        for (int round = 0; round < ROUNDS; round++) {
+                for (int i = 0; i < PIECES; i++) {
+                        struct kept_piece *p = &pieces[i];
+                        if (p->data)
+                                continue;
+                        random = random * 1103515245 + 12345;
+                        p->bytes = random >> 8 & (i % 8 ? 0x1ffff : 0x3fffff);
+                        p->data = store_alloc(store, p->bytes);
+                        assert_int_equal((uintptr_t)p->data % 64, 0);
+                        assert_true(holds(p->data, p->bytes, 0));
+                        p->fill = (unsigned char)(random >> 3);
+                        if (p->bytes)
+                                memset(p->data, p->fill, p->bytes);
+                }
+                if (round == 7)
+                        store_adopt(store, memory_alloc(BLOCK), BLOCK);
+                for (int i = 0; i < PIECES; i++) {
+                        random = random * 1103515245 + 12345;
+                        if (random >> 16 & 3)
+                                store_keep(store, pieces[i].data, pieces[i].bytes);
+                        else
+                                pieces[i].data = NULL;
+                }
+                store_keep(store, &pieces, sizeof pieces);              /* no memory of the store's */
+                store_sweep(store);
+                if (round % 5 == 0)
+                        store_trim(store);
+                for (int i = 0; i < PIECES; i++)
+                        assert_true(!pieces[i].data || holds(pieces[i].data, pieces[i].bytes, pieces[i].fill));
+        }
+        store_free(store);
+        store_free(NULL);
+}
+
+static void test_store_reuse(void **state)
+{
+        enum { BYTES = 1 << 20 };
+        (void)state;
+        struct store *store = store_new();
+        char *first = store_alloc(store, BYTES), *second = store_alloc(store, BYTES);
+        store_keep(store, second, BYTES);
+        store_sweep(store);
+        assert_ptr_equal(store_alloc(store, BYTES), first);
+        store_pin(store);
+        store_sweep(store);
+        assert_true((char *)store_alloc(store, BYTES) >= second + BYTES);
+        store_free(store);
 }
 
 /* ---- identifiers ---- */
@@ -408,7 +473,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_elements), cmocka_unit_test(test_sizes), cmocka_unit_test(test_arena),
-                cmocka_unit_test(test_arena_grow), cmocka_unit_test(test_identifiers), cmocka_unit_test(test_many_names),
+                cmocka_unit_test(test_arena_grow), cmocka_unit_test(test_store), cmocka_unit_test(test_store_reuse),
+                cmocka_unit_test(test_identifiers), cmocka_unit_test(test_many_names),
                 cmocka_unit_test(test_safe), cmocka_unit_test(test_remark), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
                 cmocka_unit_test(test_map), cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha256),
                 cmocka_unit_test(test_diag),
