@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "base/size.h"
 
-enum { BLOCK_BYTES = 64 * 1024, ALIGNMENT = 16 };
+enum { BLOCK_BYTES = 64 * 1024, BLOCK_BYTES_MAX = 4 * 1024 * 1024, ALIGNMENT = 16 };
 
 struct block {
         struct block *next;
@@ -36,7 +36,7 @@ void memory_exhausted(void)
 static void advise_large(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-        enum { LARGE = 8 * 1024 * 1024, PAGE = 4096 };
+        enum { LARGE = 2 * 1024 * 1024, PAGE = 4096 };
         if (bytes >= LARGE)
                 madvise((void *)(((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), bytes - PAGE, MADV_HUGEPAGE);
 #else
@@ -77,6 +77,15 @@ void arena_free(struct arena *arena)
         free(arena);
 }
 
+/* blocks grow with what the arena has given */
+static size_t block_bytes(const struct arena *arena)
+{
+        size_t bytes = BLOCK_BYTES;
+        while (bytes < BLOCK_BYTES_MAX && bytes < arena->bytes / 4)
+                bytes *= 2;
+        return bytes;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
         size_t rounded;
@@ -85,7 +94,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
         rounded &= ~(size_t)(ALIGNMENT - 1);
         struct block *b = arena->blocks;
         if (!b || b->size - b->used < rounded) {
-                size_t size = rounded > BLOCK_BYTES / 4 ? rounded : BLOCK_BYTES, total;
+                size_t size = rounded > BLOCK_BYTES / 4 ? rounded : block_bytes(arena), total;
                 if (!size_add(size, sizeof *b, &total))
                         memory_exhausted();
                 struct block *fresh = memory_alloc(total);

@@ -227,9 +227,9 @@ struct map *map_new(struct arena *arena)
         return map;
 }
 
-static uint64_t rotate_left(uint64_t x, int n) { return x << n | x >> (64 - n); }
+static inline uint64_t rotate_left(uint64_t x, int n) { return x << n | x >> (64 - n); }
 
-static void sip_round(uint64_t v[4])
+static inline void sip_round(uint64_t v[4])
 {
         v[0] += v[1]; v[1] = rotate_left(v[1], 13) ^ v[0]; v[0] = rotate_left(v[0], 32);
         v[2] += v[3]; v[3] = rotate_left(v[3], 16) ^ v[2];

@@ -42,16 +42,25 @@ static const char *shown(struct verifier *v, struct loop_type type)
 
 /* ---- names ---- */
 
+static struct verify_name *name_of(const struct verifier *v, const char *name)
+{
+        struct verify_name *n = name ? map_get(v->names, name, strlen(name)) : NULL;
+        return n && n->function == v->function ? n : NULL;
+}
+
 static bool declare(struct verifier *v, const char *name, const void *object)
 {
         if (!name || !loop_name_is_good(name, v->program ? TEXT_PROGRAM : TEXT_LIBRARY))
                 return verify_error(v, "'%s' cannot be a name", name ? name : "");
-        if (map_get(v->names, name, strlen(name)))
+        struct verify_name *n = map_get(v->names, name, strlen(name));
+        if (n && n->function == v->function)
                 return verify_error(v, "%%%s is declared twice", name);
-        struct verify_name *n = ARENA_NEW(v->arena, struct verify_name);
-        *n = (struct verify_name){ object, true, !v->parallel, v->innermost };
+        if (!n) {
+                n = ARENA_NEW(v->arena, struct verify_name);
+                map_set(v->names, name, strlen(name), n);
+        }
+        *n = (struct verify_name){ v->function, object, true, !v->parallel, v->innermost };
         v->innermost = n;
-        map_set(v->names, name, strlen(name), n);
         return true;
 }
 
@@ -63,15 +72,14 @@ static void close_scope(struct verifier *v, struct verify_name *outer)
 
 static bool is_live(const struct verifier *v, const char *name, const void *object)
 {
-        const struct verify_name *n = name ? map_get(v->names, name, strlen(name)) : NULL;
+        const struct verify_name *n = name_of(v, name);
         return n && n->object == object && n->live;
 }
 
 /* Iterations of a parallel loop may run at the same time: only they see what they change. */
 static bool check_own(struct verifier *v, const struct loop_variable *x)
 {
-        const struct verify_name *n = map_get(v->names, x->name, strlen(x->name));
-        return !v->parallel || !n->shared ||
+        return !v->parallel || !name_of(v, x->name)->shared ||
                verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
 }
 
@@ -550,7 +558,6 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
 {
         v->function = f;
         v->stmt = NULL;
-        v->names = map_new(v->arena);
         v->innermost = NULL;
         v->fails = v->returns = v->parallel = false;
         v->loops = 0;

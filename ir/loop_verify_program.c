@@ -273,6 +273,7 @@ static bool check_program(struct verifier *v)
 bool loop_verify_program(const struct loop_program *p, enum exit_code code, struct diag *diag)
 {
         struct verifier v = { .arena = arena_new(), .diag = diag, .code = code, .program = p };
+        v.names = map_new(v.arena);
         v.buffers = map_new(v.arena);
         v.kernels = map_new(v.arena);
         bool good = check_program(&v);
@@ -288,6 +289,7 @@ bool loop_verify(const struct loop_program *p, struct diag *diag)
 bool loop_verify_library(struct loop_function *first, struct diag *diag)
 {
         struct verifier v = { .arena = arena_new(), .diag = diag, .code = EXIT_INTERNAL };
+        v.names = map_new(v.arena);
         v.functions = map_new(v.arena);
         bool good = true;
         for (struct loop_function *f = first; good && f; f = f->next) {
