@@ -460,19 +460,19 @@ static struct loop_expr *let(struct arena *arena, struct loop_block *out, const 
         return loop_use(arena, s->variable);
 }
 
-void vector_transpose(struct arena *arena, struct loop_expr **rows, int lanes, struct loop_block *out)
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int count, struct loop_block *out)
 {
         struct loop_expr *next[LANES_MAX];
-        for (int i = 0; i < lanes; i++)
+        for (int i = 0; i < count; i++)
                 rows[i] = let(arena, out, "row", rows[i]);
-        for (int round = 1; round < lanes; round *= 2) {
-                for (int i = 0; i < lanes; i++) {
+        for (int round = 1; round < count; round *= 2) {
+                for (int i = 0; i < count; i++) {
                         enum loop_opcode op = i % 2 ? LOOP_INTERLEAVE_HIGH : LOOP_INTERLEAVE_LOW;
-                        struct loop_expr *a = rows[i / 2], *b = rows[(i + lanes) / 2];
+                        struct loop_expr *a = rows[i / 2], *b = rows[(i + count) / 2];
                         next[i] = let(arena, out, "mixed",
                                       loop_op(arena, op, loop_expr_copy(arena, a), loop_expr_copy(arena, b), NULL));
                 }
-                for (int i = 0; i < lanes; i++)
+                for (int i = 0; i < count; i++)
                         rows[i] = next[i];
         }
 }

@@ -39,9 +39,9 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
 /* A mask of lanes: those below count, an index expression. As ramp<16>(0, 1) < splat<16>(i32(count)). */
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count);
 
-/* rows[0 .. lanes - 1] are vectors of that many lanes, a power of two; what becomes of them are the columns of that
- * square, by lets appended to out. */
-void vector_transpose(struct arena *arena, struct loop_expr **rows, int lanes, struct loop_block *out);
+/* rows[0 .. count - 1] are vectors of as many lanes, a power of two; what becomes of them are the columns of that square, by lets
+ * appended to out. (Of more lanes: their elements take turns, one of each row, then the next of each.) */
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int count, struct loop_block *out);
 
 /* a deep copy */
 struct loop_expr *loop_expr_copy(struct arena *arena, const struct loop_expr *e);

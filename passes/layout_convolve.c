@@ -106,20 +106,19 @@ static struct value *paired_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
-        int64_t perm[RANK_MAX] = { 0 };
+        int64_t perm[RANK_MAX] = { 0 }, odd = x->type->dims[1] % 2;
         bool rounded = op_is(x, OP_cast) && op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
-        memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
-        dims[1] += dims[1] % 2;
         for (int d = 1; d < rank; d++)
                 perm[d] = d + 1 < rank ? d + 1 : 1;
-        x = layout_pack(&l->b, x, dims, rank, dims, perm);
+        x = layout_transpose(&l->b, x, perm);
         if (!x)
                 return NULL;
         memcpy(dims + 2, x->type->dims + 1, (size_t)(rank - 1) * sizeof *dims);
+        dims[0] = x->type->dims[0];
         dims[1] = 1;
         x = layout_reshape(&l->b, x, rank + 1, dims);
-        return rounded ? build_cast(&l->b, x, E_BF16) : x;
+        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank, (int64_t[]){ 0, odd }, 1);
 }
 
 /* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other;

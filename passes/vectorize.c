@@ -44,7 +44,7 @@ static void look_at_stmt(struct loop_stmt *stmt, void *context)
                 s->good = false;
 }
 
-static bool is_native(const struct vectorizing *v, struct loop_block *block)
+bool vectorize_is_native(const struct vectorizing *v, struct loop_block *block)
 {
         struct survey s = { v, true };
         loop_block_walk(block, look_at_stmt, NULL, &s);
@@ -73,7 +73,7 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
                                                 .bounds = v->bounds };
-        return vector_block(&request, loop->body, out) && (lanes == 1 || is_native(v, out));
+        return vector_block(&request, loop->body, out) && (lanes == 1 || vectorize_is_native(v, out));
 }
 
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like, int64_t from, int64_t to,
@@ -98,7 +98,7 @@ struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, str
 
 /* ---- what remains ---- */
 
-static void append_block(struct loop_block *out, const struct loop_block *more)
+void vectorize_append(struct loop_block *out, const struct loop_block *more)
 {
         if (!more->first)
                 return;
@@ -150,7 +150,7 @@ static struct loop_block *map_range(const struct vectorizing *v, const struct lo
         struct loop_block *rest = vectorize_rest(v, loop, from + whole, trip - whole, NULL, NULL, 0);
         if (!rest)
                 return NULL;
-        append_block(out, rest);
+        vectorize_append(out, rest);
         return out;
 }
 
@@ -171,7 +171,7 @@ static struct loop_block *map_ranges(const struct vectorizing *v, const struct l
                 struct loop_block *part = count ? map_range(v, loop, from, next - from) : NULL;
                 if (!part)
                         return NULL;
-                append_block(out, part);
+                vectorize_append(out, part);
                 from = next;
         }
         return out;
@@ -196,7 +196,7 @@ static struct loop_block *with_chains(const struct vectorizing *v, const struct 
                 struct loop_block *chains = s->kind == STMT_FOR ? vectorize_chains(v, s) : NULL;
                 *changed |= chains != NULL;
                 if (chains) {
-                        append_block(out, chains);
+                        vectorize_append(out, chains);
                         continue;
                 }
                 struct loop_stmt *copy = append_copy(v, s, out);
@@ -237,9 +237,10 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                         best = cheaper(v, best, best_map(v, s));
                         best = cheaper(v, best, vectorize_reduction(v, s));
                         best = cheaper(v, best, vectorize_transpose(v, s));
+                        best = cheaper(v, best, vectorize_turns(v, s));
                 }
                 *changed |= inside || best != kept;
-                append_block(out, best);
+                vectorize_append(out, best);
         }
         return out;
 }

@@ -22,6 +22,9 @@ int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from);
 bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes, struct loop_expr *base,
                     struct loop_expr *mask, const struct vector_substitution *substitutions, int count,
                     struct loop_block *out);
+/* does the target have instructions for all vectors in it? */
+bool vectorize_is_native(const struct vectorizing *v, struct loop_block *block);
+void vectorize_append(struct loop_block *out, const struct loop_block *more);
 /* an empty loop from literal to literal, appended to out; its variable is named as that of `like` */
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like, int64_t from, int64_t to,
                                  int64_t step, struct loop_block *out);
@@ -47,6 +50,8 @@ struct loop_block *vectorize_chains(const struct vectorizing *v, const struct lo
 
 /* the nest from this loop inward in squares that are transposed in registers, or NULL (vectorize_transpose.c) */
 struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct loop_stmt *loop);
+/* two loops, the elements of whose rows take turns where they are stored, woven in registers, or NULL (the same file) */
+struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loop_stmt *loop);
 
 /* the block in its best form; *changed: that is not the one it has (vectorize.c) */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed);

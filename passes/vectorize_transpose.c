@@ -9,7 +9,16 @@
  *                                              }
  *
  * Here %j is the lane of what is stored, %i that of the rows; either may be the outer loop, and others between them. What
- * is beyond the whole squares is done as anything else is. */
+ * is beyond the whole squares is done as anything else is.
+ *
+ * And where the elements of a few rows take turns:
+ *
+ *     for %i = 0 to 224 {                      for %i = 0 to 224 step 16 {
+ *       for %c = 0 to 4 {                        rows: %x<16>[%i], %x<16>[224 + %i], ...
+ *         store %y[%i * 4 + %c]          ->      woven, in registers: x0[%i], x1[%i], x2[%i], x3[%i], x0[%i + 1], ...
+ *           = %x[%c * 224 + %i]                  store %y<16>[%i * 4] = the first of them, ...
+ *       }                                      }
+ *     } */
 #include "passes/vectorize.h"
 
 enum { LOADS_MAX = 2, LOOPS_MAX = 8 };
@@ -262,10 +271,123 @@ struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct
         if (!write_loops(&s, 0, &outer, &inner, true, out) || !write_loops(&s, 0, &outer, &inner_rest, false, edges) ||
             !write_loops(&s, 0, &outer_rest, &all, false, edges))
                 return NULL;
-        edges = vectorize_best(v, edges, &changed);
-        if (edges->first) {
-                *out->end = edges->first;
-                out->end = edges->end;
+        vectorize_append(out, vectorize_best(v, edges, &changed));
+        return out;
+}
+
+/* ---- rows that take turns ---- */
+
+static const struct loop_stmt *store_of(const struct square *s)
+{
+        const struct loop_stmt *t = body_of(s)->first;
+        while (t && t->kind == STMT_LET)
+                t = t->next;
+        return t && t->kind == STMT_STORE && !t->c && !t->next ? t : NULL;
+}
+
+static bool reads_what_is_stored(const struct square *s, const struct loop_expr *e)
+{
+        bool found = e->op == LOOP_LOAD && may_be_stored(s, e->buffer);
+        for (int i = 0; i < e->arity && !found; i++)
+                found = e->args[i] && reads_what_is_stored(s, e->args[i]);
+        return found;
+}
+
+/* Two loops: a few rows inside, a power of two, whose elements lie side by side where they are stored. */
+static bool find_turns(struct square *s, const struct loop_stmt *loop)
+{
+        const struct loop_stmt *inner = loop->body->first;
+        int64_t from, first, rows, step, across;
+        if (!inner || inner->kind != STMT_FOR || inner->next)
+                return false;
+        s->loops[s->depth++] = loop;
+        s->loops[s->depth++] = inner;
+        rows = vectorize_trip(inner, &first);
+        const struct loop_stmt *store = store_of(s);
+        if (!store || first || rows < 2 || rows > s->v->lanes || (rows & (rows - 1)) || vectorize_trip(loop, &from) < s->v->lanes ||
+            !step_of(s, store->a, loop->variable, &step) || !step_of(s, store->a, inner->variable, &across) || step != rows || across != 1)
+                return false;
+        for (const struct loop_stmt *t = body_of(s)->first; t; t = t->next)
+                if (reads_what_is_stored(s, t->kind == STMT_LET ? t->a : t->b))
+                        return false;
+        return true;
+}
+
+/* a row for the iterations from `at` on: what would be stored of it */
+static struct loop_expr *write_row(const struct square *s, struct loop_expr *at, int64_t number, struct loop_block *out)
+{
+        const struct vectorizing *v = s->v;
+        const struct vector_substitution row = { s->loops[1]->variable, loop_index(v->arena, number) };
+        struct loop_block *code = loop_block_new(v->arena);
+        struct loop_stmt along = *s->loops[0], **last = &code->first;
+        along.body = s->body;
+        if (!vectorize_body(v, &along, v->lanes, at, NULL, &row, 1, code))
+                return NULL;
+        while ((*last)->next)
+                last = &(*last)->next;
+        struct loop_expr *value = (*last)->kind == STMT_STORE ? (*last)->b : NULL;
+        *last = NULL;
+        code->end = last;
+        vectorize_append(out, code);
+        return value;
+}
+
+static bool write_turns(const struct square *s, struct loop_expr *at, struct loop_block *out)
+{
+        const struct vectorizing *v = s->v;
+        struct loop_expr *rows[LANES_MAX];
+        const struct loop_stmt *store = store_of(s);
+        int64_t from, count = vectorize_trip(s->loops[1], &from);
+        for (int i = 0; i < count; i++)
+                if (!(rows[i] = write_row(s, at, i, out)))
+                        return false;
+        vector_transpose(v->arena, rows, (int)count, out);
+        struct square placing = *s;
+        placing.at[0] = at;
+        placing.at[1] = loop_index(v->arena, 0);
+        for (int i = 0; i < count; i++) {
+                struct loop_stmt *t = loop_append(v->arena, out, STMT_STORE);
+                t->buffer = store->buffer;
+                t->a = loop_op(v->arena, LOOP_ADD, placed(&placing, store->a, 0), loop_index(v->arena, (int64_t)i * v->lanes), NULL);
+                t->b = rows[i];
         }
+        return vectorize_is_native(v, out);
+}
+
+/* iterations from..to of the outer loop: whole vectors to out, others to edges */
+static bool write_part(const struct square *s, struct part part, struct loop_block *out, struct loop_block *edges)
+{
+        const struct vectorizing *v = s->v;
+        int64_t end = part.to - (part.to - part.from) % v->lanes;
+        if (end > part.from) {
+                struct loop_stmt *loop = vectorize_loop(v, s->loops[0], part.from, end, v->lanes, out);
+                if (!write_turns(s, loop_use(v->arena, loop->variable), loop->body))
+                        return false;
+        }
+        if (end == part.to)
+                return true;
+        struct loop_stmt *rest = vectorize_loop(v, s->loops[0], end, part.to, 1, edges);
+        return vectorize_body(v, s->loops[0], 1, loop_use(v->arena, rest->variable), NULL, NULL, 0, rest->body);
+}
+
+struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        struct square s = { .v = v };
+        struct loop_block *out = loop_block_new(v->arena), *edges = loop_block_new(v->arena);
+        int64_t places[VECTORIZE_BREAKS_MAX + 1], from;
+        bool changed = false;
+        if (!find_turns(&s, loop))
+                return NULL;
+        make_body(&s);
+        for (struct loop_stmt *t = s.body->first; t; t = t->next)
+                if (t->kind == STMT_STORE)      /* of a row by itself: the loop's elements lie side by side */
+                        t->a = loop_use(v->arena, (struct loop_variable *)(uintptr_t)loop->variable);
+        int64_t end = vectorize_trip(loop, &from) + from;
+        int count = vectorize_breaks(loop, from, end, places);
+        places[count] = end;
+        for (int i = 0; i <= count; from = places[i++])
+                if (!write_part(&s, (struct part){ from, places[i] }, out, edges))
+                        return NULL;
+        vectorize_append(out, vectorize_best(v, edges, &changed));
         return out;
 }

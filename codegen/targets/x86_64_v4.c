@@ -60,6 +60,11 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
         ROW(SPELL_STORE, e, "_mm256_storeu_si256((void *)$0, $1)"), \
         ROW(SPELL_LOAD_MASKED, e, "_mm256_maskz_loadu_epi16($1, $0)"), \
         ROW(SPELL_STORE_MASKED, e, "_mm256_mask_storeu_epi16($0, $2, $1)")
+#define WEAVE_HALF_WORDS(e) \
+        OP(INTERLEAVE_LOW, e, \
+           "_mm256_permutex2var_epi16($0, _mm256_setr_epi16(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), $1)"), \
+        OP(INTERLEAVE_HIGH, e, \
+           "_mm256_permutex2var_epi16($0, _mm256_setr_epi16(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), $1)")
 #define HALF_WORDS(e) \
         HALVES(e), \
         CONVERT(CAST, I32, e, "_mm512_cvtepi32_epi16($0)"), \
@@ -149,6 +154,7 @@ static const struct spelling spellings[] = {
         CONVERT(CAST, BOOL, F32, "_mm512_maskz_mov_ps($0, _mm512_set1_ps(1.0f))"),
 
         BYTES(I8), BYTES(U8), HALF_WORDS(I16), HALF_WORDS(U16), HALVES(F16), HALVES(BF16),
+        WEAVE_HALF_WORDS(F16), WEAVE_HALF_WORDS(BF16),
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
         CONVERT(CAST, F16, F32, "_mm512_cvtph_ps($0)"),
         CONVERT(CAST, F32, F16, "_mm512_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)"),
