@@ -5,7 +5,7 @@
  *   %x = reshape(%a) : <1 x 1 x M x K>
  *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
  *
- * Batch dimensions are groups. Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
+ * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
  * outputs. Element-wise operations that follow are built on the rows, so that they can be the contraction's epilogue; the
  * logical value is a reshape away. */
 #include "passes/layout.h"
@@ -83,14 +83,14 @@ static struct value *stored_weights(struct value *w)
         return narrow ? op_operand(w->op, 0) : w;
 }
 
-/* b as panels <B * P x 1 x 1 x K x vectors x 16>, or with pairs along K */
-static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t vectors, int pair)
+/* b as panels <B * P x 1 x 1 x inner x vectors x 16>, or with pairs along K; inner: K, with zeros behind it */
+static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner, int64_t vectors, int pair)
 {
         static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
         static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
         static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
         int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = divide_up(b->extent[FREE], panel);
-        int64_t batch = b->extent[BATCH], inner = b->extent[CONTRACT];
+        int64_t batch = b->extent[BATCH];
         int pairs = pair > 1;
         bool columns;
         order_of(b, by_columns, perm, &columns);
@@ -124,16 +124,18 @@ bool layout_dot(struct layout *l, struct op *op)
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
         b.value = stored_weights(b.value);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
-        bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2 && inner % l->block == 0;
+        bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
             (!value_is_constant(b.value) && rows < LEAST_ROWS))
                 return false;
-        struct value *w = pack_matrix(l, &b, panel_vectors(&a, &b), packed_pair(a.value->type)), *x = as_matrix(l, &a, order);
+        int64_t padded = tiles ? layout_blocks(inner, l->block) * l->block : inner;
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b), packed_pair(a.value->type)), *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
+        x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
         attr_set(attrs, OP_convolve_packed, "groups", batch);
-        attr_set(attrs, OP_convolve_packed, "channels", inner);
+        attr_set(attrs, OP_convolve_packed, "channels", padded);
         attr_set(attrs, OP_convolve_packed, "outputs", outputs);
         attr_set(attrs, OP_convolve_packed, "block", outputs);
         attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));

@@ -109,21 +109,24 @@ static double narrow_cycles(const struct op *op, const struct target *target)
 
 static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
 
-/* a contraction of known extents, whose second operand is a constant */
-static bool has_weights(const struct op *op)
+/* a contraction of known extents; its weights may be a product's second operand that is computed */
+static bool is_candidate(const struct op *op)
 {
-        return (op->code == OP_convolve || op->code == OP_dot) && is_f32(op_operand(op, 0)) && is_f32(op_result(op)) &&
-               value_is_constant(op_operand(op, 1)) && op_operand(op, 1)->constant->kind == CONSTANT_DENSE &&
-               !value_is_constant(op_operand(op, 0)) &&
-               type_is_static(op_operand(op, 0)->type) && type_elements(op_operand(op, 0)->type) && type_elements(op_operand(op, 1)->type);
+        if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
+                return false;
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        bool weights = value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot;
+        return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) && type_is_static(x->type) && type_is_static(w->type) &&
+               type_elements(x->type) && type_elements(w->type);
 }
 
-/* Tiles can multiply it as it is: rows of 32 channels, or of the few channels of a row of the window. */
+/* Tiles can multiply it: any product (zeros fill up the last 32 of its terms), rows of 32 channels, or of the few channels of a row of the
+ * window. */
 static bool fits_tiles(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
-                return work_of_dot(op).terms % TILE_DEPTH == 0;
+                return true;
         if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
@@ -144,7 +147,7 @@ static int choose_narrow(struct function *f, const struct target *target, double
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = has_weights(op) && is_streamed(op, target) &&
+                op->number = is_candidate(op) && value_is_constant(op_operand(op, 1)) && is_streamed(op, target) &&
                              narrow_cycles(op, target) < share * plain_cycles(op, target, BLOCK);
                 chosen += op->number;
         }
@@ -159,7 +162,7 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
                 return choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
-                if (!has_weights(op))
+                if (!is_candidate(op))
                         continue;
                 double plain = plain_cycles(op, target, BLOCK), tiles = tiles_cycles(op, target);
                 op->number = fits_tiles(op) && tiles < share * plain;

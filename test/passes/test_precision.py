@@ -54,6 +54,10 @@ class Model:
                                                     f"w{len(self.weights)}"))
         return self.weights[-1].name
 
+    def integers(self, *values):
+        self.weights.append(numpy_helper.from_array(np.array(values, np.int64), f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
     def conv(self, x, c, m, k, stride=1, group=1, relu=True):
         y = self.add("Conv", x, self.weight(m, c // group, k, k), self.weight(m), pads=[k // 2] * 4, strides=[stride] * 2, group=group)
         return self.add("Relu", y) if relu else y
@@ -92,6 +96,17 @@ def rows(m):
     return m.add("MatMul", a, m.weight(200, 10)), (1, 37, 96)
 
 
+def attention(m):
+    """products of what is computed, the depth of the second one no whole number of tiles; weights of such a depth"""
+    def heads(perm):
+        h = m.add("Reshape", m.add("MatMul", "x", m.weight(96, 96)), m.integers(1, 45, 3, 32))
+        return m.add("Transpose", h, perm=perm)
+    scores = m.add("MatMul", heads([0, 2, 1, 3]), heads([0, 2, 3, 1]))
+    a = m.add("MatMul", m.add("Softmax", scores, axis=-1), heads([0, 2, 1, 3]))
+    a = m.add("Reshape", m.add("Transpose", a, perm=[0, 2, 1, 3]), m.integers(1, 45, 96))
+    return m.add("MatMul", m.add("Tanh", m.add("MatMul", a, m.weight(96, 257))), m.weight(257, 64)), (1, 45, 96)
+
+
 def recurrent(m):
     """a loop from a zero state, whose first iteration stands before it"""
     return m.add("LSTM", "x", m.weight(1, 1024, 256), m.weight(1, 1024, 256), hidden_size=256), (8, 1, 256)
@@ -122,7 +137,7 @@ def run(path, folder, options, values, cc="gcc"):
     return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
 
 
-@pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, recurrent])
+@pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, recurrent])
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
