@@ -25,13 +25,15 @@ static const uint16_t arithmetic[LOOP_CAST][KIND_COUNT] = {
                              [KIND_I32] = H_MIN_I64,
                              [KIND_U32] = H_MIN_U64,
                              [KIND_I64] = H_MIN_I64,
-                             [KIND_U64] = H_MIN_U64 },
+                             [KIND_U64] = H_MIN_U64,
+                             [KIND_BOOL] = H_MIN_U64 },
         [LOOP_MAX_LANES] = { [KIND_F32] = H_MAX_F32,
                              [KIND_F64] = H_MAX_F64,
                              [KIND_I32] = H_MAX_I64,
                              [KIND_U32] = H_MAX_U64,
                              [KIND_I64] = H_MAX_I64,
-                             [KIND_U64] = H_MAX_U64 },
+                             [KIND_U64] = H_MAX_U64,
+                             [KIND_BOOL] = H_MAX_U64 },
 };
 
 _Static_assert(I_UNLESS_NE_I64 - I_UNLESS_LT_F32 == I_NE_I64 - I_LT_F32,

@@ -87,13 +87,26 @@ static void add_twin(struct contracting *c, const struct loop_variable *from, st
         map_set(c->twins, (const char *)&from, sizeof from, to);
 }
 
+static void find_wide(struct loop_expr *e, void *found)
+{
+        *(bool *)found |= element_info[e->type.element].bytes == 8;
+}
+
+/* in types that there are no vectors of */
+static bool uses_wide(const struct loop_function *f)
+{
+        bool found = false;
+        loop_block_walk(f->body, NULL, find_wide, &found);
+        return found;
+}
+
 struct loop_function *loop_contract_twin(struct arena *arena, const struct loop_library *library,
                                          const struct loop_function *f)
 {
         const char *name = arena_printf(arena, "%s_fused", f->name);
         struct loop_function *twin = loop_function_new(arena, FUNCTION_LIBRARY, name);
         struct contracting c = { .arena = arena, .library = library, .twins = map_new(arena), .scalars = true };
-        bool vectors = f->scalar_count && f->scalars[0]->type.element == E_F32;      /* there are of nothing else */
+        bool vectors = f->scalar_count && f->scalars[0]->type.element == E_F32 && !uses_wide(f);
         if (!vectors || f->spelling || !f->error || !strcmp(f->error, "exact") || strlen(name) > NAME_MAX_LENGTH)
                 return NULL;
         twin->result = f->result;

@@ -11,7 +11,8 @@
 struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library, const struct loop_expr *e,
                                 bool scalars, int *count);
 
-/* The twin of a function of f32; NULL where it has no such products, where it branches or loops, and where it is exact. */
+/* The twin of a function of f32; NULL where it has no such products, where it branches or loops,
+ * where it needs more than 32 bits, and where it is exact. */
 struct loop_function *loop_contract_twin(struct arena *arena, const struct loop_library *library,
                                          const struct loop_function *f);
 

@@ -413,7 +413,8 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                         return NULL;
                 struct loop_expr *a = lifted(&lift, s->a);
                 a = a ? legalize_expr(&(struct legalization){ arena, t, NULL }, a) : NULL;
-                if (!a || !legalize_is_native(arena, t, a) || !spelling_of_type(t, a->type))
+                bool native = a && (legalize_is_native(arena, t, a) || legalize_rare_side(arena, t, a));
+                if (!native || !spelling_of_type(t, a->type))
                         return NULL;
                 struct loop_stmt *twin = loop_append(arena, to->body, s->kind);
                 twin->a = a;
@@ -422,7 +423,7 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                 twin->variable = loop_variable_new(arena, s->variable->name, a->type, VARIABLE_LET);
                 lift_variable(&lift, s->variable, twin->variable);
         }
-        return to;
+        return legalize_lanes(arena, t, to, NULL) < 0 ? NULL : to;
 }
 
 /* ---- the pass ---- */

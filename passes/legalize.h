@@ -5,8 +5,9 @@
 #include "ir/loop_bounds.h"
 #include "ir/spelling.h"
 
-/* f of the library with vectors of that many lanes for its variables, all of whose operations the target has.
- * NULL: f branches or loops, or something in it would have to be done lane by lane. */
+/* f of the library with vectors of that many lanes for its variables, all of whose operations the target has, but for
+ * sides of choices: what they lack is taken to be rare, and done for the lanes that choose it, one by one.
+ * NULL: f branches or loops, or more of it would have to be done lane by lane. */
 struct loop_function *legalize_vectored(struct arena *arena, const struct target *t, struct loop_function *f,
                                         int lanes);
 
@@ -38,5 +39,7 @@ int legalize_tiles(struct arena *arena, const struct target *t, struct loop_func
 int legalize_lanes(struct arena *arena, const struct target *t, struct loop_function *f, struct diag *diag);
 /* does the target have rows for all of e? */
 bool legalize_is_native(struct arena *arena, const struct target *t, const struct loop_expr *e);
+/* e chooses lane by lane, and the target has rows for all of it but one side: which operand that is; else 0 */
+int legalize_rare_side(struct arena *arena, const struct target *t, const struct loop_expr *e);
 
 #endif

@@ -61,6 +61,15 @@ bool legalize_is_native(struct arena *arena, const struct target *t, const struc
         return true;
 }
 
+int legalize_rare_side(struct arena *arena, const struct target *t, const struct loop_expr *e)
+{
+        if (e->op != LOOP_SELECT || e->args[0]->type.lanes == 1 || !has_row(arena, t, e) ||
+            !legalize_is_native(arena, t, e->args[0]))
+                return 0;
+        bool first = legalize_is_native(arena, t, e->args[1]), second = legalize_is_native(arena, t, e->args[2]);
+        return first == second ? 0 : first ? 2 : 1;
+}
+
 static bool is_native(const struct lanes *l, const struct loop_expr *e)
 {
         return legalize_is_native(l->arena, l->target, e);
@@ -265,6 +274,49 @@ static struct loop_expr *guarded(struct lanes *l, struct loop_expr *e)
         return loop_use(l->arena, var->variable);
 }
 
+static struct loop_variable *declare(struct lanes *l, enum loop_stmt_kind kind, const char *name, struct loop_expr *value)
+{
+        struct loop_stmt *s = loop_append(l->arena, l->out, kind);
+        s->variable = loop_variable_new(l->arena, name, value->type, kind == STMT_LET ? VARIABLE_LET : VARIABLE_VAR);
+        s->a = value;
+        return s->variable;
+}
+
+/* One side of a choice only for the lanes that choose it, where there are any:
+ *
+ *     select(%c, near(%x), far(%x))    ->    let %rare : boolx16 = ~%c
+ *                                            var %chosen : f32x16 = near(%x)
+ *                                            if max_lanes(%rare) {
+ *                                              lane by lane: where %rare, %chosen = far(%x)
+ *                                            } */
+static struct loop_expr *rarely(struct lanes *l, struct loop_expr *e, int side)
+{
+        struct loop_expr *mask = e->args[0];
+        struct loop_block *outer = l->out;
+        if (side == 2)
+                mask = loop_op(l->arena, LOOP_NOT, mask, NULL, NULL);
+        struct loop_variable *rare = declare(l, STMT_LET, "rare", mask);
+        struct loop_variable *chosen = declare(l, STMT_VAR, "chosen", e->args[3 - side]);
+        struct loop_expr *any = settled(l, loop_op(l->arena, LOOP_MAX_LANES, loop_use(l->arena, rare), NULL, NULL));
+        struct loop_stmt *branch = loop_append(l->arena, outer, STMT_IF);
+        branch->a = any;
+        l->out = branch->body;
+        struct loop_buffer *where = materialized(l, loop_use(l->arena, rare));
+        struct loop_buffer *values = materialized(l, loop_use(l->arena, chosen));
+        struct loop_stmt *loop = new_loop(l, e->type.lanes);
+        struct loop_expr *value = lane_of(l, e->args[side], loop->variable);
+        append(l, loop);
+        struct loop_stmt *wanted = loop_append(l->arena, loop->body, STMT_IF);
+        wanted->a = array_entry(l, where, E_BOOL, use_lane(l, loop->variable));
+        l->out = wanted->body;
+        append_store(l, values, use_lane(l, loop->variable), loop_cast(l->arena, values->element, value));
+        struct loop_stmt *set = loop_append(l->arena, branch->body, STMT_SET);
+        set->variable = chosen;
+        set->a = loop_load_vector(l->arena, values, loop_index(l->arena, 0), e->type.lanes, NULL);
+        l->out = outer;
+        return loop_use(l->arena, chosen);
+}
+
 /* e of operations that the target has; what that takes is appended */
 static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
 {
@@ -277,6 +329,9 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
                 copy->args[0] = settled(l, copy->args[0]);
                 return is_native(l, copy) ? copy : guarded(l, copy);
         }
+        int side = legalize_rare_side(l->arena, l->target, e);
+        if (side)
+                return rarely(l, e, side);
         if (e->op == LOOP_LANE)
                 return array_entry(l, materialized(l, e->args[0]), element_of(e), e->args[1]);
         if (has_row(l->arena, l->target, e) && !(e->op == LOOP_LOAD && e->args[0]->type.lanes > 1)) {

@@ -80,6 +80,7 @@
         OP(NE, BOOL, M "xor_" S "($0, $1)"),                                                          \
         OP(EQ, BOOL, M "cmpeq_epi32($0, $1)"),                                                        \
         OP(NOT, BOOL, M "xor_" S "($0, " M "set1_epi32(-1))"),                                        \
+        OP(MAX_LANES, BOOL, "(" M "movemask_epi8($0) != 0)"),                                         \
         CONVERT(CAST, BOOL, I32, M "srli_epi32($0, 31)"),                                             \
         CONVERT(CAST, BOOL, U32, M "srli_epi32($0, 31)"),                                             \
         CONVERT(CAST, BOOL, F32, M "and_ps(" M "cast" S "_ps($0), " M "set1_ps(1.0f))"),              \

@@ -145,6 +145,7 @@ static const struct spelling spellings[] = {
         COMPARE(GE, "GE_OQ", "ge"), COMPARE(EQ, "EQ_OQ", "eq"), COMPARE(NE, "NEQ_UQ", "neq"),
         OP(AND, BOOL, "_kand_mask16($0, $1)"), OP(OR, BOOL, "_kor_mask16($0, $1)"),
         OP(XOR, BOOL, "_kxor_mask16($0, $1)"), OP(NOT, BOOL, "_knot_mask16($0)"),
+        OP(MAX_LANES, BOOL, "($0 != 0)"),
         OP(NE, BOOL, "_kxor_mask16($0, $1)"), OP(EQ, BOOL, "_kxnor_mask16($0, $1)"),
         OP(SELECT, BOOL, "select_bool_x16($0, $1, $2)",
            "__mmask16 select_bool_x16(__mmask16 mask, __mmask16 a, __mmask16 b)\n"

@@ -248,8 +248,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
         else if (row->op == LOOP_SELECT)
                 add(s, lanes, e, e, row->element == E_BOOL ? "select($m, $b, $c)" : "select($m, $a, $b)");
         else if (row->op == LOOP_SUM_LANES || row->op == LOOP_MAX_LANES || row->op == LOOP_MIN_LANES)
-                add(s, lanes, e, e, arena_printf(arena, "splat<#>(%s($a)) + splat<#>(%s($b))",
-                                                 loop_op_info[row->op].text, loop_op_info[row->op].text));
+                add(s, lanes, e, e, arena_printf(arena, "splat<#>(%s($a)) %s splat<#>(%s($b))", loop_op_info[row->op].text,
+                                                 row->element == E_BOOL ? "^" : "+", loop_op_info[row->op].text));
         else if (row->op == SPELL_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
         else if (row->op == SPELL_FMA_FROM)
@@ -301,6 +301,9 @@ static const struct { const char *operands, *result, *expression; } leftovers[] 
         { "u32", "u32", "splat<#>(sum_lanes($a)) - splat<#>(max_lanes($b) + min_lanes($c))" },
         { "f32", "f32", "splat<#>(sum_lanes($a)) - splat<#>(max_lanes($b))" },
         { "f32", "f32", "rem($a, $b)" },
+        { "f32", "f32", "select($a < $b, $a, rem($a, $b)) + select($a < $c, rem($c, $a), $b)" },
+        { "f32", "f32", "sin($a * splat<#>(3000.0)) - cos($b * splat<#>(1e20)) * tan($c * splat<#>(300.0))" },
+        { "bool", "bool", "splat<#>(max_lanes($a)) ^ splat<#>(min_lanes($b)) & $c" },
         { "f32", "f32", "fma($a, $b, $c)" },
         { "f32", "f32", "max(max($a, 0.0), max(-0.0, $b)) + min(min($a, 2.5), min(-1.5, $c))" },
         { "f32", "f32", "max(max($a, nan), min(0.0, $b))" },
