@@ -307,7 +307,7 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         c_line(w, "static const struct dnncc_tensor_1 %s[%d] = {", name, count);
         for (int i = 0; i < count; i++) {
                 const struct loop_buffer *b = buffers[i];
-                const struct element_info *e = &element_info[b->element];
+                const struct element_info *e = &element_info[loop_buffer_element(b)];
                 c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i], e->onnx, rank_of(b), shapes[i] ? shapes[i] : "NULL",
                        (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }

@@ -37,7 +37,7 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
         struct value *v = onnx_tensor_file(t->m, path, &t->run->context);
         if (!v)
                 return NULL;
-        if (v->type->element != b->element || type_elements(v->type) != b->extent) {
+        if (v->type->element != loop_buffer_element(b) || type_elements(v->type) != b->extent) {
                 diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s", kind, k,
                            type_text(t->arena, t->m, v->type), b->name,
                            b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text);

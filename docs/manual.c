@@ -24,9 +24,10 @@ static void print_elements(void)
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 const struct element_info *i = &element_info[e];
                 if (i->bytes && e != E_INDEX)
-                        printf("| %s | %s | %d | %d | %s |\n", i->text, i->c_type, i->bytes, i->onnx, element_info[i->compute].text);
+                        printf("| %s | %s | %d | %d | %s%s |\n", i->text, i->c_type, i->bytes, i->onnx,
+                               element_carrier(e) == e ? "" : "bits, held in ", element_info[i->compute].text);
         }
-        fputs("\nStored only, not lowered:", stdout);
+        fputs("\nNo storage:", stdout);
         for (int e = 0; e < ELEMENT_COUNT; e++)
                 if (!element_info[e].bytes)
                         printf(" %s", element_info[e].text);

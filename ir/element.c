@@ -104,7 +104,7 @@ union scalar element_load(enum element e, const void *data, size_t index)
                 return value;
         const unsigned char *p = (const unsigned char *)data + index * (size_t)element_info[e].bytes;
         uint16_t bits;
-        switch (e) {
+        switch (element_carrier(e)) {
         case E_F32: LOAD(float, f, double); break;
         case E_F64: LOAD(double, f, double); break;
         case E_F16: memcpy(&bits, p, 2); value.f = from_short(bits, 5, 10); break;

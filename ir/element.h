@@ -31,6 +31,11 @@ static inline bool element_is_integer(enum element e)
         return element_info[e].class == CLASS_SINT || element_info[e].class == CLASS_UINT;
 }
 static inline bool element_is_stored(enum element e) { return element_info[e].bytes > 0 && e != E_INDEX; }
+/* the type under which Loop IR loads and stores it */
+static inline enum element element_carrier(enum element e)
+{
+        return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
+}
 
 /* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and bool in u. */
 union scalar { double f; long long i; unsigned long long u; };

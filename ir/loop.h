@@ -273,6 +273,11 @@ struct loop_block *loop_block_new(struct arena *arena);
 /* step is 1, and FOR, WHILE and IF have an empty body; the rest is the caller's to fill in */
 struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind);
 struct loop_variable *loop_variable_new(struct arena *arena, const char *name, struct loop_type type, int kind);
+/* the type its caller knows it by, which its own may only carry */
+static inline enum element loop_buffer_element(const struct loop_buffer *b)
+{
+        return b->type ? b->type->element : b->element;
+}
 struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);     /* through views; offset in elements */
 
 struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value);

@@ -120,7 +120,7 @@ static bool parse_data(struct program_reader *r, struct loop_buffer *b)
 
 /* ---- buffers ---- */
 
-/* "<1 x 28 x 28>", the buffer's own element type */
+/* "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only carries it */
 static bool parse_shape(struct loop_parser *p, struct loop_buffer *b)
 {
         struct type *type = ARENA_NEW(p->arena, struct type);
@@ -130,10 +130,16 @@ static bool parse_shape(struct loop_parser *p, struct loop_buffer *b)
         if (!loop_lex_expect(p, "<"))
                 return false;
         while (!loop_lex_is(p, ">") && !p->failed) {
+                if (type->rank && !loop_lex_expect(p, "x"))
+                        return false;
+                if (p->token.kind == TOKEN_WORD) {
+                        if (!loop_parse_element(p, &type->element))
+                                return false;
+                        break;
+                }
                 if (type->rank == RANK_MAX)
                         return loop_lex_error(p, "a shape has more than %d dimensions", RANK_MAX);
-                if ((type->rank && !loop_lex_expect(p, "x")) ||
-                    !loop_lex_int(p, "a dimension", 0, INT32_MAX, &dims[type->rank++]))
+                if (!loop_lex_int(p, "a dimension", 0, INT32_MAX, &dims[type->rank++]))
                         return false;
         }
         type->dims = arena_copy(p->arena, dims, (size_t)type->rank * sizeof *dims);

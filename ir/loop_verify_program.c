@@ -33,7 +33,7 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
                 return true;
         int64_t elements;
         if (b->type->kind != TYPE_TENSOR || b->type->rank < 0 || b->type->rank > RANK_MAX ||
-            b->type->element != b->element ||
+            element_carrier(b->type->element) != b->element ||
             !size_elements(b->type->dims, b->type->rank, &elements) || elements != b->extent)
                 return verify_error(v, "the shape of buffer %s does not have its %lld elements",
                                     b->name, (long long)b->extent);

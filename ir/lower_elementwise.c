@@ -34,7 +34,7 @@ struct loop_expr *element_cast(struct emit *e, const struct op *op, int result,
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index)
 {
-        return loop_bitcast(e->arena, op->results[result].type->element,
+        return loop_bitcast(e->arena, element_carrier(op->results[result].type->element),
                             emit_element(e, op_operand(op, 0), index));
 }
 

@@ -441,7 +441,7 @@ struct value *onnx_select(struct onnx_import *im, struct value *c, struct value 
 
 struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e)
 {
-        return x ? build_cast(&im->b, x, e) : NULL;
+        return onnx_convert(im, x, e, &(struct onnx_conversion){ .saturate = true });
 }
 
 enum element onnx_wide_element(enum element e) { return e == E_F16 || e == E_BF16 ? E_F32 : e; }

@@ -96,10 +96,24 @@ struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value
 struct value *onnx_with(struct onnx_import *im, enum opcode code, struct value *x, double number); /* x op number */
 struct value *onnx_from(struct onnx_import *im, enum opcode code, double number, struct value *x); /* number op x */
 struct value *onnx_select(struct onnx_import *im, struct value *c, struct value *x, struct value *y);
-struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);
+struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);        /* to narrow floats: saturates */
 /* f16 and bf16 as f32: what chains of operations are computed in */
 enum element onnx_wide_element(enum element e);
 struct value *onnx_wide(struct onnx_import *im, struct value *x);
+/* ---- onnx_narrow.c: conversions, also to and from types that nothing computes in ---- */
+
+enum onnx_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
+struct onnx_conversion {
+        bool saturate;                  /* to floats of 8 bits: what is too large becomes the largest, not infinite or NaN */
+        enum onnx_round round;          /* to f8e8m0 */
+};
+struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to, const struct onnx_conversion *how);
+/* what such a type is converted to without loss: f32, i8 or u8; any other: itself */
+enum element onnx_plain_element(enum element e);
+bool onnx_integer_range(enum element e, double *least, double *most);    /* of integers below 8 bits; false: it is none */
+
+/* ---- onnx_helpers.c ---- */
+
 /* a scalar of element e with this value, exact for every integer */
 struct value *onnx_integer(struct onnx_import *im, enum element e, int64_t number);
 

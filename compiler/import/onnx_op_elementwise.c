@@ -226,14 +226,15 @@ bool onnx_import_is_inf(struct onnx_import *im, struct onnx_node *n)
 static bool cast_to(struct onnx_import *im, struct onnx_node *n, enum element to)
 {
         static const char *const round_modes[] = { "up", "down", "nearest", NULL };
-        int64_t saturate;
-        int mode;
+        int64_t saturate = 1;
+        int mode = 0;
 
         if (n->opset >= 19 && !onnx_int_range(im, n, "saturate", 1, 0, 1, &saturate))
                 return false;
         if (n->opset >= 24 && !onnx_choice(im, n, "round_mode", round_modes, 0, &mode))
                 return false;
-        return onnx_output(n, 0, onnx_cast(im, n->inputs[0], to));
+        const struct onnx_conversion how = { .saturate = saturate, .round = (enum onnx_round)mode };
+        return onnx_output(n, 0, onnx_convert(im, n->inputs[0], to, &how));
 }
 
 bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)

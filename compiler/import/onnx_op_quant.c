@@ -2,14 +2,22 @@
  * scale, which differs at halves; rounded first, then moved by the zero point. */
 #include "compiler/import/onnx_helpers.h"
 
-struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to)
+static struct value *quantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to, bool saturate)
 {
-        double number;
+        double number, least, most;
 
-        real = onnx_unary(im, OP_round, real);
+        if (!element_is_float(onnx_plain_element(to)))
+                real = onnx_unary(im, OP_round, real);
         if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
                 real = onnx_binary(im, OP_add, real, onnx_cast(im, zero_point, onnx_element(real)));
-        return onnx_cast(im, real, to); /* which saturates */
+        if (onnx_integer_range(to, &least, &most))
+                real = onnx_with(im, OP_min, onnx_with(im, OP_max, real, least), most);
+        return onnx_convert(im, real, to, &(struct onnx_conversion){ .saturate = saturate });
+}
+
+struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to)
+{
+        return quantize(im, real, zero_point, to, true);
 }
 
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
@@ -63,10 +71,17 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *blo
         return (n->opset < 21 && !n->domain[0]) || onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
 }
 
+/* integers, and floats of 8 or 4 bits that are no scales */
+static bool is_quantized(enum element e)
+{
+        enum element plain = onnx_plain_element(e);
+        return element_is_integer(plain) || (plain != e && e != E_F8E8M0);
+}
+
 bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *zero = onnx_input(n, 2);
-        int64_t axis, block, saturate, number = 0, precision = 0;
+        int64_t axis, block, saturate = 1, number = 0, precision = 0;
         enum element to = E_U8, computed = onnx_wide_element(onnx_element(n->inputs[1]));
 
         if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
@@ -91,8 +106,8 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                                             type_text(im->arena, im->m, zero->type),
                                             type_text(im->arena, im->m, n->inputs[1]->type));
         }
-        if (element_info[to].bytes > 2 || !element_is_integer(to))
-                return onnx_invalid(im, n, "quantized to %s, want an integer type of 8 or 16 bits",
+        if (!is_quantized(to) || element_info[to].bytes > 2)
+                return onnx_invalid(im, n, "quantized to %s, want an integer type of up to 16 bits, or floats of up to 8",
                                     element_info[to].text);
         struct value *scale = over_operand(im, n, 1, x->type, axis, block);
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
@@ -101,7 +116,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         if (onnx_element(x) != E_I32 && !element_is_float(onnx_element(x)))
                 return onnx_invalid(im, n, "operand 0 is of %s", element_info[onnx_element(x)].text);
         struct value *real = onnx_binary(im, OP_div, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
-        return onnx_output(n, 0, onnx_requantize(im, real, zero, to));
+        return onnx_output(n, 0, quantize(im, real, zero, to, saturate));
 }
 
 /* (x - zero_point) * scale */
@@ -111,8 +126,9 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         int64_t axis, block, number = 0;
         enum element to = onnx_element(n->inputs[1]);
 
-        if (!onnx_want_integer(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) ||
-            !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
+        if (!is_quantized(onnx_element(x)))
+                return onnx_invalid(im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits", element_info[onnx_element(x)].text);
+        if (!onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
             (n->opset >= 23 && !onnx_int(im, n, "output_dtype", 0, &number)) ||
             (number && !onnx_element_number(im, n, "output_dtype", number, &to)))
                 return false;
@@ -124,8 +140,8 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
-        x = element_info[onnx_element(x)].bytes < 4 ? onnx_centered(im, x, zero, E_I32)
-                                                    : onnx_centered(im, x, zero, onnx_element(x));
+        enum element plain = onnx_plain_element(onnx_element(x));
+        x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
         struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
         return onnx_output(n, 0, onnx_cast(im, real, to));
 }

@@ -69,7 +69,6 @@ static int element_bits(enum element e)
         case E_I2: case E_U2: return 2;
         case E_C64: return 64;
         case E_C128: return 128;
-        case E_F8E4M3: case E_F8E4M3UZ: case E_F8E5M2: case E_F8E5M2UZ: case E_F8E8M0: return 8;
         default: return 8 * element_info[e].bytes;
         }
 }
@@ -92,6 +91,8 @@ static void *narrow(const struct reading *r)
                 [E_I8] = { INT8_MIN, INT8_MAX }, [E_I16] = { INT16_MIN, INT16_MAX }, [E_U8] = { 0, UINT8_MAX },
                 [E_U16] = { 0, UINT16_MAX }, [E_U32] = { 0, UINT32_MAX }, [E_F16] = { 0, UINT16_MAX },
                 [E_BF16] = { 0, UINT16_MAX }, [E_BOOL] = { INT32_MIN, INT32_MAX },
+                [E_F8E4M3] = { 0, UINT8_MAX }, [E_F8E4M3UZ] = { 0, UINT8_MAX }, [E_F8E5M2] = { 0, UINT8_MAX },
+                [E_F8E5M2UZ] = { 0, UINT8_MAX }, [E_F8E8M0] = { 0, UINT8_MAX },
         };
         int64_t least = range[r->element].least, most = range[r->element].most;
         int width = element_info[r->element].bytes;
@@ -111,6 +112,28 @@ static void *narrow(const struct reading *r)
         return out;
 }
 
+/* Elements below 8 bits, several in a byte, the first one in its lowest bits: one a byte. */
+static const void *unpacked(const struct reading *r, const unsigned char *packed)
+{
+        int bits = element_bits(r->element), each = 8 / bits;
+        bool is_signed = element_info[element_carrier(r->element)].class == CLASS_SINT;
+        unsigned char *out = arena_alloc(r->im->m->arena, (size_t)r->count + 1), sign = (unsigned char)(1 << (bits - 1));
+        for (int64_t i = 0; i < r->count; i++) {
+                unsigned char x = (unsigned char)(packed[i / each] >> (i % each * bits) & ((1 << bits) - 1));
+                out[i] = is_signed ? (unsigned char)((x ^ sign) - sign) : x;
+        }
+        return out;
+}
+
+/* the bytes of int32_data */
+static const void *listed_bytes(const struct reading *r)
+{
+        unsigned char *bytes = arena_alloc(r->im->arena, r->bytes + 1);
+        for (size_t i = 0; i < r->bytes; i++)
+                bytes[i] = (unsigned char)r->t->int32_data[i];
+        return bytes;
+}
+
 static const void *in_place(const struct reading *r, const void *data)
 {
         return r->bytes >= IN_PLACE ? data : arena_copy(r->im->m->arena, data, r->bytes);
@@ -119,6 +142,8 @@ static const void *in_place(const struct reading *r, const void *data)
 /* Values in host order. Raw data is little endian: turned around on other hosts. */
 static const void *raw_values(const struct reading *r, const unsigned char *data)
 {
+        if (element_bits(r->element) < 8)
+                return unpacked(r, data);
         if (r->element == E_BOOL) {
                 unsigned char *flags = constant_room(r->im->m, r->bytes);
                 for (size_t i = 0; i < r->bytes; i++)
@@ -138,6 +163,8 @@ static const void *raw_values(const struct reading *r, const unsigned char *data
 
 static const void *typed_values(const struct reading *r)
 {
+        if (element_bits(r->element) < 8)
+                return unpacked(r, listed_bytes(r));
         switch (r->element) {
         case E_F32: return in_place(r, r->t->float_data);
         case E_F64: return in_place(r, r->t->double_data);
