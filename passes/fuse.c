@@ -17,8 +17,8 @@
  *     with several users is copied for each of them first, so that it is never stored;
  *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a contraction: they keep positions
  *     from being one loop. What they read stays outside: they may read it again;
- *   - so do element-wise operations on constants alone, which decode weights that are kept in 8 bits: else a copy of the weights in
- *     their full size would be stored with every run;
+ *   - so do element-wise operations on constants and indices alone, which decode weights that are kept in 8 bits, or say what a causal
+ *     mask hides: else a copy of the weights in their full size, or the whole mask, would be stored with every run;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
  *     element-wise rest of the group is its epilogue;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
@@ -47,7 +47,7 @@ struct member {                         /* what is known of an operation while g
         bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
-        bool decoded;                   /* computed from constants alone, which were to stay as small as they are */
+        bool decoded;                   /* computed from constants, which were to stay as small as they are, and indices alone */
         bool summed;                    /* a reduction, or computed from one and no larger */
         bool per_row;                   /* needed once for a row */
         bool along_row;                 /* element i is needed where the root's is stored, and in loops over its row */
@@ -198,11 +198,19 @@ static bool is_per_row(const struct fusing *f, const struct op *user, const stru
         return op->code != OP_reduce || (rows_reduce(op, shape, &reduced) && reduced == *along);
 }
 
+/* It costs little for each element: a division of indices only where it is one for all of a row. */
+static bool is_cheap(const struct op *op)
+{
+        bool divides = op->code == OP_div || op->code == OP_rem || op->code == OP_mod;
+        const struct value *x = divides ? op_operand(op, 0) : NULL;
+        bool once = divides && op_is(x, OP_iota) && op_int(x->op, "axis") != x->type->rank - 1;
+        return op->code == OP_broadcast || (fuse_is_elementwise(op) && !(op_info[op->code].traits & TRAIT_COSTLY) && (!divides || once));
+}
+
 static void find_decoded(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
-                bool decoded = op->operand_count && (op->code == OP_broadcast || fuse_is_elementwise(op)) &&
-                               !(op_info[op->code].traits & TRAIT_COSTLY);
+                bool decoded = op->code == OP_iota || (op->operand_count && is_cheap(op));
                 for (int i = 0; i < op->operand_count && decoded; i++) {
                         const struct value *x = op_operand(op, i);
                         decoded = x->kind == VALUE_CONSTANT ||

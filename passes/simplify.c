@@ -9,7 +9,7 @@
  *
  *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
  *             what was joined, reductions of what was spread)
- *   cheaper   as many, and one of them is lower in the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg,
+ *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg,
  *             shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of constants instead of one of
  *             values)
  *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum with its maximum out, max and min of a

@@ -409,3 +409,74 @@ struct value *rewrite_add_mask(struct builder *b, struct op *op, struct pass_con
         }
         return NULL;
 }
+
+/* ---- indices ---- */
+
+struct span { double least, most; };
+enum { INDEX_DEPTH_MAX = 8 };
+
+static bool is_in_i32(struct span s) { return s.least >= INT32_MIN && s.most <= INT32_MAX; }
+
+static struct span corners(struct span x, struct span y)
+{
+        const double products[] = { x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most };
+        struct span s = { products[0], products[0] };
+        for (int i = 1; i < 4; i++) {
+                s.least = products[i] < s.least ? products[i] : s.least;
+                s.most = products[i] > s.most ? products[i] : s.most;
+        }
+        return s;
+}
+
+/* What v, which is made of indices and numbers alone, lies within; false: it is not, or i32 does not hold all that it is made of. */
+static bool span_of(const struct value *v, struct span *s, int depth)
+{
+        struct span x = { 0, 0 }, y = { 0, 0 };
+        if (value_is_splat(v, &s->least)) {
+                s->most = s->least;
+                return is_in_i32(*s);
+        }
+        if (v->kind != VALUE_RESULT || depth == INDEX_DEPTH_MAX || v->op->operand_count > 2 || type_elements(v->type) == 0)
+                return false;
+        if ((v->op->operand_count > 0 && !span_of(op_operand(v->op, 0), &x, depth + 1)) ||
+            (v->op->operand_count > 1 && !span_of(op_operand(v->op, 1), &y, depth + 1)))
+                return false;
+        switch (v->op->code) {
+        case OP_iota:      *s = (struct span){ 0, (double)v->type->dims[op_int(v->op, "axis")] - 1 }; break;
+        case OP_broadcast: *s = x; break;
+        case OP_neg:       *s = (struct span){ -x.most, -x.least }; break;
+        case OP_add:       *s = (struct span){ x.least + y.least, x.most + y.most }; break;
+        case OP_sub:       *s = (struct span){ x.least - y.most, x.most - y.least }; break;
+        case OP_mul:       *s = corners(x, y); break;
+        case OP_rem:       *s = (struct span){ 0, x.most }; return x.least >= 0 && y.least > 0 && is_in_i32(x);
+        default:           return false;
+        }
+        return is_in_i32(*s);
+}
+
+static struct value *in_i32(struct builder *b, struct value *v)
+{
+        const struct type *t = type_with_element(b->m, v->type, E_I32);
+        double number;
+        struct value *operands[2];
+        if (value_is_splat(v, &number))
+                return constant_number(b->m, t, number);
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!(operands[i] = in_i32(b, op_operand(v->op, i))))
+                        return NULL;
+        if (v->op->code == OP_iota)
+                return build_iota(b, t, (int)op_int(v->op, "axis"));
+        return v->op->code == OP_broadcast ? build_broadcast(b, operands[0], t, op_ints(v->op, "dims", NULL))
+                                           : value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+}
+
+struct value *rewrite_compare_indices(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct span s;
+        struct value *x = op_operand(op, 0), *y = op->operand_count == 2 ? op_operand(op, 1) : NULL;
+        bool compares = op_result(op)->type->element == E_BOOL && y && x->type->element == E_I64 && y->type->element == E_I64;
+        if (!compares || !type_is_static(x->type) || !span_of(x, &s, 0) || !span_of(y, &s, 0))
+                return NULL;
+        return build_binary(b, op->code, in_i32(b, x), in_i32(b, y));
+}

@@ -237,3 +237,19 @@ def test_exact(tmp_path):
     plain_bits = run(tmp_path / "plain", text, values, ["-O0"])
     exact = run(tmp_path / "exact", text, values, ["--exact", f"--target={list(filter(here, TARGETS))[-1]}"])
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(plain_bits, exact))
+
+
+@pytest.mark.parametrize("shared", [1, 4])
+@pytest.mark.parametrize("added", [False, True])
+def test_masks_of_indices_are_not_stored(tmp_path, shared, added):
+    """neither of truth values nor of numbers; so the workspace is far below rows * columns"""
+    a = Attention(1, 2, 1536, 1536, 16, 16, shared)
+    seen = a.seen(None, 0, flat=True)
+    if added:
+        a.plus(a.add(f"select({seen}, {shape(*a.scores)} 0.0, {shape(*a.scores)} -inf)", a.scores))
+    else:
+        a.choose(seen, "-inf")
+    (tmp_path / "program.dnn").write_text(a.program())
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--target=x86-64-v4", "--stats", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+    assert int(re.search(r"workspace +(\d+) bytes", done.stdout + done.stderr)[1]) < 1536 * 1536
