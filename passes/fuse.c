@@ -48,6 +48,7 @@ struct member {                         /* what is known of an operation while g
         bool repeated;                  /* some element may be read more than once */
         const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
         bool decoded;                   /* computed from constants, which were to stay as small as they are, and indices alone */
+        bool widens;                    /* what its reader wants to find narrow (fuse_narrow.c) */
         bool summed;                    /* a reduction, or computed from one and no larger */
         bool per_row;                   /* needed once for a row */
         bool along_row;                 /* element i is needed where the root's is stored, and in loops over its row */
@@ -122,10 +123,13 @@ static bool packed_accepts(const struct op *op, int operand)
 static bool accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
 {
         const struct member *at = &f->members[user->number];
-        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0)
+        bool widens = f->members[op->number].widens;
+        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 || (at->widens && !widens && operand == 0))
                 return false;
         if (fuse_is_packed(user))
                 return packed_accepts(op, operand);
+        if (widens && (at->widens || operand == 0))
+                return true;
         if (is_move(f, op)) {
                 /* operands that say where (axes) are read as they are */
                 return op_info[user->code].operand_count <= operand ||
@@ -220,6 +224,17 @@ static void find_decoded(const struct region *region, struct member *members)
         }
 }
 
+static void find_widening(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                const struct widening w = fuse_widening(op);
+                for (int i = 0; i < w.count; i++)
+                        members[w.ops[i]->number].widens = true;
+                if (w.count && w.pad)
+                        members[w.pad->number].widens = true;
+        }
+}
+
 static void find_summed(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
@@ -271,6 +286,8 @@ static void find_homes(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
                 struct member *member = &members[op->number];
+                if (member->widens)
+                        continue;
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
@@ -455,7 +472,8 @@ static int build_groups(struct region *region, const struct member *members, str
 
 static int fuse_region(struct region *region, struct pass_context *context)
 {
-        int count = 0, fused = fuse_share_halos(region, context->diag);
+        int count = 0, halos = fuse_share_halos(region, context->diag), narrow = fuse_narrow(region, context->diag);
+        int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
         for (struct op *op = region->first; op; op = op->next)
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++) {
                         int inside = fuse_region(op->regions[i], context);
@@ -471,6 +489,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
                             .limit = (int)context->limits.kernel_operations,
                             .vectors = target_lanes(context->target, E_F32) > 1 };
         find_decoded(region, f.members);
+        find_widening(region, f.members);
         find_summed(region, f.members);
         find_homes(region, f.members);
         form_groups(region, &f, arena);

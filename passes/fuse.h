@@ -11,6 +11,17 @@ bool fuse_is_halo(const struct op *op);
 /* one halo for each value, and nothing else stored of it; number of rewrites */
 int fuse_share_halos(struct region *region, struct diag *diag);
 
+/* ---- fuse_narrow.c ---- */
+
+enum { WIDENING_MAX = 8 };
+
+/* What brings a narrow value, source, to the elements that a contraction or a window reads: operations, the last first (none: it
+ * reads what it is given), and the halo behind them, or NULL. */
+struct widening { struct op *ops[WIDENING_MAX], *pad; int count; struct value *source; };
+struct widening fuse_widening(const struct op *reader);
+/* each reader has its own operations, reshapes in front of them; number of rewrites */
+int fuse_narrow(struct region *region, struct diag *diag);
+
 /* ---- fuse.c ---- */
 
 static inline bool fuse_is_packed(const struct op *op)

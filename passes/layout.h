@@ -78,6 +78,13 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
 /* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in the form of its result. */
 
+/* ---- layout_whole.c ---- */
+
+/* contractions of integers become such of floats, where these are exact */
+void layout_whole(struct layout *l, struct region *region);
+/* v, or the constant that it is where it only decodes integer constants */
+struct value *layout_decoded(struct layout *l, struct value *v);
+
 /* ---- layout_choose.c ---- */
 
 /* says of every value in the region, and those inside, which blocks are best for it */

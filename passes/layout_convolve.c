@@ -415,7 +415,7 @@ bool layout_is_direct(const struct op *convolve) { return op_all_ones(convolve, 
 
 bool layout_convolve(struct layout *l, struct op *op)
 {
-        struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = op_operand(op, 1),
+        struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = layout_decoded(l, op_operand(op, 1)),
                                  .groups = op_int(op, "groups"), .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;

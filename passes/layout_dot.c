@@ -122,7 +122,7 @@ bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
-        b.value = stored_weights(b.value);
+        b.value = stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
         bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||

@@ -5,8 +5,10 @@
  *
  * Batch norm and activation in front of DenseNet's convolutions: the scheduled lowering computes them once for each strip of rows,
  * into memory that stays in the second cache (schedule/prologue.c), and nothing is stored that the next kernel only reads again.
- * Where threads share panels, each of them would compute all of it: left alone. Every element is computed as before, so results
+ * Where threads share panels, each of them would compute all of it: left alone. What decodes
+ * narrower elements always joins: what is stored then stays as small as it is. Every element is computed as before, so results
  * stay the same to the bit. */
+#include "passes/fuse.h"
 #include "passes/join.h"
 #include "schedule/schedule.h"
 
@@ -41,13 +43,26 @@ static bool is_in_place(const struct op *map)
         return false;
 }
 
+/* all that it reads is narrower than what it makes */
+static bool widens(const struct op *map)
+{
+        int count = 0, bytes = element_info[op_result(map)->type->element].bytes;
+        struct arena *arena = arena_new();
+        struct value **captures = op_captures(arena, map, &count);
+        bool all = map->code == OP_fusion;
+        for (int i = 0; i < count; i++)
+                all &= value_is_constant(captures[i]) || element_info[captures[i]->type->element].bytes < bytes;
+        arena_free(arena);
+        return all;
+}
+
 /* What a map reads and stores does not stay in the second cache, and strips are cheaper for the contraction anyway. Elsewhere a
  * map alone is faster: it runs once over its memory from front to back. */
 static bool pays(const struct op *map, const struct schedule *s, const struct target *target)
 {
         const struct type *y = op_result(map)->type;
         int64_t bytes = type_bytes(y) / y->dims[0];
-        return s->strip && s->panel_tasks == 1 && (is_in_place(map) ? bytes : 2 * bytes) > target_l2_bytes(target);
+        return widens(map) || (s->strip && s->panel_tasks == 1 && (is_in_place(map) ? bytes : 2 * bytes) > target_l2_bytes(target));
 }
 
 static bool join(struct op *kernel, struct pass_context *context)
@@ -55,7 +70,7 @@ static bool join(struct op *kernel, struct pass_context *context)
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         struct op *contraction = kernel->result_count == 1 ? schedule_contraction(region, kernel) : NULL;
         struct schedule schedule;
-        if (!contraction || contraction->code != OP_convolve_packed || !contraction->schedule ||
+        if (!contraction || !fuse_is_packed(contraction) || !contraction->schedule ||
             !schedule_parse(contraction, &schedule, context->diag))
                 return false;
         struct op *map = find_map(kernel, contraction);

@@ -134,10 +134,14 @@ static int contracted_dim(const struct op *op, int *along)
 static struct value *scale_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
-        int along, dim = contracted_dim(op, &along);
+        int along = 1, dim = contracted_dim(op, &along);
+        bool grouped = dim < 0 && op->code == OP_convolve && value_is_constant(op_operand(op, 1)) && element_is_float(element_of(op));
+        dim = grouped ? 1 : dim;
         if (dim < 0 || !op_is(v, OP_mul) || !value_has_one_use(v))
                 return NULL;
         for (int i = 0; i < 2; i++) {
+                if (grouped && !value_is_splat(op_operand(v->op, i), NULL))
+                        continue;
                 struct value *w = op_operand(op, 1), *s = factor_along(b, op_operand(v->op, i), along, w->type->dims[dim]);
                 struct value *scaled = s ? fold_scaled(b, w, s, dim, context) : NULL;
                 if (!scaled)

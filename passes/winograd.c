@@ -8,8 +8,8 @@
  * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
  * none, is a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a
  * byte come first. Class R: errors are larger than those of plain sums, 1e-5 of the
- * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Tiles take memory, and all rows at once: where
- * that is more than --max-ram, there are none (compiler/budget.c). */
+ * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles
+ * take memory, and all rows at once: where that is more than --max-ram, there are none (compiler/budget.c). */
 #include "ir/winograd.h"
 #include "passes/pass.h"
 #include "schedule/schedule.h"
@@ -106,6 +106,15 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
 
 /* ---- the pass ---- */
 
+/* Whole numbers that are taken as such are exact, and stay so. */
+static bool is_whole(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->code == OP_cast && element_is_integer(op_result(u->user)->type->element))
+                        return true;
+        return false;
+}
+
 static bool can_be_tiled(const struct op *op)
 {
         if (op->code != OP_convolve_packed || op_operand(op, 0)->type->element != E_F32 || op->schedule || (op->region->owner && op->region->owner->code == OP_fusion))
@@ -114,7 +123,7 @@ static bool can_be_tiled(const struct op *op)
         return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW && w->type->dims[3] == WINOGRAD_WINDOW &&
                x->type->element == E_F32 && y->type->element == E_F32 && value_is_constant(w) &&
                x->type->dims[4] % PANEL_LANES == 0 && op_int(op, "block") % PANEL_LANES == 0 &&
-               op_int(op, "groups") == 1 && op_all_ones(op, "strides") && op_all_ones(op, "dilations") && type_elements(y->type);
+               op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") && op_all_ones(op, "dilations") && type_elements(y->type);
 }
 
 static bool replace(struct op *op, const struct winograd *f, struct diag *diag)

@@ -143,7 +143,10 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
                         w[i] = stage_load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
                 l->resident = w;
         }
-        bool good = stage_each_tile(s, from, to, write_tile);
+        bool strips = stage_open_strips(s, &from, &to), good = !s->prologue || prologue_write(s, from, to, l->block);
+        good = good && stage_each_tile(s, from, to, write_tile);
+        if (strips)
+                emit_end(e);
         emit_end(e);
         return good;
 }
@@ -159,6 +162,8 @@ struct stage *lanes_prepare(const struct stage *common)
         l->depth = x->dims[x->rank - 1];
         stage_spatial(s, 1);
         stage_cut(s);
+        if (s->prologue)
+                prologue_memory(s, 1);
         int k = s->spatial_count;
         l->columns = s->spatial[k - 1].window;
         l->rows = k > 1 ? s->spatial[k - 2].window : 1;

@@ -204,15 +204,9 @@ static bool write_strip(struct packed *p, struct loop_expr *from, struct loop_ex
 static bool write_strips(struct packed *p, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
-        struct emit *e = p->s.e;
-        int64_t strip = p->s.schedule.strip;
-        if (!strip || strip >= (p->s.spatial_count == 1 ? p->s.column.count : p->s.row.count))
-                return write_strip(p, from, to, first, end);
-        struct loop_expr *at = emit_for(e, "strip", from, to);
-        emit_loop(e, strip, false);
-        struct loop_expr *stop = minimum(e, plus(e, at, number(e, strip)), to);
-        bool good = write_strip(p, at, emit_let(e, "strip_end", stop), first, end);
-        emit_end(e);
+        bool strips = stage_open_strips(&p->s, &from, &to), good = write_strip(p, from, to, first, end);
+        if (strips)
+                emit_end(p->s.e);
         return good;
 }
 

@@ -28,6 +28,8 @@ struct prologue {
         struct side sides[2];
         int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position) of the strip, of all */
         int64_t lanes;                  /* of a block */
+        struct loop_expr **index, *at;  /* the position that is written, and where */
+        struct lane_part part;
 };
 
 bool prologue_has_halo(const struct prologue *p) { return p->pad; }
@@ -57,7 +59,8 @@ bool prologue_find(struct stage *s)
 {
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
-        if (s->op->code != OP_convolve_packed || t->element != E_F32 || t->rank > 5 || t->dims[t->rank - 1] % s->lanes)
+        bool reads = s->op->code == OP_convolve_packed || s->op->code == OP_convolve_lanes;
+        if (!reads || t->element != E_F32 || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
@@ -114,13 +117,22 @@ void prologue_memory(struct stage *s, int64_t blocks)
 
 static void fill(struct stage *s, struct loop_expr *at, struct loop_expr *count)
 {
-        stage_fill(s, s->xs, at, count, (union scalar){ .f = 0 });
+        stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes, (union scalar){ .f = 0 });
 }
 
 /* the index of x that something stored at number k of a side comes from */
 static struct loop_expr *side_index(struct stage *s, const struct side *side, struct loop_expr *k)
 {
         return side->close ? times(s->e, k, side->stride) : minus(s->e, k, number(s->e, side->low));
+}
+
+static bool write_vector(struct stage *s, int rows, int columns)
+{
+        (void)rows;
+        (void)columns;
+        struct prologue *p = s->prologue;
+        const struct stage_vector v = { p->value, p->index, NULL, p->part };
+        return stage_write_vector(s, &v, s->xs, p->at);
 }
 
 /* one position, at `at`: index says which, but for the last spatial dimensions */
@@ -137,11 +149,9 @@ static bool write_position(struct stage *s, struct loop_expr **index, struct loo
         } else {
                 index[last] = side_index(s, &p->sides[s->spatial_count - 1], position);
         }
-        struct loop_expr *first = times(e, emit_for(e, "part", number(e, 0), number(e, p->lanes / s->lanes)), s->lanes);
-        const struct stage_vector v = { p->value, index, NULL, { first, s->lanes } };
-        bool good = stage_write_vector(s, &v, s->xs, at);
-        emit_end(e);
-        return good;
+        p->index = index;
+        p->at = at;
+        return stage_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
 }
 
 /* numbers from..to of a side, the first of them at `at`: zeros, what is computed, zeros */

@@ -65,6 +65,19 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
         return good;
 }
 
+bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to)
+{
+        struct emit *e = s->e;
+        int64_t strip = s->schedule.strip;
+        if (!strip || strip >= (s->spatial_count == 1 ? s->column.count : s->row.count))
+                return false;
+        struct loop_expr *at = emit_for(e, "strip", *from, *to);
+        emit_loop(e, strip, false);
+        *to = emit_let(e, "strip_end", minimum(e, plus(e, at, number(e, strip)), *to));
+        *from = at;
+        return true;
+}
+
 /* Can the spatial dimensions run as one? Then they become that one. */
 static void flatten(struct stage *s)
 {
@@ -224,13 +237,13 @@ bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **inde
 
 /* ---- the halo ---- */
 
-void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, union scalar value)
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, int lanes, union scalar value)
 {
         struct emit *e = s->e;
         struct loop_expr *i = emit_for(e, "halo", number(e, 0), count);
-        emit_loop(e, s->lanes, false);
-        struct loop_expr *splat = loop_splat(s->arena, s->lanes, loop_literal(s->arena, LOOP_TYPE(E_F32), value));
-        emit_store(e, buffer, plus(e, at, i), splat);
+        emit_loop(e, lanes, false);
+        struct loop_expr *number = loop_literal(s->arena, LOOP_TYPE(E_F32), value);
+        emit_store(e, buffer, plus(e, at, i), lanes > 1 ? loop_splat(s->arena, lanes, number) : number);
         emit_end(e);
 }
 
@@ -307,6 +320,13 @@ static bool write_tasks(struct stage *s)
 
 static bool is_float(const struct value *v) { return v->type->element == E_F32 || v->type->element == E_BF16; }
 
+/* what an epilogue makes of floats: such, or integers where it quantizes them */
+static bool can_store(const struct value *v)
+{
+        enum element e = v->type->element;
+        return is_float(v) || (element_is_integer(e) && element_info[e].bytes <= 4);
+}
+
 /* what the contraction reads and where its result goes, through the moves around it */
 static bool find_access(struct stage *s, struct value *result)
 {
@@ -337,7 +357,7 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
                   stage_prepare prepare)
 {
         struct stage common;
-        if (!stage_begin(&common, e, request->region, op) || !is_float(request->results[0]) ||
+        if (!stage_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
             !find_access(&common, request->results[0]))
                 return false;
         common.ys = buffer;

@@ -113,8 +113,8 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
 /* fills what the pad at the end puts around the result */
 void stage_halo(struct stage *s);
-/* `value` in count elements (whole vectors of them) of a buffer */
-void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, union scalar value);
+/* `value` in count elements of a buffer, by vectors of `lanes` that divide count, or one by one */
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, int lanes, union scalar value);
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the cuts */
 void stage_spatial(struct stage *s, int window);
 void stage_cut(struct stage *s);
@@ -122,6 +122,8 @@ void stage_cut(struct stage *s);
  * there is none. */
 bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name, struct loop_expr *from,
                  struct loop_expr *to, struct loop_expr **tile, struct loop_expr **at);
+/* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip. False: all are one. */
+bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to);
 /* All tiles at the rows of tiles from..to: `tile` writes one of rows * columns positions, from s->position on. */
 bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct stage *s, int rows, int columns));

@@ -133,7 +133,8 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 
 static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, int64_t count)
 {
-        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), constant_element(op_operand(b->before->pad, 1)->constant, 0));
+        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), s->stages[0]->lanes,
+                   constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
 /* what is left and right of the columns, in all rows: nothing else is ever stored there */

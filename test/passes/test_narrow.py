@@ -1,0 +1,103 @@
+"""Networks of 8 bits: tensors between kernels are of 8 bits, contractions of integers run as such of floats where these are exact, and
+results are those of the program as it stands, to the bit, on any target, with any number of threads. All numbers are small and whole, or
+such by a power of two, so that sums of floats are exact in every order."""
+import json
+import pathlib
+import random
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+from test_schedule import TARGETS, here, shape  # noqa: E402
+from test_strips import BACKWARDS  # noqa: E402
+
+
+EXACT = ["--limit", "winograd_percent=0"]       # its sums are not
+
+
+class Program:
+    """a chain of quantized layers, as text"""
+
+    def __init__(self, seed):
+        self.random, self.lines, self.numbers = random.Random(seed), [], np.random.default_rng(seed)
+        self.count = 0
+
+    def add(self, text, dims, element):
+        self.lines.append(f"%{self.count} = {text} : <{' x '.join(map(str, [*dims, element]))}>")
+        self.count += 1
+        return f"%{self.count - 1}"
+
+    def weights(self, dims, element, scale=1):
+        values = self.numbers.integers(-9, 10, dims).ravel() * scale
+        return f"<{' x '.join(map(str, [*dims, element]))}> [{', '.join(repr(v) for v in values.tolist())}]"
+
+    def layer(self, x, dims):
+        """x, of i8, decoded, convolved, and encoded again; perhaps a second reader of what was decoded"""
+        r = self.random
+        images, channels, rows, columns = dims
+        integers, depthwise, window = r.random() < .5, r.random() < .4, r.choice([1, 3, 3, 5])
+        stride, pad, zero = r.choice([1, 1, 2]), window // 2 if min(rows, columns) < 9 else r.choice([0, window // 2]), r.randint(-20, 20)
+        outputs = channels if depthwise else r.choice([3, 12, 16, 20, 40])
+        y = [images, outputs, (rows + 2 * pad - window) // stride + 1, (columns + 2 * pad - window) // stride + 1]
+        attributes = f"strides=[{stride}, {stride}] pads=[{pad}, {pad}, {pad}, {pad}] groups={channels if depthwise else 1}"
+        w = [outputs, 1 if depthwise else channels, window, window]
+        if integers:
+            a = self.add(f"cast({x}) to=i16", dims, "i16")
+            a = self.add(f"sub({a}, {zero})", dims, "i16")
+            v = self.add(f"convolve({a}, {self.weights(w, 'i16')}) {attributes} accumulator=i32", y, "i32")
+            v = self.add(f"cast({v})", y, "f32")
+            v = self.add(f"mul({v}, 0.0078125)", y, "f32")
+        else:
+            a = self.add(f"cast({x}) to=i32", dims, "i32")
+            a = self.add(f"sub({a}, {zero})", dims, "i32")
+            a = self.add(f"cast({a})", dims, "f32")
+            a = self.add(f"mul({a}, 0.25)", dims, "f32")
+            v = self.add(f"convolve({a}, {self.weights(w, 'f32', .03125)}) {attributes}", y, "f32")
+            if y == dims and r.random() < .5:
+                v = self.add(f"add({v}, {a})", y, "f32")
+        v = self.add(f"round({v})", y, "f32")
+        v = self.add(f"add({v}, {r.randint(-9, 9)}.0)", y, "f32")
+        return self.add(f"cast({v}) to=i8", y, "i8"), y
+
+    def text(self, layers):
+        dims = [self.random.choice([1, 1, 2]), self.random.choice([1, 3, 12, 16, 20, 40]), self.random.randint(14, 24), self.random.randint(14, 24)]
+        x, at, least = "%x", dims, dims
+        for _ in range(layers):
+            x, at = self.layer(x, at)
+        argument = f'%x "x": <{" x ".join(map(str, [*least, "i8"]))}>'
+        body = "\n".join("  " + line for line in self.lines)
+        return f'dnn 1\nmodule "m"\nfunc @main({argument}) -> ("y") {{\n{body}\n  yield({x})\n}}\n', self.numbers.integers(-128, 128, least, dtype=np.int8)
+
+
+def run(path, folder, options, x):
+    folder.mkdir()
+    dnncc.compile_model(path, folder, [*options, f"--report={folder / 'report.json'}"])
+    if "--threads=3" in options:
+        with open(folder / "model.c", "a") as file:
+            file.write(BACKWARDS)
+    return dnncc.run_host(dnncc.build_host(folder, ["-O1"]), [x])[0], json.loads((folder / "report.json").read_text())
+
+
+def widest_made(report):
+    """bytes of an element of the widest tensor that a contraction makes"""
+    made = [name for call in report["calls"] if call["summary"].startswith("convolve")
+            for name, access in zip(call["buffers"], call["access"]) if access == "out"]
+    return max(b["bytes"] // b["elements"] for b in report["buffers"] if b["name"] in made)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_same_bits(seed, tmp_path):
+    text, x = Program(seed).text(3)
+    (tmp_path / "program.dnn").write_text(text)
+    expected, _ = run(tmp_path / "program.dnn", tmp_path / "plain", ["-O0"], x)
+    assert len(np.unique(expected)) > 2
+    for target in TARGETS:
+        for threads in (1, 3):
+            if not here(target):
+                continue
+            result, report = run(tmp_path / "program.dnn", tmp_path / f"{target}{threads}", [f"--target={target}", f"--threads={threads}", *EXACT], x)
+            np.testing.assert_array_equal(result, expected, err_msg=f"{target}, {threads} threads")
+            assert widest_made(report) == 1, (target, threads)
