@@ -9,12 +9,14 @@
  * (Or, in a first layer, for all channels of each row of the window, which lie side by side.)
  *
  * A tile holds up to 16 positions that follow each other in the last spatial dimension (or, where that has one, in the one before);
- * where that is short, each tile has positions of a row of its own. The sums leave the tiles through memory that stays in the first cache (a share of `sums` for each task), and
- * a loop over positions makes of them what the fusion says. Loops are those of packed.c. */
+ * where that is short, each tile has positions of a row of its own, or, if that takes fewer tiles, rows follow each other with what lies
+ * between them in x, whose sums nobody reads (three rows of 7 in a halo of one are 25 positions). The sums leave the tiles through memory
+ * that stays in the first cache (a share of `sums` for each task), and a loop over positions makes of them what the fusion says. Loops
+ * are those of packed.c. */
 #include "schedule/stage.h"
 
-enum { TILE_CYCLES = 16, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };      /* of a product of tiles, of their shapes, of a block of sums */
-enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1024, LINE = 32, PAIR_LANES = 2 * TILE_LANES };      /* LINE: bf16 of a cache line */
+enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
+enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1024, LINE = 32, PAIR_LANES = 2 * TILE_LANES, PREFETCH_MAX = 16 }; /* LINE: bf16 of a cache line */
 
 struct tiles {
         struct stage s;                 /* first: its functions get this */
@@ -31,20 +33,35 @@ struct tiles {
 
 /* ---- shapes ---- */
 
-/* of a block of positions: a row, a column, or one for each of its rows */
-static int tiles_of(int rows, int columns)
+/* A block of positions in tiles; apart: from a row to the next one among them, 0 where rows have tiles of their own. */
+struct block { int64_t positions, tiles, apart; };
+
+/* pitch: positions from a row to the next one in x; 0: no whole number of them */
+static struct block block_of(int64_t rows, int64_t columns, int64_t pitch)
 {
-        return rows > 1 && columns > 1 ? rows : divide_up(rows * columns, TILE_ROWS);
+        bool both = rows > 1 && columns > 1;
+        int64_t joined = (rows - 1) * pitch + columns;
+        if (both && pitch && divide_up(joined, TILE_ROWS) < rows)
+                return (struct block){ joined, divide_up(joined, TILE_ROWS), pitch };
+        return (struct block){ rows * columns, both ? rows : divide_up(rows * columns, TILE_ROWS), 0 };
+}
+
+static int64_t pitch_of(int64_t row_step, int64_t step) { return step > 0 && row_step % step == 0 ? row_step / step : 0; }
+
+static struct block block_in(const struct tiles *t, int rows, int columns)
+{
+        const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
+        return block_of(rows, columns, rows > 1 ? pitch_of(last[-1].x_step, last->x_step) : 0);
 }
 
 static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
 {
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
-        int tiles = tiles_of(rows, columns);
-        struct loop_tiles shape = { .positions = rows * columns, .vectors = t->vectors, .depth = t->depth };
-        shape.rows = divide_up(rows * columns, tiles);
+        struct block block = block_in(t, rows, columns);
+        struct loop_tiles shape = { .positions = (int)block.positions, .vectors = t->vectors, .depth = t->depth };
+        shape.rows = (int)divide_up(block.positions, block.tiles);
         shape.step = rows > 1 && columns == 1 ? last[-1].x_step : last->x_step;
-        shape.jump = rows > 1 && columns > 1 ? last[-1].x_step : shape.rows * shape.step;
+        shape.jump = rows > 1 && columns > 1 && !block.apart ? last[-1].x_step : shape.rows * shape.step;
         return shape;
 }
 
@@ -175,8 +192,8 @@ static bool write_results(struct tiles *t, int rows, int columns, struct loop_ex
         t->s.position[last] = plus(e, before[0], column);
         if (rows > 1)
                 t->s.position[last - 1] = plus(e, before[1], row);
-        int64_t width = (int64_t)t->vectors * TILE_LANES;
-        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, columns * width), times(e, column, width)));
+        int64_t width = (int64_t)t->vectors * TILE_LANES, apart = block_in(t, rows, columns).apart;
+        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, (apart ? apart : columns) * width), times(e, column, width)));
         bool good = write_position(t, emit_let(e, "sum_at", at));
         emit_end(e);
         emit_end(e);
@@ -239,9 +256,10 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
 /* sums, positions and weights have tiles */
 static bool fits(const struct tiles *t, const struct target *target)
 {
-        int rows = t->s.row.size, columns = t->s.column.size, tiles = tiles_of(rows, columns);
-        return tiles * t->vectors + tiles + 1 <= target_tile_registers(target) && (rows == 1 || columns <= TILE_ROWS) &&
-               rows * columns * t->vectors * TILE_LANES <= BLOCK_SUMS;
+        struct block block = block_in(t, t->s.row.size, t->s.column.size);
+        return block.tiles * t->vectors + block.tiles + 1 <= target_tile_registers(target) &&
+               (block.apart || t->s.row.size == 1 || t->s.column.size <= TILE_ROWS) &&
+               block.positions * t->vectors * TILE_LANES <= BLOCK_SUMS;
 }
 
 struct stage *tiles_prepare(const struct stage *common)
@@ -295,6 +313,38 @@ static int choose_columns(int64_t positions, int most, int64_t steps)
         return chosen;
 }
 
+/* How many rows of so many positions, each no more than a tile has: the fewer tiles, and the fewer blocks, each of which loads the weights. */
+static int choose_rows(int64_t rows, int64_t columns, int64_t pitch, int most, int64_t steps)
+{
+        int64_t best = INT64_MAX;
+        int chosen = 1;
+        for (int n = 1; n <= rows && block_of(n, columns, pitch).positions <= most && block_of(n, columns, pitch).tiles * TILE_ROWS <= most; n++) {
+                struct cut cut = cut_evenly(rows, n);
+                int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
+                for (int large = 0; large < 2; large++) {
+                        int64_t count = large ? cut.large : cut.count - cut.large, tiles = block_of(cut_size(&cut, large), columns, pitch).tiles;
+                        cycles += count * (steps * (tiles * TILE_CYCLES + LOAD_CYCLES) + BLOCK_CYCLES);
+                }
+                if (cycles < best) {
+                        best = cycles;
+                        chosen = cut.size;
+                }
+        }
+        return chosen;
+}
+
+/* in what op reads, as it lies in memory */
+static int64_t pitch_in_memory(const struct op *op)
+{
+        const struct op *owner = op->region->owner;
+        const int64_t *strides = op_ints(op, "strides", NULL);
+        int last = op_result(op)->type->rank - 2;
+        struct access x;
+        if (last < 3 || !access_read(owner && owner->code == OP_fusion ? op->region : NULL, op_operand(op, 0), &x))
+                return 0;
+        return pitch_of(x.stride[last - 1] * strides[last - 3], x.stride[last] * strides[last - 2]);
+}
+
 struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena, const char **why)
 {
         (void)arena, (void)why;
@@ -313,11 +363,11 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         if (columns == 1 && rows > 1)
                 s.rows = choose_columns(rows, most, steps);
         else if (columns <= TILE_ROWS && rows > 1 && most > TILE_ROWS)
-                s.rows = 2;
+                s.rows = choose_rows(rows, columns, pitch_in_memory(op), most, steps);
         int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
-        s.prefetch = (int)(divide_up(lines, tiles) < 8 ? divide_up(lines, tiles) : 8);
+        s.prefetch = (int)(divide_up(lines, tiles) < PREFETCH_MAX ? divide_up(lines, tiles) : PREFETCH_MAX);
         const struct type *x = op_operand(op, 0)->type;
-        int64_t hardware = tiles * tiles_of(s.rows, s.columns) * w->dims[0] * vectors * y->dims[0];
+        int64_t hardware = tiles * block_of(s.rows, s.columns, pitch_in_memory(op)).tiles * w->dims[0] * vectors * y->dims[0];
         double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };

@@ -48,7 +48,7 @@ class Tiles(Contraction):
 
     def schedule(self, vectors, spatial):
         r = self.r
-        rows = 2 if spatial > 1 and vectors < 4 and r.random() < 0.4 else 1
+        rows = r.choice([2, 3] if vectors == 1 else [2]) if spatial > 1 and vectors < 4 and r.random() < 0.4 else 1
         columns = r.randint(1, 16 if rows > 1 or vectors > 2 else 32)
         if spatial > 1 and r.random() < 0.2:      # positions of a column
             rows, columns = r.randint(1, 16 if vectors > 2 else 32), 1
@@ -118,6 +118,21 @@ def test_scheduled_is_canonical(first):
             again = dnncc.run([dnncc.DNNCC, folder / "model.loops", "--emit=loops", "-o", "-", "--passes=", "--target=sapphirerapids"])
             assert again.returncode == 0, f"seed {seed}: {again.stderr}"
             assert re.findall(r"(?:tiles|multiply|unload) .*", again.stdout) == re.findall(r"(?:tiles|multiply|unload) .*", text)
+
+
+@pytest.mark.parametrize("size,stride,positions", [(7, 1, 25), (8, 1, 28), (5, 1, 19), (7, 2, 14), (3, 2, 17)])
+def test_rows_that_join(size, stride, positions, tmp_path):
+    """short rows follow each other in a tile, with what lies between them, where that takes fewer tiles"""
+    extent = (size - 1) * stride + 3
+    x, w, y = f"<2 x 2 x {extent} x {extent} x 32 x bf16>", "<2 x 2 x 3 x 3 x 16 x 2 x 32 x bf16>", f"<2 x 2 x {size} x {size} x 32 x f32>"
+    text = program([f'%x "x": {x}', f'%w "w": {w}'],
+                   [f"%c = convolve_packed(%x, %w) strides=[{stride}, {stride}] channels=64 outputs=64 block=32 accumulator=f32 : {y}"],
+                   "%c", [2, 2, size, size, 32])
+    (tmp_path / "layer.dnn").write_text(text)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "layer.dnn", "--emit=loops", "-o", "-", "--target=sapphirerapids", "--check",
+                      "--passes=schedule,lower,plan"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"tiles {positions} by 2" in done.stdout, re.findall("tiles .*", done.stdout)
 
 
 @needs_tiles
