@@ -7,8 +7,8 @@
  *   call @join(@c, @d, @y)               call @join(@c, @d, @y)
  *
  * Where memory is the goal (--goal=memory, --max-ram), the order that needs the fewest bytes at once, as the plan will count them:
- * views, results that lie on operands, and the scratch of schedules (arrange_search.c says how it is found). Otherwise what is made is
- * read soon: each statement comes just before the first one that needs it, if bytes then wait for fewer
+ * views, results that lie on operands, and the scratch of schedules (arrange_search.c says how it is found); of such orders, one that
+ * can be planned well. Otherwise what is made is read soon: each statement comes just before the first one that needs it, if bytes then wait for fewer
  * statements in all and no more of them are in use at once.
  *
  * Statements keep the order of their reads and writes of each byte, so results are the same to the bit. (Where two statements can
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "passes/pass.h"
 #include "passes/plan.h"
 
@@ -47,14 +48,6 @@ struct building {
 static bool can_move(const struct loop_stmt *s)
 {
         return s->kind == STMT_CALL || s->kind == STMT_IF || s->kind == STMT_FOR || s->kind == STMT_WHILE;
-}
-
-static int count_statements(const struct loop_block *block)
-{
-        int n = 0;
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
-                n += 1 + count_statements(s->body) + count_statements(s->other);
-        return n;
 }
 
 static void note_touch(const struct touch *t, void *context)
@@ -233,7 +226,7 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
 bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, struct step_graph *g)
 {
         struct building b = { .arena = arena, .scratch = arena_new(), .g = g };
-        int statements = count_statements(p->main->body), time = 0;
+        int statements = statements_count(p->main->body), time = 0;
         *g = (struct step_graph){ 0 };
         b.step_of = arena_array(b.scratch, (size_t)statements + 1, sizeof *b.step_of);
         for (const struct loop_stmt *s = p->main->body->first; s; s = s->next) {
@@ -241,7 +234,7 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
                         arena_free(b.scratch);
                         return false;
                 }
-                for (int end = time + 1 + count_statements(s->body) + count_statements(s->other); time < end; time++)
+                for (int end = time + 1 + statements_count(s->body) + statements_count(s->other); time < end; time++)
                         b.step_of[time] = g->count;
                 g->count++;
         }
@@ -263,6 +256,14 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
                         add_overlays(&b, step, s);
         arena_free(b.scratch);
         return true;
+}
+
+int64_t arrange_best(struct arena *arena, const struct step_graph *g, int64_t *bound)
+{
+        int *order = arena_array(arena, (size_t)g->count + 1, sizeof *order);
+        for (int i = 0; i < g->count; i++)
+                order[i] = i;
+        return arrange_search(g, order, bound);
 }
 
 /* ---- what is made is read soon ---- */
@@ -365,12 +366,17 @@ static void put_in_order(const struct arranging *a, const int *order)
         *body->end = NULL;
 }
 
+static int64_t planned(const struct arranging *a, const int *order, enum place_effort effort)
+{
+        bool proved;
+        put_in_order(a, order);
+        return plan_size(a->p, a->context->lower.views, effort, &proved);
+}
+
 /* What is least in use may not be what is planned with least: the plan decides, then the peak. */
 static void try_order(struct arranging *a)
 {
-        bool proved;
-        put_in_order(a, a->order);
-        int64_t peak = arrange_peak(&a->g, a->order), size = plan_size(a->p, a->context->lower.views, &proved);
+        int64_t peak = arrange_peak(&a->g, a->order), size = planned(a, a->order, PLACE_QUICKLY);
         if (a->size >= 0 && (size > a->size || (size == a->size && peak >= a->peak)))
                 return;
         a->size = size;
@@ -378,20 +384,72 @@ static void try_order(struct arranging *a)
         memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
-/* the model's order, that by need, and the one that the search makes of the better of the two */
-static void arrange_for_memory(struct arranging *a, struct arena *arena)
+static bool needs(const struct step_graph *g, int step, int before)
 {
-        int64_t bound;
-        int *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
+        for (int i = 0; i < g->steps[step].before_count; i++)
+                if (g->steps[step].before[i] == before)
+                        return true;
+        return false;
+}
+
+/* the step at `from` goes towards `to`, as far as it can; false: it stays */
+static bool move_step(const struct step_graph *g, int *order, int from, int to)
+{
+        int at = from, step = order[from];
+        for (; at > to && !needs(g, step, order[at - 1]); at--)
+                order[at] = order[at - 1];
+        for (; at < to && !needs(g, order[at + 1], step); at++)
+                order[at] = order[at + 1];
+        order[at] = step;
+        return at != from;
+}
+
+/* Of orders with the same peak one may be planned better than another. From the best one on, a step goes elsewhere, as long as less is
+ * in use at once than is planned so far. */
+static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough)
+{
+        enum { TRIES = 256, STEPS_MAX = 1024 };
+        uint64_t random = RANDOM_START, count = (uint64_t)a->g.count;
+        int *kept = arena_copy(arena, a->best, (size_t)count * sizeof *kept);
+        for (int i = 0; i < TRIES && a->size > enough && count <= STEPS_MAX; i++) {
+                memcpy(a->order, kept, (size_t)count * sizeof *kept);
+                int from = (int)(random_next(&random) % count), to = (int)(random_next(&random) % count);
+                if (!move_step(&a->g, a->order, from, to) || arrange_peak(&a->g, a->order) >= a->size)
+                        continue;
+                memcpy(kept, a->order, (size_t)count * sizeof *kept);
+                try_order(a);
+        }
+}
+
+/* the model's order, that by need, what the search makes of the better of the two, and others like that */
+static void arrange_for_memory(struct arranging *a, struct arena *arena, bool quickly)
+{
+        enum { QUICK_STEPS = 64 };      /* more are not searched quickly */
+        size_t bytes = (size_t)a->g.count * sizeof *a->order;
+        int64_t bound, least = INT64_MAX;
+        int *own = arena_copy(arena, a->order, bytes), *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
         a->size = -1;
         try_order(a);
         arrange_by_need(&a->g, arena, need);
         if (arrange_peak(&a->g, need) < a->peak) {
-                memcpy(a->order, need, (size_t)a->g.count * sizeof *need);
+                memcpy(a->order, need, bytes);
                 try_order(a);
         }
+        if (quickly && a->g.count > QUICK_STEPS)
+                return;
         arrange_search(&a->g, a->order, &bound);
+        int *found = arena_copy(arena, a->order, bytes);
         try_order(a);
+        if (quickly)
+                return;
+        walk_orders(a, arena, bound);
+        const int *orders[] = { arena_copy(arena, a->best, bytes), found, own };
+        for (int i = 0; i < 3 && a->size > bound && least > bound; i++) {
+                int64_t size = planned(a, orders[i], PLACE_WELL);
+                if (size < least)
+                        memcpy(a->best, orders[i], bytes);
+                least = size < least ? size : least;
+        }
 }
 
 static void arrange_for_speed(struct arranging *a, struct arena *arena)
@@ -403,7 +461,7 @@ static void arrange_for_speed(struct arranging *a, struct arena *arena)
                 memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
-int pass_arrange(struct loop_program *p, struct pass_context *context)
+int arrange_statements(struct loop_program *p, struct pass_context *context, bool quickly)
 {
         struct arena *arena = arena_new();
         struct arranging a = { .p = p, .context = context };
@@ -419,7 +477,7 @@ int pass_arrange(struct loop_program *p, struct pass_context *context)
                         a.order[i] = a.best[i] = i;
                 }
                 if (context->memory)
-                        arrange_for_memory(&a, arena);
+                        arrange_for_memory(&a, arena, quickly);
                 else
                         arrange_for_speed(&a, arena);
                 put_in_order(&a, a.best);
@@ -428,4 +486,20 @@ int pass_arrange(struct loop_program *p, struct pass_context *context)
         }
         arena_free(arena);
         return moved;
+}
+
+int pass_arrange(struct loop_program *p, struct pass_context *context) { return arrange_statements(p, context, false); }
+
+int64_t arrange_enough(struct loop_program *p, const struct pass_context *context)
+{
+        struct arena *arena = arena_new();
+        struct step_graph g;
+        int64_t least = INT64_MAX;
+        if (arrange_graph(arena, p, context->lower.views, &g)) {
+                least = arrange_peak(&g, NULL);
+                if (context->memory)
+                        arrange_best(arena, &g, &least);
+        }
+        arena_free(arena);
+        return least;
 }

@@ -103,6 +103,14 @@ int touches_walk(struct arena *arena, const struct loop_program *p, void (*visit
         return w.time;
 }
 
+int statements_count(const struct loop_block *block)
+{
+        int n = 0;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
+                n += 1 + statements_count(s->body) + statements_count(s->other);
+        return n;
+}
+
 /* ---- spans ---- */
 
 static void note_touch(const struct touch *t, void *context)

@@ -30,6 +30,8 @@ struct touch {
 /* Every touch in main, in order of time, what a statement reads before what it writes. Returns how many statements there are. */
 int touches_walk(struct arena *arena, const struct loop_program *p, void (*visit)(const struct touch *t, void *context),
                  void *context);
+/* those of a block, nested ones too; NULL: none */
+int statements_count(const struct loop_block *block);
 /* what argument i of a call touches, as a statement */
 struct touch touch_argument(const struct loop_stmt *call, int i, int time);
 

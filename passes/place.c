@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "passes/place_search.h"
 
 /* a placed span at its own address */
@@ -181,14 +182,6 @@ static void try_orders(struct placing *p, int64_t bound)
 
 /* ---- improvement ---- */
 
-static uint64_t draw(uint64_t *state)
-{
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        return *state;
-}
-
 static void move_item(struct item **list, int from, int to)
 {
         struct item *item = list[from];
@@ -215,22 +208,22 @@ static bool is_good(struct placing *p, int64_t *current, bool tight)
 /* What reaches the top goes to an earlier place of the order, and something else anywhere, until steps run out. */
 static void improve(struct placing *p, int64_t bound)
 {
-        uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t random = RANDOM_START;
         struct item **kept = arena_array(p->arena, (size_t)p->count, sizeof *kept);
         qsort(p->list, (size_t)p->count, sizeof *p->list, by_size);
         memcpy(kept, p->list, (size_t)p->count * sizeof *kept);
         int64_t current = INT64_MAX / 2;
         while (p->steps > 0 && p->size > bound) {
-                int high = 0, from = (int)(draw(&random) % (uint64_t)p->count);
-                if (is_good(p, &current, draw(&random) & 1))
+                int high = 0, from = (int)(random_next(&random) % (uint64_t)p->count);
+                if (is_good(p, &current, random_next(&random) & 1))
                         memcpy(kept, p->list, (size_t)p->count * sizeof *kept);
                 else
                         memcpy(p->list, kept, (size_t)p->count * sizeof *kept);
                 for (int i = 0; i < p->count; i++)
-                        if (p->list[i]->offset + p->list[i]->bytes >= p->size && draw(&random) & 1)
+                        if (p->list[i]->offset + p->list[i]->bytes >= p->size && random_next(&random) & 1)
                                 high = i;
-                move_item(p->list, high, (int)(draw(&random) % (uint64_t)(high + 1)));
-                move_item(p->list, from, (int)(draw(&random) % (uint64_t)(from + 1)));
+                move_item(p->list, high, (int)(random_next(&random) % (uint64_t)(high + 1)));
+                move_item(p->list, from, (int)(random_next(&random) % (uint64_t)(from + 1)));
                 p->steps -= p->count;
         }
 }
@@ -253,9 +246,9 @@ static void finish(struct placing *p)
         arena_free(p->arena);
 }
 
-int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
+int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort, bool *proved)
 {
-        enum { STEPS_MAX = 20000000, STEPS_EACH = 100000 };
+        enum { STEPS_MAX = 20000000, STEPS_EACH = 100000, QUICKLY = 64 };        /* QUICKLY: that part of them */
         int64_t spans = 0;
         for (int i = 0; i < count; i++)
                 spans += items[i].span_count;
@@ -264,7 +257,9 @@ int64_t place_items(struct item *items, int count, int64_t bound, bool *proved)
                 p.list[i] = &items[i];
         try_orders(&p, bound);
         p.steps = count < STEPS_MAX / STEPS_EACH ? (int64_t)count * STEPS_EACH : STEPS_MAX;
-        *proved = !count || p.size <= bound || place_search(items, count, bound, &p.size, p.best);
+        if (effort == PLACE_QUICKLY)
+                p.steps /= QUICKLY;
+        *proved = !count || p.size <= bound || (effort == PLACE_WELL && place_search(items, count, bound, &p.size, p.best));
         if (!*proved && count <= LONG_PROGRAM) {
                 improve(&p, bound);
                 *proved = p.size <= bound;

@@ -21,7 +21,6 @@
 
 #include "base/size.h"
 #include "passes/pass.h"
-#include "passes/place.h"
 
 struct plan {
         struct arena *arena;
@@ -77,7 +76,7 @@ static void fill_regions(struct plan *plan, struct item *items)
 
 /* ---- all ---- */
 
-static void make_plan(struct plan *plan, bool shares)
+static void make_plan(struct plan *plan, bool shares, enum place_effort effort)
 {
         plan->lifetimes = lifetimes_find(plan->arena, plan->p);
         struct lifetimes *l = &plan->lifetimes;
@@ -97,26 +96,26 @@ static void make_plan(struct plan *plan, bool shares)
         for (int i = 0; i < l->count; i++)
                 if (l->storages[i].span_count && !plan->region[i])
                         rest[count++] = plan->items[i];
-        plan->size = place_items(rest, count, bound, &plan->proved);
+        plan->size = place_items(rest, count, bound, effort, &plan->proved);
         for (int i = 0; i < count; i++)
                 plan->items[rest[i].number] = rest[i];
 }
 
-static struct plan best_plan(struct arena *arena, struct loop_program *p, bool shares)
+static struct plan best_plan(struct arena *arena, struct loop_program *p, bool shares, enum place_effort effort)
 {
         struct plan plan = { .arena = arena, .p = p };
-        make_plan(&plan, shares);
+        make_plan(&plan, shares, effort);
         if (!shares || plan.proved || p->region_count)
                 return plan;
         struct plan apart = { .arena = arena, .p = p };
-        make_plan(&apart, false);
+        make_plan(&apart, false, effort);
         return apart.size < plan.size ? apart : plan;
 }
 
-int64_t plan_size(struct loop_program *p, bool shares, bool *proved)
+int64_t plan_size(struct loop_program *p, bool shares, enum place_effort effort, bool *proved)
 {
         struct arena *arena = arena_new();
-        struct plan plan = best_plan(arena, p, shares);
+        struct plan plan = best_plan(arena, p, shares, effort);
         *proved = plan.proved;
         arena_free(arena);
         return plan.size;
@@ -148,7 +147,7 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 p->regions = arena_copy(p->arena, context->regions, (size_t)context->region_count * sizeof *p->regions);
                 p->region_count = context->region_count;
         }
-        struct plan plan = best_plan(arena, p, context->lower.views);     /* off at -O0 */
+        struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL);     /* off at -O0 */
         p->live_peak = plan.live_peak;
         p->workspace_size = plan.size;
         p->workspace_align = target_workspace_align(context->target);

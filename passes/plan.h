@@ -2,7 +2,7 @@
 #ifndef PASSES_PLAN_H
 #define PASSES_PLAN_H
 
-#include "passes/lifetimes.h"
+#include "passes/place.h"
 
 /* A buffer that is in use when most bytes are. */
 struct plan_resident {
@@ -23,6 +23,6 @@ struct plan_facts {
 /* Of a planned program; shares: results may lie on operands. */
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares);
 /* what the plan of a program would take, in one region; *proved: no placing takes less */
-int64_t plan_size(struct loop_program *p, bool shares, bool *proved);
+int64_t plan_size(struct loop_program *p, bool shares, enum place_effort effort, bool *proved);
 
 #endif

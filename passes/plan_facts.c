@@ -101,14 +101,11 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         facts.largest = lifetimes_largest(&alone, p);
         facts.proved = facts.size == facts.live_peak;
         if (!facts.proved && !p->region_count)
-                plan_size(p, shares, &facts.proved);
+                plan_size(p, shares, PLACE_WELL, &facts.proved);
         facts.best = facts.best_found = facts.live_peak;
         struct step_graph g;
         if (arrange_graph(arena, p, shares, &g)) {
-                int *order = arena_array(arena, (size_t)g.count + 1, sizeof *order);
-                for (int i = 0; i < g.count; i++)
-                        order[i] = i;
-                facts.best_found = arrange_search(&g, order, &facts.best);
+                facts.best_found = arrange_best(arena, &g, &facts.best);
                 facts.best = facts.largest > facts.best ? facts.largest : facts.best;
         }
         return facts;

@@ -187,11 +187,12 @@ def models():
 
 
 def order_table():
-    lines = ["| network | nodes | the model's order | found | bound |", "|---|---|---|---|---|"]
+    lines = ["| network | nodes | the model's order | found | bound | PLAN of the model's order | PLAN |", "|---|---|---|---|---|---|---|"]
     for name, make in {**FAMILIES, **LARGE}.items():
         net, _ = make()
         own, best = facts(net.model(), OWN_ORDER), facts(net.model(), "--goal=memory")
-        lines.append(f"| {name} | {len(net.nodes)} | {own['live_peak']} | {best['live_peak']} | {best['best']} |")
+        lines.append(f"| {name} | {len(net.nodes)} | {own['live_peak']} | {best['live_peak']} | {best['best']} | {own['plan']} | "
+                     f"{best['plan']} |")
     return lines
 
 
@@ -235,11 +236,15 @@ def plan_table():
     return lines
 
 
+TABLES = {"orders": order_table, "budgets": budget_table, "plans": plan_table}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", metavar="FILE", help="put the tables between the marks of FILE")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}; default: all")
     arguments = parser.parse_args()
-    tables = {"orders": order_table(), "budgets": budget_table(), "plans": plan_table()}
+    tables = {name: TABLES[name]() for name in arguments.tables or TABLES}
     if not arguments.write:
         print("\n\n".join("\n".join(t) for t in tables.values()))
         return

@@ -102,7 +102,7 @@ static void place_random(int rounds, bool several)
                         make_item(&items[i], spans[i], i, several);
                 memcpy(brute, items, sizeof brute);
                 bool proved;
-                int64_t bound = live_peak(items, count), size = place_items(items, count, bound, &proved), best = bound;
+                int64_t bound = live_peak(items, count), size = place_items(items, count, bound, PLACE_WELL, &proved), best = bound;
                 assert_int_equal(size, check_places(items, count));
                 while (!fits(brute, count, 0, best))
                         best += STORAGE_ALIGN;
@@ -130,7 +130,7 @@ static void test_fragmented(void **test)
                         spans[i][0].last = items[i].last = spans[i][0].last < TIMES ? spans[i][0].last : TIMES - 1;
                 }
                 bool proved;
-                int64_t bound = live_peak(items, 40), size = place_items(items, 40, bound, &proved);
+                int64_t bound = live_peak(items, 40), size = place_items(items, 40, bound, PLACE_WELL, &proved);
                 assert_int_equal(size, check_places(items, 40));
                 assert_true(size <= bound + bound / 10);
                 found += size == bound;
