@@ -80,7 +80,7 @@ struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *
 
 /* ---- arithmetic of subscripts ---- */
 
-/* (e + l step) / n, or the rest, for a literal n > 0: (16 i + l) / 16 is i where l < 16 */
+/* (e + l step) / n, or the rest, for a literal n > 0: (16 i + l) / 16 is i where l < 16; and where all have one quotient */
 static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct loop_expr *by,
                    struct lane_value *result)
 {
@@ -88,6 +88,12 @@ static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value 
         struct loop_range r = range_of(v, a.e);
         if (!loop_is_int(by, &n) || n < 1 || a.step < 0 || r.low < 0)
                 return false;
+        struct loop_range all = range_of_lanes(v, a);
+        if (all.low / n == all.high / n) {
+                struct loop_expr *q = loop_index(v->arena, all.low / n * (op == LOOP_DIV ? 1 : n));
+                *result = op == LOOP_DIV ? scalar(q, 0) : scalar(loop_op(v->arena, LOOP_SUB, a.e, q, NULL), a.step);
+                return true;
+        }
         bool whole = a.step % n == 0;
         int64_t left = r.multiple, other = n;
         while (other) {                 /* what divides both: the rest of e is a multiple of it, and so is n */

@@ -30,10 +30,21 @@ static void look(struct survey *s, const struct loop_expr *e)
         s->good = legalize_is_native(s->v->scratch, s->v->target, legal);
 }
 
+/* a store of what was converted to a type that there are no vectors of */
+static bool is_converted(const struct vectorizing *v, const struct loop_stmt *s)
+{
+        return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST && s->a->type.lanes == 1 &&
+               s->b->args[0]->type.element != E_INDEX && !spelling_of_type(v->target, s->b->type);
+}
+
 static void look_at_stmt(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
         bool vector = stmt->variable && stmt->variable->type.lanes > 1;
+        if (is_converted(s->v, stmt)) {         /* lane by lane, after what is computed as a vector */
+                look(s, stmt->b->args[0]);
+                return;
+        }
         look(s, stmt->b);
         look(s, stmt->c);
         if (stmt->kind != STMT_STORE)

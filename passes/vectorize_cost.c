@@ -2,6 +2,8 @@
  * a processor that does about two simple operations at a time. Arithmetic of subscripts hides in addresses. */
 #include "passes/vectorize.h"
 
+#include "ir/spelling.h"
+
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
 static double cost_of_function(const struct loop_function *f, int depth);
@@ -65,6 +67,8 @@ static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *
         case STMT_STORE:
                 if (s->a->type.lanes > 1)
                         return cost + 1.5 * s->b->type.lanes;
+                if (v && v->target && s->b->type.lanes > 1 && !spelling_of_type(v->target, s->b->type))
+                        return cost + 10 + 3 * s->b->type.lanes;        /* lane by lane */
                 return cost + (s->c ? 2 * cost_of_mask(v) : 1);
         default: return cost;
         }

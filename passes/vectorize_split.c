@@ -78,10 +78,27 @@ static void add_crossing(struct search *s, struct line line, int64_t least)
                 add_place(s, distance / factor + 1);
 }
 
+/* a quotient by a literal changes at its multiples, and so does the rest: where that is seldom, as in what wraps around */
+static void look_at_division(struct search *s, const struct loop_expr *e)
+{
+        enum { SELDOM = 3 };
+        struct line line;
+        int64_t n;
+        if (e->args[0]->type.element != E_INDEX || !loop_is_int(e->args[1], &n) || !line_of(s, e->args[0], &line) ||
+            line.factor < 0 || line.factor > n || n > INT32_MAX || s->to > INT32_MAX || line.constant > INT32_MAX)
+                return;
+        int64_t first = line.factor * s->from + line.constant, last = line.factor * (s->to - 1) + line.constant;
+        bool seldom = first >= 0 && last / n - first / n <= SELDOM;
+        for (int64_t place = (first / n + 1) * n; seldom && place <= last; place += n)
+                add_crossing(s, line, place);
+}
+
 static void look(struct loop_expr *e, void *context)
 {
         struct search *s = context;
         struct line a, b;
+        if (e->op == LOOP_DIV || e->op == LOOP_REM)
+                look_at_division(s, e);
         bool compares = e->op >= LOOP_LT && e->op <= LOOP_NE, extreme = e->op == LOOP_MIN || e->op == LOOP_MAX;
         if ((!compares && !extreme) || e->args[0]->type.element != E_INDEX || !line_of(s, e->args[0], &a) ||
             !line_of(s, e->args[1], &b))

@@ -161,6 +161,35 @@ static struct value *sum_over(struct onnx_import *im, struct value *x, struct te
         return x;
 }
 
+/* dimensions d < k have one label: their diagonal takes the place of d */
+static struct value *diagonal(struct onnx_import *im, struct value *x, struct term *t, int d, int k)
+{
+        const struct type *type = x->type;
+        int64_t extent = type->dims[d], perm[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX], back[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int rank = 0;
+
+        for (int i = 0; i < type->rank; i++) {  /* the other dimensions, then those two as one */
+                if (i == d || i == k)
+                        continue;
+                steps[rank] = 1;
+                dims[rank] = type->dims[i];
+                perm[rank++] = i;
+        }
+        perm[rank] = d;
+        perm[rank + 1] = k;
+        dims[rank] = extent * extent;
+        steps[rank] = extent + 1;
+        x = onnx_reshape(im, build_transpose(&im->b, x, perm), rank + 1, dims);
+        dims[rank] = extent;
+        x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
+        for (int i = 0; i <= rank; i++)
+                back[i] = i < d ? i : i == d ? rank : i - 1;
+        memmove(t->labels + k, t->labels + k + 1, (size_t)(t->rank - k - 1) * sizeof *t->labels);
+        t->rank--;
+        return x ? build_transpose(&im->b, x, back) : NULL;
+}
+
 /* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become diagonals, labels of no
  * further use are summed */
 static struct value *operand_prepare(struct onnx_import *im, const struct einsum *e, struct value *x, struct term *t,
@@ -172,14 +201,9 @@ static struct value *operand_prepare(struct onnx_import *im, const struct einsum
                 dims[d] = e->extents[t->labels[d]];
         x = build_broadcast_numpy(&im->b, x, t->rank, dims);
         for (int d = 0; d < t->rank && x; d++) {
-                for (int k = t->rank - 1; k > d && x; k--) {
-                        if (t->labels[k] != t->labels[d])
-                                continue;
-                        const struct type *index = type_with_element(im->m, x->type, E_I64);
-                        struct value *same =
-                                onnx_binary(im, OP_eq, build_iota(&im->b, index, d), build_iota(&im->b, index, k));
-                        x = sum_over(im, onnx_select(im, same, x, build_like(&im->b, x, 0)), t, k);
-                }
+                for (int k = t->rank - 1; k > d && x; k--)
+                        if (t->labels[k] == t->labels[d])
+                                x = diagonal(im, x, t, d, k);
         }
         for (int d = t->rank - 1; d >= 0 && x; d--) {
                 bool used = e->needed[t->labels[d]];

@@ -506,14 +506,13 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
         if (batch == time || onnx_dim(lengths, 0) != onnx_dim(x, (int)batch))
                 return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths", (long long)time,
                                     (long long)batch, (long long)onnx_dim(lengths, 0));
-        const struct type *indices = type_with_element(im->m, x->type, E_I64);
-        struct value *t = build_iota(&im->b, indices, (int)time),
-                     *length = onnx_along(im, lengths, indices, (int)batch);
+        const struct type *places = type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), 1 });
+        struct value *t = build_iota(&im->b, places, (int)time), *pair[2];
+        struct value *length = onnx_along(im, lengths, places, (int)batch);
         struct value *back = onnx_with(im, OP_sub, onnx_binary(im, OP_sub, length, t), 1);
-        struct value *index = onnx_select(im, onnx_binary(im, OP_lt, t, length), back, t);
-        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
-        attr_set(attrs, OP_gather_elements, "axis", time);
+        pair[time] = onnx_select(im, onnx_binary(im, OP_lt, t, length), back, t);
+        pair[batch] = build_iota(&im->b, places, (int)batch);
+        struct value *index = pair[time] ? build_concat(&im->b, pair, 2, 2) : NULL;
         return index &&
-               onnx_output(n, 0,
-                           value_build(&im->b, OP_gather_elements, (struct value *[]){ x, index }, 2, attrs, NULL));
+               onnx_output(n, 0, value_build(&im->b, OP_gather_nd, (struct value *[]){ x, index }, 2, NULL, NULL));
 }

@@ -124,8 +124,8 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- positions of extremes ---- */
 
-/* the first (or last) position along the axis that holds the maximum (or minimum), as i64; the axis vanishes. NaN is
- * the maximum and the minimum. */
+/* the first (or last) position along the axis that holds the maximum (or minimum); the axis vanishes. NaN is the maximum and
+ * the minimum. */
 static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
 {
         const int64_t axes[1] = { axis }, extent = onnx_dim(x, axis);
@@ -137,7 +137,7 @@ static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum re
                 hit = onnx_binary(im, OP_or, hit, onnx_binary(im, OP_ne, x, x));
         struct value *at = build_iota(&im->b, index, axis);
         at = onnx_select(im, hit, at, build_like(&im->b, at, last ? 0 : (double)extent));
-        return onnx_cast(im, onnx_reduce(im, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE), E_I64);
+        return onnx_reduce(im, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
 }
 
 bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
@@ -152,7 +152,7 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (onnx_dim(x, axis) == 0)
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
-        struct value *y = arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last);
+        struct value *y = onnx_cast(im, arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
         return onnx_output(n, 0, keep ? onnx_keep(im, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
 
@@ -179,9 +179,11 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         }
         if (!flat || type_elements(t) == 0)
                 return onnx_output(n, 0, x);
-        const struct type *index = type_with_element(im->m, flat->type, E_I64);
-        struct value *at =
-                onnx_unreduce(im, arg_reduce(im, flat, REDUCE_max, axis, false), index, (const int64_t[]){ axis }, 1);
+        struct value *at = arg_reduce(im, flat, REDUCE_max, axis, false);
+        if (!at)
+                return false;
+        const struct type *index = type_with_element(im->m, flat->type, onnx_element(at));
+        at = onnx_unreduce(im, at, index, (const int64_t[]){ axis }, 1);
         struct value *hit = onnx_cast(im, onnx_binary(im, OP_eq, at, build_iota(&im->b, index, axis)), t->element);
         return onnx_output(n, 0, onnx_reshape(im, hit, t->rank, t->dims));
 }
