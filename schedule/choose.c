@@ -3,12 +3,12 @@
 #include "schedule/cost.h"
 #include "schedule/stage.h"
 
-enum { PACKED_PANELS = 4 };             /* that read x before it is worth gathering what strides set apart */
+enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set apart */
 
-/* The most positions a tile may have: sums, weights and one channel of x stay in registers. */
+/* The most positions a tile may have: sums, weights, one channel of x and the next one stay in registers. */
 static int most_positions(const struct target *target, int vectors)
 {
-        return (target_vector_registers(target) - vectors - 1) / vectors;
+        return (target_vector_registers(target) - vectors - 2) / vectors;
 }
 
 bool schedule_can_flatten(const struct op *contraction)
@@ -62,9 +62,9 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles), last = packed_last_extent(work);
-        if (last % s->unroll == 0) {    /* all tiles together fetch the next panel */
+        if (last % s->unroll == 0) {    /* all tiles together fetch the next panel; one alone reads too fast for that to help */
                 int64_t lines = divide_up(work->panel * s->unroll * work->line, 64 * tiles);
-                s->prefetch = lines > 4 ? 4 : (int)lines;
+                s->prefetch = tiles == 1 ? 1 : lines > 4 ? 4 : (int)lines;
         }
         s->strip = choose_strip(work, machine->target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;

@@ -1,11 +1,13 @@
 /* Winograd's algorithm or not, and how: by predicted time, in cycles of one core.
  *
  *      direct     products, and reading the weights
- *      Winograd   products, and reading U once for each group of tiles (once in all, where it stays in the second cache beside V and M);
- *                 the transforms' arithmetic; V and M written and read, in the second cache or beyond it
+ *      Winograd   reading U; for every group of tiles, U again from the second cache, and where it does not stay there beside V and M,
+ *                 from beyond it, hardly more than the products hide; the products; the transforms' arithmetic; V and M written and
+ *                 read, the slower the more of the second cache they fill
  *
- * Weights come from beyond the second cache: in a network they were last read a whole run ago. That overlaps with little else. */
+ * Weights come from beyond the second cache at first: in a network they were last read a whole run ago. That overlaps with little else. */
 #include "ir/winograd.h"
+#include "schedule/cost.h"
 #include "schedule/stage.h"
 
 enum { PANEL_LANES = 16 };
@@ -35,18 +37,26 @@ static double line_cycles(const struct winograd_line *line, const struct target 
         return (line->count + line->results) * line->step_count / (double)target_vector_issue(target);
 }
 
+/* V and M, written and read; beyond the cache also fetched before they are written */
+static double matrices_cycles(const struct work *w, double group, const struct target *target)
+{
+        double bytes = matrix_bytes(w, w->tiles), filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
+        double cycles = 2 * bytes / target_l2_speed(target) * (1 + filled), most = 3 * bytes / target_memory_speed(target);
+        return cycles < most ? cycles : most;
+}
+
 static double winograd_cycles(const struct work *w, double groups, const struct target *target)
 {
-        double l2 = (double)target_l2_bytes(target), lanes = target_lanes(target, E_F32);
-        double group = matrix_bytes(w, w->tiles / groups), panels = panels_bytes(w), matrices = matrix_bytes(w, w->tiles);
+        double lanes = target_lanes(target, E_F32), panels = panels_bytes(w), group = matrix_bytes(w, w->tiles / groups);
         double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs / products_per_cycle(target);
-        double weights = panels + group <= l2 ? panels : panels * groups;
+        bool stays = panels + group <= (double)target_l2_bytes(target);
+        double first = panels / target_memory_speed(target), again = stays ? 0 : (groups - 1) * first;
+        double weights = first + (1 - COST_AGAIN_HIDDEN) * again +
+                         (1 - COST_L2_HIDDEN) * groups * panels / target_l2_speed(target);
         double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
                             w->outputs / lanes * line_cycles(&w->f->output, target);
-        /* written, read; beyond the cache also fetched before they are written */
-        double beyond = group > l2 ? 3 * matrices * (1 - l2 / group) : 0;
-        return products + w->tiles * transforms + 2 * matrices / target_l2_speed(target) +
-               (weights + beyond) / target_memory_speed(target);
+        return weights + cost_beside(products, again) + w->tiles * transforms +
+               matrices_cycles(w, w->tiles / groups, target);
 }
 
 /* how many groups of tiles are best */

@@ -17,9 +17,7 @@
 #define TURN .7
 #define ENTRY 6.5
 #define RESULT 4.8
-#define L2_HIDDEN .5                    /* of what a tile reads from the second cache, so much takes no time */
-#define MEMORY_HIDDEN .3                /* and from beyond */
-#define OPERAND_HIDDEN .85              /* in order, for many tiles */
+#define MEMORY_HIDDEN .3                /* of the weights, from beyond the second cache: so much takes no time */
 
 /* ---- the work ---- */
 
@@ -76,8 +74,7 @@ int64_t packed_last_extent(const struct packed_work *work)
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* cycles of two things that run beside each other: those of the longer one, and more the less it is longer */
-static double beside(double a, double b)
+double cost_beside(double a, double b)
 {
         double share = smaller(a, b) / larger(a, b);
         return larger(a, b) * (1 + CONTENTION * share * share * share * share * share);
@@ -101,7 +98,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double issue = target_vector_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work), lines = (double)(work->line / 16 * target_lanes(target, E_F32) * vectors);
         double adds = sums / issue * (target_has_fma(target) ? 1 : 2), loads = (double)(positions + vectors) / issue;
-        double step = beside(beside(adds, loads), LATENCY / s->split);
+        double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
         int64_t last = packed_last_extent(work);
         double entries = (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
         double turns = (double)(last / s->unroll + last % s->unroll);
@@ -109,7 +106,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step, .loops = entries * (ENTRY + TURN * turns),
                                    .results = RESULT * sums,
-                                   .weights = streamed ? (1 - L2_HIDDEN) * steps * lines / target_l2_speed(target) : 0 };
+                                   .weights = streamed ? (1 - COST_L2_HIDDEN) * steps * lines / target_l2_speed(target) : 0 };
 }
 
 /* all tiles of so many vectors, `count` of them side by side */
@@ -158,7 +155,7 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
         }
         cost->weights += (1 - MEMORY_HIDDEN) * weights / speed;
         double room = .75 * (double)target_l2_bytes(target);
-        cost->operand += y > room ? (1 - OPERAND_HIDDEN) * times * x * passes / speed : 0;
+        cost->operand += y > room ? (1 - COST_AGAIN_HIDDEN) * times * x * passes / speed : 0;
 }
 
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s, const struct target *target)

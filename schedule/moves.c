@@ -15,6 +15,15 @@ static const struct move moves[] = {
 };
 const int schedule_move_count = sizeof moves / sizeof *moves;
 
+/* the words that a lowering heeds: all other moves would leave the kernel as it is */
+#define BIT(word) (1u << (word))
+static const struct { enum opcode code; unsigned words; } heeded[] = {
+        { OP_convolve_packed, ~BIT(GROUP) },
+        { OP_convolve_lanes, BIT(ROWS) | BIT(COLUMNS) | BIT(UNROLL) | BIT(SHARE) },
+        { OP_convolve_winograd, BIT(COLUMNS) | BIT(VECTORS) | BIT(UNROLL) | BIT(SPLIT) | BIT(PREFETCH) | BIT(GROUP) | BIT(SHARE) },
+        { OP_reduce_window, BIT(COLUMNS) | BIT(SHARE) },
+};
+
 static int *word_of(struct schedule *s, enum word word)
 {
         switch (word) {
@@ -45,6 +54,32 @@ static bool is_sound(const struct op *op, const struct schedule *s, const struct
                s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 
+/* rows of tiles that strips are made of */
+static int64_t row_tiles(const struct op *op, const struct schedule *s)
+{
+        const struct type *y = op_result(op)->type;
+        bool one = s->flat || y->rank == 4;
+        int64_t rows = one ? 1 : y->dims[y->rank - 3];
+        for (int d = 2; d < y->rank - 1 && one; d++)
+                rows *= y->dims[d];
+        int size = one ? s->columns : s->rows;
+        return (rows + size - 1) / size;
+}
+
+/* Does the word say anything about this operation? Strips of all rows are no strips; without rows there is nothing to make one. */
+static bool is_heeded(const struct op *op, enum word word, const struct schedule *s)
+{
+        const struct type *y = op_result(op)->type;
+        unsigned words = 0;
+        for (size_t i = 0; i < sizeof heeded / sizeof *heeded; i++)
+                words |= heeded[i].code == op->code ? heeded[i].words : 0;
+        if (!(words & BIT(word)))
+                return false;
+        if (word == ROWS || word == FLAT)
+                return y->rank > 4 && (word == FLAT || !s->flat) && y->dims[y->rank - 3] > 1;
+        return word != STRIP || s->strip < row_tiles(op, s);
+}
+
 bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move, struct schedule *s)
 {
         const struct move *m = &moves[move];
@@ -56,7 +91,7 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         }
         int *word = word_of(s, m->word), old = *word;
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
-        if (*word == old || (m->how == HALVE && !*word))
+        if (*word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
                 return false;
         if (m->word == VECTORS)         /* what the sums leave goes to positions */
                 s->columns = (target_vector_registers(machine->target) - s->vectors - 1) / s->vectors / s->rows / s->split;

@@ -3,11 +3,13 @@ would try, each alone in a kernel with a bias and a maximum behind it.
 
     schedules.py                                  # all models; --sample=60: that many layers of them, drawn with --seed
     schedules.py --models=resnet50 --target=x86-64-v3
+    schedules.py --prepare; schedules.py --only-measure     # compile on a busy machine, measure on a quiet one; once for each round
 
 Two rounds: the neighbours (schedule/moves.c) of the schedule chosen, then those of the best so far. schedules.c measures; a layer's
 best is found in half of its rounds and judged by the other half, so that noise makes nothing better than it is. A schedule counts as
 better from 3 % on, as for --tune. What was measured stays in OUT until dnncc changes its mind about the text of the kernel."""
 import argparse
+import concurrent.futures
 import hashlib
 import json
 import math
@@ -16,6 +18,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 
 import zoo
@@ -49,6 +52,9 @@ def options():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--seconds", type=float, default=0.5)
     p.add_argument("--rounds", type=int, default=2)
+    p.add_argument("--jobs", type=int, default=2, help="that compile at a time; one measures")
+    p.add_argument("--prepare", action="store_true", help="compile what is not measured yet, measure nothing")
+    p.add_argument("--only-measure", action="store_true", help="measure what was compiled, and no more")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "schedules")
     return p.parse_args()
 
@@ -57,10 +63,12 @@ def options():
 
 def read_book(o, model, *more):
     """the layers of a model or dump, from the file of schedules that --tune writes when it has no time"""
-    path = o.out / "book"
-    subprocess.run([o.dnncc, model, f"--target={o.target}", "--tune", f"--schedule={path}", "--limit", "tune_seconds=0", *more], check=True)
+    with tempfile.NamedTemporaryFile(dir=o.out) as book:
+        subprocess.run([o.dnncc, model, f"--target={o.target}", "--tune", f"--schedule={book.name}", "--limit", "tune_seconds=0", *more],
+                       check=True)
+        lines = pathlib.Path(book.name).read_text().splitlines()
     layers, result, count = [], "", 0
-    for line in path.read_text().splitlines()[1:]:
+    for line in lines[1:]:
         if line.startswith("; makes "):
             result, count = TYPE.findall(line)[0], int(line.split()[2])
         elif line.startswith(";   or "):
@@ -110,32 +118,79 @@ def write_dump(layer, schedules, path):
 
 
 def neighbours(o, layer, words):
-    path = o.out / "layer.dnn"
-    write_dump(layer, [words], path)
-    return read_book(o, path, "--passes=schedule")[0].others
+    with tempfile.TemporaryDirectory(dir=o.out) as folder:
+        path = pathlib.Path(folder) / "layer.dnn"
+        write_dump(layer, [words], path)
+        return read_book(o, path, "--passes=schedule")[0].others
 
 
-def measure(o, layer, schedules):
-    """times of those that have none yet, and of the one chosen beside them, in proportion to what it took before"""
-    schedules = [layer.chosen] + [s for s in dict.fromkeys(schedules) if s not in layer.times and s != layer.chosen]
-    if len(schedules) == 1 and layer.times:
-        return
-    write_dump(layer, [layer.chosen, *schedules], o.out / "layer.dnn")         # the first one of a run does not count
-    subprocess.run([o.dnncc, o.out / "layer.dnn", "-o", o.out / "layer.c", "--profile", f"--target={o.target}",
-                    "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
-    text = (o.out / "layer.c").read_text()
-    key = hashlib.sha256((text[text.index("*/"):] + o.cc + TIMER.read_text()).encode()).hexdigest()[:20]
-    kept = o.out / "times" / f"{key}.json"
-    if not kept.exists():
-        program = o.out / "layer"
-        subprocess.run([*o.cc.split(), f"-I{o.out}", o.out / "layer.c", TIMER, "-o", program], check=True)
-        done = subprocess.run([program, str(o.seconds)], check=True, capture_output=True, text=True)
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps([[float(t) for t in line.split()] for line in done.stdout.splitlines()]))
-    times = json.loads(kept.read_text())[1:]
+# ---- programs: each times some schedules of a layer ----
+
+def program_path(o, key):
+    return o.out / "programs" / key
+
+
+def times_path(o, key):
+    return o.out / "times" / f"{key}.json"
+
+
+def compile_program(o, layer, schedules):
+    """the key of its text; compiled unless there are times of that"""
+    with tempfile.TemporaryDirectory(dir=o.out) as folder:
+        folder = pathlib.Path(folder)
+        write_dump(layer, [layer.chosen, *schedules], folder / "layer.dnn")    # the first one of a run does not count
+        subprocess.run([o.dnncc, folder / "layer.dnn", "-o", folder / "layer.c", "--profile", f"--target={o.target}",
+                        "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
+        text = (folder / "layer.c").read_text()
+        key = hashlib.sha256((text[text.index("*/"):] + o.cc + TIMER.read_text()).encode()).hexdigest()[:20]
+        if not times_path(o, key).exists() and not program_path(o, key).exists():
+            subprocess.run([*o.cc.split(), "-s", f"-I{folder}", folder / "layer.c", TIMER, "-o", folder / "layer"], check=True)
+            (folder / "layer").rename(program_path(o, key))
+        return key
+
+
+def run_program(o, key):
+    done = subprocess.run([program_path(o, key), str(o.seconds)], check=True, capture_output=True, text=True)
+    times_path(o, key).write_text(json.dumps([[float(t) for t in line.split()] for line in done.stdout.splitlines()]))
+    program_path(o, key).unlink()
+
+
+def add_times(o, layer, schedules, key):
+    """in proportion to what the chosen schedule took before"""
+    times = json.loads(times_path(o, key).read_text())[1:]
     scale = [old / new for old, new in zip(layer.times.get(layer.chosen, times[0]), times[0])]
     for words, row in zip(schedules, times):
         layer.times.setdefault(words, [t * s for t, s in zip(row, scale)])
+
+
+def attempt(layer, action, *arguments):
+    """what it returns; None where a program fails"""
+    try:
+        return action(*arguments)
+    except subprocess.CalledProcessError as error:
+        print(f"{layer.key}: {error}", file=sys.stderr)
+        return None
+
+
+def measure(o, layers, schedules_of):
+    """Times of the schedules that have none yet, and of the one chosen beside them. Returns the layers that have them all."""
+    def compile_one(layer):
+        others = attempt(layer, schedules_of, layer)
+        schedules = [layer.chosen] + [s for s in dict.fromkeys(others or []) if s not in layer.times and s != layer.chosen]
+        needed = others is not None and (len(schedules) > 1 or not layer.times)
+        return others is not None, schedules, attempt(layer, compile_program, o, layer, schedules) if needed else None
+
+    measured = []
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        compiled = list(pool.map(compile_one, layers))
+    for layer, (fine, schedules, key) in zip(layers, compiled):
+        if key and not times_path(o, key).exists() and not o.prepare:
+            attempt(layer, run_program, o, key)
+        if key and times_path(o, key).exists():
+            add_times(o, layer, schedules, key)
+        if fine and layer.times:
+            measured.append(layer)
+    return measured
 
 
 def best(layer, kind):
@@ -163,27 +218,28 @@ def report(layers, kind):
                   f"         {layer.chosen}  ->  {words}")
 
 
+def better_neighbours(o, layer):
+    """neighbours of the schedules that are better than the one chosen"""
+    found = {best(layer, kind)[0] for kind in range(len(KINDS))} - {layer.chosen}
+    return [words for schedule in sorted(found) for words in neighbours(o, layer, schedule)]
+
+
 def main():
     o = options()
-    o.out.mkdir(parents=True, exist_ok=True)
+    for folder in "programs", "times":
+        (o.out / folder).mkdir(parents=True, exist_ok=True)
+    if o.only_measure:
+        for program in sorted((o.out / "programs").iterdir()):
+            run_program(o, program.name)
+        return
     layers, count = find_layers(o)
     print(f"{o.target}: {len(layers)} of {count} distinct contractions" + (f", drawn with seed {o.seed}" if len(layers) < count else ""), flush=True)
-    measured = []
-    for layer in layers:
-        try:
-            measure(o, layer, layer.others)
-            for _ in range(1, o.rounds):
-                for kind in range(len(KINDS)):
-                    words = best(layer, kind)[0]
-                    measure(o, layer, neighbours(o, layer, words) if words != layer.chosen else [])
-            measured.append(layer)
-        except subprocess.CalledProcessError as error:
-            print(f"{layer.key}: {error}", file=sys.stderr)
-        except KeyboardInterrupt:               # a report of what there is
-            break
-    (o.out / "layers.json").write_text(json.dumps([layer.__dict__ for layer in measured], indent=1))
-    for kind in range(len(KINDS)):
-        report(measured, kind)
+    layers = measure(o, layers, lambda layer: layer.others)
+    for _ in range(1, o.rounds):
+        layers = measure(o, layers, lambda layer: better_neighbours(o, layer))
+    (o.out / "layers.json").write_text(json.dumps([layer.__dict__ for layer in layers], indent=1))
+    for kind in range(len(KINDS) if layers else 0):
+        report(layers, kind)
 
 
 if __name__ == "__main__":
