@@ -1,8 +1,8 @@
 /* Sums in hardware tiles: which tile holds what, and the instructions.
  *
  *     sums of `rows` positions by 16 outputs    tile t * vectors + j
- *     positions                                 the tiles behind them, one for each t (or, where there are more t than j, in turn)
- *     weights                                   the rest in turn (or one for each j)
+ *     positions                                 the tiles behind them, one for each t, or those that there are in turn
+ *     weights                                   the rest in turn
  *
  * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of what stays stand between the
  * products, where the unit has time for them. */
@@ -19,14 +19,11 @@ static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
 {
         struct plan p = { .tiles = divide_up(t->positions, t->rows), .vectors = t->vectors };
         int sums = p.tiles * p.vectors, left = target_tile_registers(w->target) - sums;
-        bool by_position = p.tiles <= p.vectors;
-        p.x_count = by_position ? p.tiles : left - p.vectors;
-        p.w_count = by_position ? left - p.tiles : p.vectors;
-        p.x_count = p.x_count > p.tiles ? p.tiles : p.x_count;
-        p.w_count = p.w_count > p.vectors ? p.vectors : p.w_count;
+        p.x_count = left > p.tiles ? p.tiles : left - 1;
+        p.w_count = left - p.x_count < p.vectors ? left - p.x_count : p.vectors;
         p.first_x = sums;
         p.first_w = sums + p.x_count;
-        if (p.x_count < 1 || p.w_count < 1 || (!by_position && t->positions % t->rows))
+        if (p.x_count < 1 || p.w_count < 1 || (p.x_count < p.tiles && t->positions % t->rows))
                 c_fail(w, EXIT_INTERNAL, "%d x %d sums do not fit the target's tiles", t->positions, t->vectors);
         return p;
 }
@@ -105,16 +102,13 @@ static void put_load(struct c_writer *w, int tile, struct loop_buffer *b, const 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         struct plan p = plan_of(w, &s->tiles);
-        bool by_position = p.tiles <= p.vectors;
-        int outer = by_position ? p.vectors : p.tiles, inner = by_position ? p.tiles : p.vectors;
         int pair = 2 * TILE_LANES;
-        for (int o = 0; o < outer; o++)
-                for (int i = 0; i < inner; i++) {
-                        int t = by_position ? i : o, j = by_position ? o : i;
+        for (int j = 0; j < p.vectors; j++)
+                for (int t = 0; t < p.tiles; t++) {
                         int x = p.first_x + t % p.x_count, weights = p.first_w + j % p.w_count;
-                        if (by_position ? !i : !o)
+                        if (!t)
                                 put_load(w, weights, s->weights, s->b, pair * j, pair * p.vectors);
-                        if (by_position ? !o : !i)
+                        if (!j || p.x_count < p.tiles)
                                 put_load(w, x, s->buffer, s->a, s->tiles.jump * t, s->tiles.step);
                         put(w, SPELL_TILE_MULTIPLY, (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j), literal(w, x),
                                                                                         literal(w, weights) });

@@ -16,7 +16,7 @@
 #include "schedule/stage.h"
 
 enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
-enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1024, LINE = 32, PAIR_LANES = 2 * TILE_LANES, PREFETCH_MAX = 16 }; /* LINE: bf16 of a cache line */
+enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE = 32, PAIR_LANES = 2 * TILE_LANES, PREFETCH_MAX = 16 }; /* LINE: bf16 of a cache line */
 
 struct tiles {
         struct stage s;                 /* first: its functions get this */
@@ -39,11 +39,24 @@ struct block { int64_t positions, tiles, apart; };
 /* pitch: positions from a row to the next one in x; 0: no whole number of them */
 static struct block block_of(int64_t rows, int64_t columns, int64_t pitch)
 {
-        bool both = rows > 1 && columns > 1;
         int64_t joined = (rows - 1) * pitch + columns;
-        if (both && pitch && divide_up(joined, TILE_ROWS) < rows)
+        if (rows <= 1 || columns == 1)
+                return (struct block){ rows * columns, divide_up(rows * columns, TILE_ROWS), 0 };
+        if (pitch && divide_up(joined, TILE_ROWS) < rows * divide_up(columns, TILE_ROWS))
                 return (struct block){ joined, divide_up(joined, TILE_ROWS), pitch };
-        return (struct block){ rows * columns, both ? rows : divide_up(rows * columns, TILE_ROWS), 0 };
+        return (struct block){ rows * columns, columns > TILE_ROWS ? INT16_MAX : rows, 0 };      /* a row is in one tile, or joined */
+}
+
+/* Tiles of positions may be loaded in turn, where all have one shape: then two are enough beside those of sums. */
+static bool takes_turns(const struct block *block, int vectors, int registers)
+{
+        return registers - block->tiles * vectors <= block->tiles;
+}
+
+static bool block_fits(const struct block *block, int vectors, int registers)
+{
+        return block->positions * vectors * TILE_LANES <= BLOCK_SUMS && block->tiles * vectors + 2 <= registers &&
+               (!takes_turns(block, vectors, registers) || block->positions % block->tiles == 0);
 }
 
 static int64_t pitch_of(int64_t row_step, int64_t step) { return step > 0 && row_step % step == 0 ? row_step / step : 0; }
@@ -253,13 +266,17 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
         return good;
 }
 
-/* sums, positions and weights have tiles */
+/* sums, positions and weights have tiles, in blocks of all sizes that there are */
 static bool fits(const struct tiles *t, const struct target *target)
 {
-        struct block block = block_in(t, t->s.row.size, t->s.column.size);
-        return block.tiles * t->vectors + block.tiles + 1 <= target_tile_registers(target) &&
-               (block.apart || t->s.row.size == 1 || t->s.column.size <= TILE_ROWS) &&
-               block.positions * t->vectors * TILE_LANES <= BLOCK_SUMS;
+        const struct cut *row = &t->s.row, *column = &t->s.column;
+        for (int i = 0; i < 4; i++) {
+                struct block block = block_in(t, cut_size(row, i / 2), cut_size(column, i % 2));
+                bool there = (i / 2 ? row->large : row->count - row->large) && (i % 2 ? column->large : column->count - column->large);
+                if (there && !block_fits(&block, t->vectors, target_tile_registers(target)))
+                        return false;
+        }
+        return true;
 }
 
 struct stage *tiles_prepare(const struct stage *common)
@@ -293,39 +310,33 @@ struct stage *tiles_prepare(const struct stage *common)
 
 /* ---- choice ---- */
 
-/* How many of a row of positions at a time: as few tiles as there can be, for a tile takes its time however few positions it has;
- * then blocks of one shape, so that shapes are not said again for each panel. */
-static int choose_columns(int64_t positions, int most, int64_t steps)
+/* what choices compare: blocks of a panel's sums */
+struct panel { int registers, vectors; int64_t steps; };
+
+/* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few positions they have, and the tiles
+ * that are loaded: of weights, and of positions once more where these take turns. */
+static int64_t block_cycles(const struct panel *panel, const struct block *block, int64_t count)
 {
-        int64_t best = INT64_MAX;
-        int chosen = 1;
-        for (int n = most; n > most / 2; n--) {
-                struct cut cut = cut_evenly(positions, n);
-                int64_t small = divide_up(cut.size - 1, TILE_ROWS), large = divide_up(cut.size, TILE_ROWS);
-                int64_t tiles = cut.large * large + (cut.count - cut.large) * small;
-                int64_t cycles = tiles * steps * TILE_CYCLES + cut.count * BLOCK_CYCLES;
-                cycles += cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
-                if (cycles < best) {
-                        best = cycles;
-                        chosen = cut.size;
-                }
-        }
-        return chosen;
+        int64_t loads = 1 + (takes_turns(block, panel->vectors, panel->registers) ? divide_up(block->tiles, 2) : 0);
+        return count * (panel->steps * (block->tiles * TILE_CYCLES + loads * LOAD_CYCLES) + BLOCK_CYCLES);
 }
 
-/* How many rows of so many positions, each no more than a tile has: the fewer tiles, and the fewer blocks, each of which loads the weights. */
-static int choose_rows(int64_t rows, int64_t columns, int64_t pitch, int most, int64_t steps)
+/* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that shapes are not said again for each panel. */
+static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns, int64_t pitch)
 {
         int64_t best = INT64_MAX;
         int chosen = 1;
-        for (int n = 1; n <= rows && block_of(n, columns, pitch).positions <= most && block_of(n, columns, pitch).tiles * TILE_ROWS <= most; n++) {
-                struct cut cut = cut_evenly(rows, n);
+        for (int n = (int)(extent < BLOCK_SUMS / TILE_LANES ? extent : BLOCK_SUMS / TILE_LANES); n >= 1; n--) {
+                struct cut cut = cut_evenly(extent, n);
                 int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
+                bool fit = true;
                 for (int large = 0; large < 2; large++) {
-                        int64_t count = large ? cut.large : cut.count - cut.large, tiles = block_of(cut_size(&cut, large), columns, pitch).tiles;
-                        cycles += count * (steps * (tiles * TILE_CYCLES + LOAD_CYCLES) + BLOCK_CYCLES);
+                        int64_t count = large ? cut.large : cut.count - cut.large, size = cut_size(&cut, large);
+                        struct block block = rows ? block_of(size, columns, pitch) : block_of(1, size, 0);
+                        fit &= !count || block_fits(&block, panel->vectors, panel->registers);
+                        cycles += count ? block_cycles(panel, &block, count) : 0;
                 }
-                if (cycles < best) {
+                if (fit && cycles < best) {
                         best = cycles;
                         chosen = cut.size;
                 }
@@ -350,7 +361,7 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         (void)arena, (void)why;
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
-        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2], most = vectors > 2 ? TILE_ROWS : 2 * TILE_ROWS;
+        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2];
         bool flat = k > 1 && schedule_can_flatten(op);
         int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
         for (int d = 0; d < k && flat; d++)
@@ -359,15 +370,15 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         s.flat = flat;
         s.vectors = vectors;
         int64_t steps = type_elements(w) / w->dims[0] / vectors / PAIR_LANES / TILE_ROWS;
-        s.columns = choose_columns(columns, most, steps);
-        if (columns == 1 && rows > 1)
-                s.rows = choose_columns(rows, most, steps);
-        else if (columns <= TILE_ROWS && rows > 1 && most > TILE_ROWS)
-                s.rows = choose_rows(rows, columns, pitch_in_memory(op), most, steps);
+        const struct panel panel = { target_tile_registers(machine->target), vectors, steps };
+        int64_t pitch = pitch_in_memory(op);
+        s.columns = choose_cut(&panel, columns, false, 0, 0);
+        if (rows > 1 && s.columns == columns)
+                s.rows = choose_cut(&panel, rows, true, columns, pitch);
         int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
         s.prefetch = (int)(divide_up(lines, tiles) < PREFETCH_MAX ? divide_up(lines, tiles) : PREFETCH_MAX);
         const struct type *x = op_operand(op, 0)->type;
-        int64_t hardware = tiles * block_of(s.rows, s.columns, pitch_in_memory(op)).tiles * w->dims[0] * vectors * y->dims[0];
+        int64_t hardware = tiles * block_of(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors * y->dims[0];
         double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };

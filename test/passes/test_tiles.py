@@ -120,19 +120,27 @@ def test_scheduled_is_canonical(first):
             assert re.findall(r"(?:tiles|multiply|unload) .*", again.stdout) == re.findall(r"(?:tiles|multiply|unload) .*", text)
 
 
-@pytest.mark.parametrize("size,stride,positions", [(7, 1, 25), (8, 1, 28), (5, 1, 19), (7, 2, 14), (3, 2, 17)])
-def test_rows_that_join(size, stride, positions, tmp_path):
-    """short rows follow each other in a tile, with what lies between them, where that takes fewer tiles"""
-    extent = (size - 1) * stride + 3
-    x, w, y = f"<2 x 2 x {extent} x {extent} x 32 x bf16>", "<2 x 2 x 3 x 3 x 16 x 2 x 32 x bf16>", f"<2 x 2 x {size} x {size} x 32 x f32>"
+@pytest.mark.parametrize("size,stride,vectors,positions", [(7, 1, 2, 25), (8, 1, 2, 28), (5, 1, 2, 33), (7, 2, 2, 14), (3, 2, 2, 17), (20, 1, 2, 42),
+                                                           (29, 1, 1, 29)])
+def test_rows_that_join(size, stride, vectors, positions, tmp_path):
+    """Short rows follow each other in a tile, with what lies between them, where that takes fewer tiles; positions have a tile each,
+    or one in turn."""
+    extent, block = (size - 1) * stride + 3, 16 * vectors
+    x, w, y = f"<2 x 2 x {extent} x {extent} x 32 x bf16>", f"<2 x 2 x 3 x 3 x 16 x {vectors} x 32 x bf16>", [2, 2, size, size, block]
     text = program([f'%x "x": {x}', f'%w "w": {w}'],
-                   [f"%c = convolve_packed(%x, %w) strides=[{stride}, {stride}] channels=64 outputs=64 block=32 accumulator=f32 : {y}"],
-                   "%c", [2, 2, size, size, 32])
-    (tmp_path / "layer.dnn").write_text(text)
-    done = dnncc.run([dnncc.DNNCC, tmp_path / "layer.dnn", "--emit=loops", "-o", "-", "--target=sapphirerapids", "--check",
-                      "--passes=schedule,lower,plan"], cwd=tmp_path)
+                   [f"%c = convolve_packed(%x, %w) strides=[{stride}, {stride}] channels=64 outputs={2 * block} block={block} "
+                    f"accumulator=f32 : <{' x '.join(map(str, y))} x f32>"], "%c", y)
+    path = tmp_path / "layer.dnn"
+    path.write_text(text)
+    done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", "--target=sapphirerapids", "--passes=schedule,lower"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"tiles {positions} by 2" in done.stdout, re.findall("tiles .*", done.stdout)
+    assert f"tiles {positions} by {vectors}" in done.stdout, re.findall("tiles .*", done.stdout)
+    want = run_c(path, tmp_path / "generic", ["--passes=lower,plan"], ["-O2"], None)
+    values = inputs_of(tmp_path / "generic" / "host", 0)
+    for target in ["x86-64-v3", "sapphirerapids"] if HAS_TILES else ["x86-64-v3"]:
+        (tmp_path / f"{target}.loops").write_text(done.stdout)
+        got = run_c(tmp_path / f"{target}.loops", tmp_path / target, ["--passes=legalize,plan", f"--target={target}"], ["-O1"], values)
+        assert_close(got[0], want[0])
 
 
 @needs_tiles
