@@ -228,6 +228,11 @@ int running_axis(const struct op *op);
 void running_begin(struct emit *e, const struct op *op);
 void running_next(struct emit *e, const struct op *op, struct loop_expr *const *index);
 
+/* ---- loops side by side (lower_merge.c) ---- */
+
+/* reductions of the same row in one loop, in a kernel that is complete */
+void emit_merge_loops(struct loop_block *block);
+
 /* ---- rows (lower_rows.c): softmax, norms ---- */
 
 /* the rows of a kernel that computes `result`, stored in place; emit->rows.along is 0 where there are none */

@@ -423,6 +423,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 }
         } else {
                 write_results(&e, request, outputs);
+                emit_merge_loops(e.kernel->body);
         }
         if (e.failed)
                 return NULL;

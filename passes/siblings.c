@@ -1,17 +1,20 @@
-/* siblings: element-wise kernels with the same index become one kernel of several results where that moves fewer bytes.
+/* siblings: kernels with the same index, element-wise ones and reductions of the same rows, become one kernel of several results where
+ * that moves fewer bytes.
  *
  *   %1 = fusion(%g, %c) { ... tanh ... mul ... add }            %1, %2 = fusion(%g, %c) { ... tanh ... mul ... add
  *   %2 = fusion(%g, %1) { ... tanh ... mul }              ->                              ... tanh ... mul
  *                                                                                         yield(.., ..) }
  *
  * Two kernels join where one reads the elements that the other makes, or both read the same ones of a tensor: these bytes are then read
- * once. Both are element-wise (with the broadcasts, slices, transposes and gathers that fuse has put in) and have results of the same
- * extents; what they share is read at the index of the result, in both. So the state of a recurrent cell and its output become one
- * kernel, and so do several functions of one value.
+ * once. Both are element-wise (with the broadcasts, slices, transposes and gathers that fuse has put in), or end in reductions along the
+ * same dimensions, and have results of the same extents; what they share is read at the index of the result, or along its row, in
+ * both. So the state of a recurrent cell and its output become one kernel, several functions of one value do, and so do the mean
+ * and the largest, or the mean and the variance, of a row: such reductions share a loop (ir/lower_merge.c), or the row lies in the
+ * first cache.
  *
  * The joined kernel stands where the later one is, if nothing between reads what the first one makes, or else where the earlier one
- * is, if what the later one reads is there by then: so no cycle can arise. Contractions, reductions and rows stay alone. Exact: the
- * same operations on each element. */
+ * is, if what the later one reads is there by then: so no cycle can arise. Contractions and rows that are stored stay alone. Exact: the
+ * same operations on each element, in the same order. */
 #include "passes/join.h"
 
 enum { READERS_MAX = 16 };              /* of a value that are looked at */
@@ -26,27 +29,72 @@ static bool is_map(const struct op *op)
         }
 }
 
-/* element-wise operations of one index alone, all results of the same extents; size: how many operations */
-static bool is_kernel(struct op *kernel, int *size)
+/* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of its own), a result for each row. */
+struct walk { const struct type *shape; unsigned along; int64_t rows; int size; };
+
+static bool add_reduction(struct walk *w, const struct op *op)
 {
-        *size = 1;
-        if (kernel->code != OP_fusion)
-                return op_info[kernel->code].traits & TRAIT_ELEMENTWISE && type_is_static(op_result(kernel)->type);
-        for (const struct op *op = kernel->regions[0]->first; op->code != OP_yield; op = op->next, ++*size)
-                if (!is_map(op))
-                        return false;
-        for (int i = 1; i < kernel->result_count; i++)
-                if (!type_same_dims(kernel->results[i].type, kernel->results[0].type))
-                        return false;
-        return type_is_static(kernel->results[0].type) && type_elements(kernel->results[0].type);
+        const struct type *t = op_operand(op, 0)->type;
+        unsigned along;
+        if (!type_is_static(t) || !rows_reduce(op, t, &along) || !along)
+                return false;
+        bool first = !w->along;
+        if (first)
+                *w = (struct walk){ .shape = t, .along = along, .size = w->size };
+        return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
-/* Does the kernel read v, and only at the index of its result? */
-static bool reads_in_place(struct op *kernel, const struct value *v)
+/* element-wise operations of one index alone, or reductions of one row, all results of the same extents; size: how many operations */
+static bool is_kernel(struct op *kernel, struct walk *w)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        const struct type *result = kernel->results[0].type;
+        *w = (struct walk){ .shape = result };
+        if (kernel->result_count < 1 || !type_is_static(result) || !type_elements(result))
+                return false;
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield; op = region ? op->next : NULL, w->size++) {
+                bool map = region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE;
+                if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
+                        return false;
+        }
+        for (int i = 1; i < kernel->result_count; i++)
+                if (!type_same_dims(kernel->results[i].type, result))
+                        return false;
+        w->rows = type_elements(w->shape);
+        for (int d = 0; d < w->shape->rank && w->rows; d++)
+                w->rows /= w->along >> d & 1 ? w->shape->dims[d] : 1;
+        return type_elements(result) == w->rows;
+}
+
+/* Has v an element for each one that the kernel goes over, or one for each row? */
+static bool is_walked(const struct walk *w, const struct value *v)
+{
+        return type_same_dims(v->type, w->shape) || (w->along && type_is_static(v->type) && type_elements(v->type) == w->rows);
+}
+
+/* What is needed of op at an index, or in a row, is of that index or row of its operands. */
+static bool keeps_row(const struct op *op, const struct walk *w)
+{
+        if (op->code == OP_yield || op->code == OP_reduce || op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return true;
+        if (!w->along || (op->code != OP_reshape && op->code != OP_broadcast))
+                return false;
+        const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
+        if (type_elements(x) != w->rows || op->code == OP_reshape)
+                return type_elements(x) == w->rows;
+        const int64_t *onto = op_ints(op, "dims", NULL);
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] != 1 && w->along >> onto[k] & 1)
+                        return false;
+        return type_same_dims(y, w->shape);
+}
+
+/* Does the kernel read v, and only at the index of its result, or in its row? */
+static bool reads_in_place(struct op *kernel, const struct walk *w, const struct value *v)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         bool found = false;
-        if (!type_same_dims(v->type, kernel->results[0].type))
+        if (!is_walked(w, v))
                 return false;
         if (!region) {
                 for (int i = 0; i < kernel->operand_count; i++)
@@ -57,7 +105,7 @@ static bool reads_in_place(struct op *kernel, const struct value *v)
         for (struct op *op = region->first; op; op = op->next)
                 op->number = 0;
         for (struct op *op = region->last; op; op = op->previous) {
-                bool same = op->code == OP_yield || (op_info[op->code].traits & TRAIT_ELEMENTWISE && op->number == 1);
+                bool same = keeps_row(op, w) && (op->code == OP_yield || op->number == 1);
                 for (int i = 0; i < op->operand_count; i++) {
                         const struct value *x = op_operand(op, i);
                         if (x == v && !same)
@@ -83,6 +131,7 @@ static struct op *reader_in(const struct use *u, const struct region *region)
 
 struct pair {
         struct op *first, *second;
+        struct walk walks[2];           /* theirs */
         int64_t bytes;                  /* that are no longer read */
         struct op *place;               /* the joined kernel stands in front of it */
         struct value **read;            /* by the second one */
@@ -107,10 +156,10 @@ static bool count_bytes(struct pair *p)
         p->bytes = 0;
         for (int i = 0; i < p->read_count; i++) {
                 const struct value *v = p->read[i];
-                bool made = v->kind == VALUE_RESULT && v->op == p->first, here = reads_in_place(p->second, v);
+                bool made = v->kind == VALUE_RESULT && v->op == p->first, here = reads_in_place(p->second, &p->walks[1], v);
                 if (made && !here)
                         return false;
-                if (made || (here && v->kind != VALUE_CONSTANT && reads_in_place(p->first, v)))
+                if (made || (here && v->kind != VALUE_CONSTANT && reads_in_place(p->first, &p->walks[0], v)))
                         p->bytes += type_bytes(v->type);
         }
         return p->bytes > 0;
@@ -133,15 +182,19 @@ static bool find_place(struct pair *p)
         return late || early;
 }
 
+/* the same elements in the same rows; or one of the two has nothing but what there is for each row */
+static bool go_together(const struct walk *x, const struct walk *y)
+{
+        return !x->along || !y->along || (x->along == y->along && type_same_dims(x->shape, y->shape));
+}
+
 static void look_at(struct pair *best, struct op *first, int limit)
 {
         struct pair p = *best;
-        int sizes[2];
         p.first = first;
-        if (first->region == p.second->region && first->number < p.second->number && is_kernel(first, &sizes[0]) &&
-            is_kernel(p.second, &sizes[1]) && sizes[0] + sizes[1] <= limit &&
-            type_same_dims(first->results[0].type, p.second->results[0].type) && count_bytes(&p) && find_place(&p) &&
-            p.bytes > best->bytes)
+        if (first->region == p.second->region && first->number < p.second->number && is_kernel(first, &p.walks[0]) &&
+            p.walks[0].size + p.walks[1].size <= limit && type_same_dims(first->results[0].type, p.second->results[0].type) &&
+            go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) && p.bytes > best->bytes)
                 *best = p;
 }
 
@@ -151,7 +204,7 @@ static void find_first(struct pair *best, int limit)
         for (int i = 0; i < best->read_count; i++) {
                 struct value *v = best->read[i];
                 int readers = 0;
-                if (v->kind == VALUE_CONSTANT || !type_same_dims(v->type, best->second->results[0].type))
+                if (v->kind == VALUE_CONSTANT || !is_walked(&best->walks[1], v))
                         continue;
                 if (v->kind == VALUE_RESULT)
                         look_at(best, v->op, limit);
@@ -184,11 +237,10 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        int size;
-        if (!is_kernel(second, &size))
+        struct pair p = { .second = second };
+        if (!is_kernel(second, &p.walks[1]))
                 return false;
         struct arena *arena = arena_new();
-        struct pair p = { .second = second };
         struct value **results;
         p.read = values_read(arena, second, &p.read_count);
         find_first(&p, (int)context->limits.kernel_operations);

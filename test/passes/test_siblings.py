@@ -1,5 +1,5 @@
 """Kernels of several results give the same bits as apart: random networks of element-wise operations around slices, transposes and
-products, for the targets that this machine can run."""
+products, for the targets that this machine can run; so do those of reductions that share what they read (sums in vectors: nearly)."""
 import pathlib
 import random
 import sys
@@ -71,3 +71,86 @@ def test_same_bits(target, tmp_path):
             for y, expected in zip(other, results[0], strict=True):
                 np.testing.assert_array_equal(y, expected, err_msg=text)
     assert joined >= 4
+
+
+def rows_network(seed):
+    """reductions of one tensor and of what is made of it, most of them along the same dimensions"""
+    r = random.Random(seed)
+    dims = [r.choice([1, 2, 5]), r.choice([3, 16, 33]), r.choice([1, 7, 40])]
+    usual = sorted(r.sample(range(3), r.randint(1, 2)))
+    lines, results, values = [], [], ["%x"]
+
+    def add(text, dims):
+        lines.append(f"%{len(lines)} = {text} : {shape(*dims)}")
+        return f"%{len(lines) - 1}"
+
+    def reduce(x, axes, kind):
+        kept = [d for k, d in enumerate(dims) if k not in axes]
+        return add(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]) kind={kind}", kept), kept
+
+    for _ in range(r.randint(3, 7)):
+        axes = usual if r.random() < 0.8 else sorted(r.sample(range(3), 2))
+        x, form = r.choice(values), r.choice(["plain", "plain", "unary", "shifted"])
+        if form == "unary":
+            x = add(f"{r.choice(['abs', 'neg', 'exp'])}({x})", dims)
+        elif form == "shifted":
+            mean, kept = reduce(x, axes, "sum")
+            mean = add(f"mul({mean}, {float(1 / np.prod([dims[a] for a in axes]))!r})", kept)
+            if r.random() < 0.5:
+                results.append(mean)
+            x = add(f"sub({x}, {add(f'broadcast({mean}) dims=[{chr(44).join(str(d) for d in range(3) if d not in axes)}]', dims)})", dims)
+            x = add(f"mul({x}, {x})", dims)
+        y, kept = reduce(x, axes, r.choice(["sum", "max", "min", "prod"] if form == "plain" else ["sum", "max"]))
+        results.append(add(f"sigmoid({y})", kept) if r.random() < 0.3 else y)
+        if r.random() < 0.2:
+            values.append(add(f"tanh({r.choice(values)})", dims))
+    results = list(dict.fromkeys(results))
+    names = ", ".join(f'"y{k}"' for k in range(len(results)))
+    body = "\n".join("  " + line for line in lines)
+    text = f'dnn 1\nmodule "m"\nfunc @main(%x "x": {shape(*dims)}) -> ({names}) {{\n{body}\n  yield({", ".join(results)})\n}}\n'
+    return text, [np.random.default_rng(seed).standard_normal(dims, dtype=np.float32)]
+
+
+@pytest.mark.parametrize("target", ["generic", *TARGETS])
+def test_rows(target, tmp_path):
+    if target != "generic" and not here(target):
+        pytest.skip(f"this machine is no {target}")
+    joined = 0
+    for seed in range(6):
+        text, inputs = rows_network(seed)
+        (tmp_path / "program.dnn").write_text(text)
+        results, kernels = [], []
+        for number, passes in enumerate(["", "siblings,"]):
+            folder = tmp_path / f"{seed}.{number}"
+            folder.mkdir()
+            options = [f"--target={target}", "--passes=" + PASSES.format(passes)]
+            kernels.append(dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--emit=loops", "-o", "-", *options]).stdout.count("call @"))
+            dnncc.compile_model(tmp_path / "program.dnn", folder, options)
+            results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs))
+        joined += kernels[0] - kernels[1]
+        for y, expected in zip(results[1], results[0], strict=True):
+            if target == "generic":
+                np.testing.assert_array_equal(y, expected, err_msg=text)
+            else:
+                np.testing.assert_allclose(y, expected, rtol=2e-5, atol=1e-5, err_msg=text)
+    assert joined >= 8
+
+
+def test_reductions_share_a_loop(tmp_path):
+    """least and largest of a tensor, as dynamic quantization wants them; but not what the other one needs"""
+    text = '''dnn 1
+module "m"
+func @main(%x "x": <9 x 100 x f32>) -> ("least", "most", "spread") {
+  %0 = reduce(%x, <2 x i64> [0, 1]) kind=min : <f32>
+  %1 = reduce(%x, <2 x i64> [0, 1]) kind=max : <f32>
+  %2 = broadcast(%1) : <9 x 100 x f32>
+  %3 = sub(%x, %2) : <9 x 100 x f32>
+  %4 = exp(%3) : <9 x 100 x f32>
+  %5 = reduce(%4, <2 x i64> [0, 1]) : <f32>
+  yield(%0, %1, %5)
+}
+'''
+    (tmp_path / "program.dnn").write_text(text)
+    loops = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--emit=loops", "--passes=fuse,siblings,lower", "-o", "-"]).stdout
+    assert loops.count("call @") == 1
+    assert loops.count("for %") == 2
