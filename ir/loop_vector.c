@@ -282,54 +282,101 @@ static bool is_lasting(const struct loop_expr *e)
         return true;
 }
 
-/* Lanes begin or end apart: one short loop for all, in which each takes part where it would itself. NULL: too long. */
-static struct loop_expr *join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from,
-                                     struct lane_value *to)
+/* Lanes of a loop that begin or end apart: who takes part. All do between the two numbers. */
+struct taking_part { struct loop_expr *begun, *going; int64_t all_from, all_to; };
+
+/* One short loop for all, in which each lane takes part where it would itself. False: too long. */
+static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from, struct lane_value *to,
+                        struct taking_part *part)
 {
         enum { LONGEST = 32 };
         struct loop_range a = loop_bounds_of(v->request->bounds, s->a), b = loop_bounds_of(v->request->bounds, s->b);
         bool known = a.low > INT64_MIN && b.high < INT64_MAX && a.low >= b.high - LONGEST && a.low < b.high;
         if (!known || s->step != 1 || !is_lasting(s->a) || !is_lasting(s->b))
-                return NULL;
-        struct loop_expr *counter = loop_use(v->arena, s->variable);
-        struct loop_expr *begun = loop_op(v->arena, LOOP_GE, counter, s->a, NULL);
-        struct loop_expr *going = loop_op(v->arena, LOOP_LT, counter, s->b, NULL);
-        bool late = !is_uniform(*from), early = !is_uniform(*to);
-        if (late)
+                return false;
+        part->all_from = a.high;
+        part->all_to = b.low;
+        if (!is_uniform(*from)) {
+                part->begun = loop_op(v->arena, LOOP_GE, loop_use(v->arena, s->variable), s->a, NULL);
                 from->e = loop_index(v->arena, a.low);
-        if (early)
+        }
+        if (!is_uniform(*to)) {
+                part->going = loop_op(v->arena, LOOP_LT, loop_use(v->arena, s->variable), s->b, NULL);
                 to->e = loop_index(v->arena, b.high);
-        return late && early ? loop_op(v->arena, LOOP_AND, begun, going, NULL) : late ? begun : going;
+        }
+        return true;
+}
+
+/* from here on only lanes for which this condition holds, too (NULL: it does); *none: that is known to be none of them */
+static bool restrict_lanes(struct vectorizer *v, const struct loop_expr *condition, bool *none)
+{
+        if (!condition)
+                return true;
+        struct lane_value value = lane_expr(v, condition);
+        if (is_uniform(value) && value.e->op == LOOP_LITERAL) {
+                *none |= !value.e->literal.u;
+                return !v->failed;
+        }
+        if (is_uniform(value))          /* not known as a vector */
+                return lane_refuse(v);
+        lane_mask(v, value.e, true);
+        return v->conditional = true;
+}
+
+/* the body once, at this value of the counter */
+static bool write_round(struct vectorizer *v, const struct loop_stmt *s, struct loop_expr *counter,
+                        const struct taking_part *part)
+{
+        struct loop_expr *mask = v->mask;
+        bool conditional = v->conditional;
+        int64_t at;
+        bool known = loop_is_int(counter, &at), none = false;
+        lane_binding_of(v, s->variable)->value = (struct lane_value){ .e = counter };
+        bool good = restrict_lanes(v, known && at >= part->all_from ? NULL : part->begun, &none) &&
+                    restrict_lanes(v, known && at < part->all_to ? NULL : part->going, &none) &&
+                    (none || write_block(v, s->body));
+        v->mask = mask;
+        v->conditional = conditional;
+        return good;
+}
+
+/* Few rounds of a few statements stand one after the other: windows, taps. */
+static bool is_short(const struct loop_stmt *s, const struct loop_expr *a, const struct loop_expr *b, int64_t *from, int64_t *to)
+{
+        enum { ROUNDS = 5, STATEMENTS = 4 };
+        int statements = 0;
+        if (!loop_is_int(a, from) || !loop_is_int(b, to) || s->step != 1 || s->for_kind != FOR_SERIAL || *to - *from > ROUNDS)
+                return false;
+        for (const struct loop_stmt *t = s->body->first; t; t = t->next)
+                if (t->body || ++statements > STATEMENTS)
+                        return false;
+        return true;
 }
 
 static bool write_for(struct vectorizer *v, const struct loop_stmt *s)
 {
         struct lane_value from = lane_expr(v, s->a), to = lane_expr(v, s->b);
         struct loop_block *outer = v->out;
-        struct loop_expr *taking_part = NULL, *mask = v->mask;
-        bool conditional = v->conditional;
+        struct taking_part part = { 0 };
+        int64_t first, last;
         if (v->failed)
                 return false;
-        if ((!is_uniform(from) || !is_uniform(to)) && !(taking_part = join_bounds(v, s, &from, &to)))
+        if ((!is_uniform(from) || !is_uniform(to)) && !join_bounds(v, s, &from, &to, &part))
                 return lane_refuse(v);
+        if (v->lanes > 1 && is_short(s, from.e, to.e, &first, &last)) {
+                for (; first < last; first++)
+                        if (!write_round(v, s, loop_index(v->arena, first), &part))
+                                return false;
+                return true;
+        }
         struct loop_stmt *loop = append(v, s);
         loop->a = from.e;
         loop->b = to.e;
         loop->variable = twin(v, s->variable, s->variable->type);
         know(v, loop->variable, loop_bounds_for(v->request->bounds, from.e, to.e, s->step));
-        lane_binding_of(v, s->variable)->value = (struct lane_value){ .e = loop_use(v->arena, loop->variable) };
         v->out = loop->body;
-        if (taking_part) {
-                struct lane_value condition = lane_expr(v, taking_part);
-                if (is_uniform(condition))      /* not known as a vector */
-                        return lane_refuse(v);
-                lane_mask(v, condition.e, true);
-                v->conditional = true;
-        }
-        bool good = write_block(v, s->body);
+        bool good = write_round(v, s, loop_use(v->arena, loop->variable), &part);
         v->out = outer;
-        v->mask = mask;
-        v->conditional = conditional;
         return good;
 }
 

@@ -27,8 +27,21 @@ def places(r):
             f"  %0 = cast(%6) to={element} : {row} {element}>"]
 
 
+def windows(r):
+    """whose lanes begin and end apart at the borders, in few rounds or in more"""
+    rows, columns = r.randint(1, 9), r.randint(8, 70)
+    kernel, strides = [r.randint(1, 7), r.randint(1, 7)], [r.randint(1, 2), r.choice([1, 1, 1, 2, 3])]
+    pads = [r.randint(0, k - 1) for k in kernel * 2]
+    extents = [(x + pads[d] + pads[d + 2] - kernel[d]) // strides[d] + 1 for d, x in enumerate((rows, columns))]
+    if min(extents) < 1:
+        return windows(r)
+    return [f'func @main(%x "x": <{rows} x {columns} x f32>) -> ("y") {{',
+            f"  %0 = reduce_window(%x) kind={r.choice(['max', 'min'])} window={kernel} strides={strides} pads={pads} : "
+            f"<{extents[0]} x {extents[1]} x f32>"]
+
+
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4", "sapphirerapids"])
-@pytest.mark.parametrize("program", [wrapped, places])
+@pytest.mark.parametrize("program", [wrapped, places, windows])
 def test_vectors(program, target, tmp_path):
     done_as_vectors = 0
     for seed in range(20):
