@@ -123,18 +123,16 @@ void module_settle_constants(struct module *m)
 
 /* ---- data ---- */
 
-enum { STORED_BYTES = 16 * 1024 };      /* from so many on, data is in the store */
-
 void *constant_room(struct module *m, size_t bytes)
 {
-        return bytes < STORED_BYTES ? arena_alloc(m->arena, bytes) : store_alloc(m->store, bytes);
+        return bytes < CONSTANT_LARGE ? arena_alloc(m->arena, bytes) : store_alloc(m->store, bytes);
 }
 
 void module_sweep_constants(struct module *m)
 {
         for (const struct constant *c = m->constants; c; c = c->next) {
                 size_t bytes = c->kind == CONSTANT_DENSE ? (size_t)type_bytes(c->value.type) : 0;
-                if (bytes >= STORED_BYTES)
+                if (bytes >= CONSTANT_LARGE)
                         store_keep(m->store, c->data, bytes);
         }
         store_sweep(m->store);

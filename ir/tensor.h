@@ -213,7 +213,7 @@ struct constant {
         enum constant_kind kind;
         struct value value;             /* the operand */
         const char *name;               /* unique identifier when printed by name; given on creation or by the printer */
-        const void *data;               /* dense: type_bytes(type), little endian; splat: one element. Not owned. */
+        const void *data;               /* dense: type_bytes(type), little endian; splat: one element. Not owned, at any address. */
         struct constant *next;
 };
 
@@ -246,8 +246,9 @@ struct value *function_add_input(struct function *f, const char *name, const str
  * live as long as the module. A dense constant whose elements are all equal becomes a splat. Equal small constants are
  * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
-/* Zeroed memory for the data of one constant, of type_bytes. Where it is much, it is valid until the next sweep that finds no
- * constant with this data; sweeps are between passes. */
+/* Zeroed memory for the data of one constant, of type_bytes. From CONSTANT_LARGE bytes on, it is valid until the next sweep that
+ * finds no constant with this data; sweeps are between passes. */
+enum { CONSTANT_LARGE = 16 * 1024 };
 void *constant_room(struct module *m, size_t bytes);
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);        /* floats, each rounded once */
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);

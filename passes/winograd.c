@@ -49,7 +49,7 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
         for (int k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
                 float *lanes = w[k / WINOGRAD_WINDOW][k % WINOGRAD_WINDOW];
                 if (c->kind == CONSTANT_DENSE)
-                        memcpy(lanes, (const float *)c->data + at + k * step, sizeof **w);
+                        memcpy(lanes, (const char *)c->data + (size_t)(at + k * step) * sizeof(float), sizeof **w);
                 else
                         for (int l = 0; l < PANEL_LANES; l++)
                                 lanes[l] = (float)constant_element(c, 0).f;

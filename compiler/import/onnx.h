@@ -99,9 +99,17 @@ void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
                        int argument_count, struct value **outputs, int output_count);
 
+/* What protobuf-c unpacks: the same messages, without fields that are unknown and without tensors' raw_data of CONSTANT_LARGE
+ * bytes and more. These are listed, where they lie in the file; their tensors have long_data, which is an index. */
+struct onnx_image {
+        struct arena *arena;            /* of the list */
+        struct text bytes;              /* text_free it */
+        ProtobufCBinaryData *long_data;
+        size_t long_count;
+};
 /* Scan before unpacking as `message`: false after one error. Constant stack, one pass. */
 bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,
-                     const struct limits *limits, struct diag *diag);
+                     const struct limits *limits, struct onnx_image *image, struct diag *diag);
 
 /* ---- helpers of importers (onnx_helpers.c) ---- */
 

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/store.h"
 #include "compiler/files.h"
 
 enum { IR_OLDEST = 3, IR_NEWEST = 13 };
 
 /* ---- unpacking ---- */
 
-/* Small messages live as long as the import; large fields, tensor data that is, as long as the
- * module (onnx_tensor.c). */
+/* Small messages live as long as the import; large fields, lists of values that is, as long as the
+ * module (onnx_tensor.c). Raw data of large tensors stays in the file's bytes. */
 enum { LARGE = 1024 };
 
 static void *unpack_alloc(void *context, size_t bytes)
@@ -30,11 +31,15 @@ static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDe
                                 const unsigned char *bytes, size_t length)
 {
         ProtobufCAllocator allocator = { unpack_alloc, unpack_free, im };
-        if (!onnx_wire_check(bytes, length, message, &im->context->limits, im->diag))
-                return NULL;
-        ProtobufCMessage *unpacked = protobuf_c_message_unpack(message, &allocator, length, bytes);
-        if (!unpacked)
-                onnx_error(im, "the file is damaged");
+        struct onnx_image image = { .arena = im->arena };
+        ProtobufCMessage *unpacked = NULL;
+        if (onnx_wire_check(bytes, length, message, &im->context->limits, &image, im->diag)) {
+                unpacked = protobuf_c_message_unpack(message, &allocator, image.bytes.length, (const uint8_t *)image.bytes.data);
+                im->model->long_data = image.long_data;
+                if (!unpacked)
+                        onnx_error(im, "the file is damaged");
+        }
+        text_free(&image.bytes);
         return unpacked;
 }
 
@@ -262,6 +267,6 @@ struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_c
         if (t)
                 value = onnx_tensor(&im, t, text_safe(im.arena, path_base(path), strlen(path_base(path))));
         arena_free(im.arena);
-        free(bytes);
+        store_adopt(m->store, bytes, length);
         return value;
 }

@@ -85,6 +85,7 @@ struct onnx_model {
         int64_t operations, bytes;
         int64_t nodes;                  /* imported, functions expanded */
         struct sha256 sha;
+        const bytes_t *long_data;       /* of tensors, as they lie in the file */
         struct map *files;              /* of external data; onnx_external.c */
         void (*dependency)(void *context, const char *path);
         void *dependency_context;

@@ -1,6 +1,6 @@
 /* TensorProto to constant. Values come as raw little-endian bytes, as a typed list, or from another
  * file; their number must be exactly what the shape says. Nothing is copied where the bytes can be
- * used as they lie: unpacking put large fields into the module's arena, aligned.
+ * used as they lie: in the file, or where unpacking put large fields.
  *
  * Which list holds what: float_data f32; double_data f64; int64_data i64; uint64_data u64, u32;
  * int32_data everything smaller, one value each, or one packed byte each for types below 8 bits. */
@@ -24,6 +24,7 @@ struct reading {
         struct onnx_import *im;
         const Onnx__TensorProto *t;
         const char *what;
+        bytes_t raw;
         enum element element;
         int64_t count;                  /* elements */
         size_t bytes;                   /* as raw data */
@@ -212,21 +213,21 @@ static bool sources_check(const struct reading *r)
             t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
                 return tensor_error(r, "unknown data_location");
         for (int f = 0; f < FIELD_COUNT; f++)
-                if (field_count(t, (enum field)f) && (external || t->raw_data.len || f != (int)own))
+                if (field_count(t, (enum field)f) && (external || r->raw.len || f != (int)own))
                         return onnx_error(r->im, "%s: unexpected %s in a tensor of %s%s", r->what, field_names[f],
                                           element_info[r->element].text,
                                           external          ? " with external data"
-                                          : t->raw_data.len ? " with raw_data"
+                                          : r->raw.len ? " with raw_data"
                                                             : "");
         if (external)
-                return !t->raw_data.len || tensor_error(r, "raw_data in a tensor with external data");
+                return !r->raw.len || tensor_error(r, "raw_data in a tensor with external data");
         size_t given = field_count(t, own), want = list_length(r);
-        if (t->raw_data.len || (t->has_raw_data && !given)) {
+        if (r->raw.len || (t->has_raw_data && !given)) {
                 if (r->element == E_STRING)
                         return tensor_error(r, "strings as raw_data");
-                if (t->raw_data.len != r->bytes)
+                if (r->raw.len != r->bytes)
                         return onnx_error(r->im, "%s: raw_data has %zu bytes, its shape and type want %zu", r->what,
-                                          t->raw_data.len, r->bytes);
+                                          r->raw.len, r->bytes);
         } else if (given != want)
                 return onnx_error(r->im, "%s: %s has %zu entries, its shape wants %zu", r->what, field_names[own],
                                   given, want);
@@ -237,6 +238,7 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
                       const char **why)
 {
         struct reading r = { .im = im, .t = t, .what = what };
+        r.raw = t->has_long_data ? im->model->long_data[t->long_data] : t->raw_data;
         *value = NULL;
         *why = NULL;
         if (!t->data_type || !element_from_onnx(t->data_type, &r.element))
@@ -252,8 +254,8 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
         if (t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
                 data = onnx_external(im, t, what, r.bytes);
                 data = data ? raw_values(&r, data) : NULL;
-        } else if (t->raw_data.len)
-                data = raw_values(&r, in_place(&r, t->raw_data.data));
+        } else if (r.raw.len)
+                data = raw_values(&r, in_place(&r, r.raw.data));
         else
                 data = r.count ? typed_values(&r) : arena_alloc(im->m->arena, 1);
         if (!data)

@@ -11,7 +11,8 @@
  *   - messages nest at most limits.wire_depth deep
  *   - what unpacks is at most limits.unpack_bytes more than three times the file
  *
- * Unknown fields are skipped; groups, which ONNX never had, are refused. */
+ * Unknown fields are skipped; groups, which ONNX never had, are refused. On its way it copies the messages for protobuf-c to
+ * unpack, but not the weights: they stay where they are, so that no byte of them is copied. */
 #include "compiler/import/onnx.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 
 enum wire_type { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_GROUP, WIRE_GROUP_END, WIRE_FIXED32 };
 
+enum { LONG_DATA = 536870911 };         /* the number of that field in onnx.proto */
 enum { DEPTH_MAX = 256 };               /* whatever the option says: protobuf-c needs 3 KB of stack per level */
 
 struct level {
@@ -28,10 +30,13 @@ struct level {
         const unsigned char *end;
         uint64_t seen;                  /* bit per field of the descriptor */
         uint64_t members;
+        size_t length_at;               /* in the image */
 };
 
 struct scan {
         const unsigned char *start, *at;
+        const unsigned char *copied;    /* what is before it is in the image, or left out of it */
+        struct onnx_image *image;
         struct diag *diag;
         const struct limits *limits;
         uint64_t unpacked;              /* bytes protobuf-c will allocate */
@@ -174,7 +179,66 @@ static bool check_packed(struct scan *s, const ProtobufCFieldDescriptor *field, 
         return charge(s, rounded(count * stored_bytes(field->type)));
 }
 
-static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, uint64_t length)
+/* ---- the image ---- */
+
+enum { LENGTH_BYTES = 5 };              /* of a message in the image, whatever the length */
+
+static void add_number(struct text *image, uint64_t number)
+{
+        char bytes[10];
+        size_t count = 0;
+        do
+                bytes[count++] = (char)((number & 127) | (number > 127) << 7);
+        while (number >>= 7);
+        text_add_bytes(image, bytes, count);
+}
+
+static void copy_until(struct scan *s, const unsigned char *end)
+{
+        text_add_bytes(&s->image->bytes, (const char *)s->copied, (size_t)(end - s->copied));
+        s->copied = end;
+}
+
+static void open_message(struct scan *s, const unsigned char *length)
+{
+        static const char unknown[LENGTH_BYTES];
+        copy_until(s, length);
+        s->copied = s->at;
+        s->levels[s->depth].length_at = s->image->bytes.length;
+        text_add_bytes(&s->image->bytes, unknown, LENGTH_BYTES);
+}
+
+static void close_message(struct scan *s)
+{
+        copy_until(s, s->at);
+        struct text *image = &s->image->bytes;
+        char *to = image->data + s->levels[s->depth--].length_at;
+        size_t length = image->length - LENGTH_BYTES - (size_t)(to - image->data);
+        for (int i = 0; i < LENGTH_BYTES; i++, length >>= 7)
+                to[i] = (char)((length & 127) | (i + 1 < LENGTH_BYTES) << 7);
+}
+
+static bool is_long_data(const struct level *level, const ProtobufCFieldDescriptor *field, uint64_t length)
+{
+        return field && level->message == &onnx__tensor_proto__descriptor && length >= CONSTANT_LARGE &&
+               !strcmp(field->name, "raw_data");
+}
+
+/* the field from `tag` to s->at, whose value is the last `length` bytes of it */
+static void leave_in_file(struct scan *s, const unsigned char *tag, uint64_t length)
+{
+        struct onnx_image *image = s->image;
+        copy_until(s, tag);
+        s->copied = s->at;
+        ARENA_GROW(image->arena, image->long_data, image->long_count);
+        add_number(&image->bytes, (uint64_t)LONG_DATA << 3 | WIRE_VARINT);
+        add_number(&image->bytes, image->long_count);
+        image->long_data[image->long_count++] = (ProtobufCBinaryData){ (size_t)length, (uint8_t *)(uintptr_t)(s->at - length) };
+}
+
+/* ---- fields ---- */
+
+static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, const unsigned char *length_at, uint64_t length)
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
                 diag_error(s->diag, EXIT_INVALID,
@@ -185,6 +249,7 @@ static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, uint64_
         if (s->depth == 0 && field->descriptor == &onnx__graph_proto__descriptor)
                 s->graph = true;
         s->levels[++s->depth] = (struct level){ .message = field->descriptor, .end = s->at + length };
+        open_message(s, length_at);
         return charge(s, rounded(s->levels[s->depth].message->sizeof_message) + 8);
 }
 
@@ -207,8 +272,10 @@ static bool once(struct scan *s, struct level *level, const ProtobufCFieldDescri
 
 /* ---- one member: tag and contents ---- */
 
-static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, int wire, const unsigned char *end)
+static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, int wire, const unsigned char *tag)
 {
+        const struct level *level = &s->levels[s->depth];
+        const unsigned char *start = s->at, *end = level->end;
         uint64_t value, left = 0;
         if (wire == WIRE_VARINT) {
                 if (!read_varint(s, end, &value))
@@ -226,11 +293,13 @@ static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, in
                 if (value > (uint64_t)(end - s->at) || value > INT_MAX)
                         return broken(s, "a length points past the end");
                 if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
-                        return enter(s, field, value);
+                        return enter(s, field, start, value);
                 if (field && wire_of(field->type) != WIRE_BYTES)
                         return check_packed(s, field, value);
                 s->at += value;
-                return charge(s, (field ? 16 : 48) + rounded(value));
+                if (!is_long_data(level, field, value))
+                        return charge(s, (field ? 16 : 48) + rounded(value));
+                leave_in_file(s, tag, value);
         }
         return charge(s, field ? 8 : 64);
 }
@@ -253,6 +322,8 @@ static bool scan_member(struct scan *s)
         }
         const ProtobufCFieldDescriptor *field =
                 protobuf_c_message_descriptor_get_field(level->message, (unsigned)(tag >> 3));
+        if (field && field->id == LONG_DATA)
+                field = NULL;
         if (field) {
                 bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED, whole = wire == wire_of(field->type);
                 if (!whole && !(repeated && wire == WIRE_BYTES))
@@ -262,11 +333,16 @@ static bool scan_member(struct scan *s)
         }
         if (++level->members > 16 && !charge(s, 48))    /* its place in protobuf-c's list of members */
                 return false;
-        return scan_value(s, field, wire, level->end);
+        if (!field)
+                copy_until(s, tag_start);
+        bool fine = scan_value(s, field, wire, tag_start);
+        if (!field)
+                s->copied = s->at;
+        return fine;
 }
 
 bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,
-                     const struct limits *limits, struct diag *diag)
+                     const struct limits *limits, struct onnx_image *image, struct diag *diag)
 {
         bool model = message == &onnx__model_proto__descriptor;
         if (!length) {
@@ -274,16 +350,17 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCM
                 return false;
         }
         struct scan *s = memory_alloc(sizeof *s);
-        *s = (struct scan){ .start = bytes, .at = bytes, .diag = diag, .limits = limits };
+        *s = (struct scan){ .start = bytes, .at = bytes, .copied = bytes, .image = image, .diag = diag, .limits = limits };
         s->levels[0] = (struct level){ .message = message, .end = bytes + length };
         bool ok = true;
         while (ok) {
                 while (s->depth && s->at == s->levels[s->depth].end)
-                        s->depth--;
+                        close_message(s);
                 if (s->at == s->levels[0].end)
                         break;
                 ok = scan_member(s);
         }
+        copy_until(s, s->at);
         if (ok && model && !s->graph) {
                 const char *guess = guess_format(bytes, length);
                 diag_error(diag, EXIT_INVALID, "not an ONNX model%s%s", guess ? ", but " : ": it holds no graph",
