@@ -15,7 +15,7 @@ int fuse_share_halos(struct region *region, struct diag *diag);
 
 enum { WIDENING_MAX = 8 };
 
-/* What brings a narrow value, source, to the elements that a contraction or a window reads: operations, the last first (none: it
+/* What brings a narrow value, source, to the elements that a contraction, a window or a transpose reads: operations, the last first (none: it
  * reads what it is given), and the halo behind them, or NULL. */
 struct widening { struct op *ops[WIDENING_MAX], *pad; int count; struct value *source; };
 struct widening fuse_widening(const struct op *reader);

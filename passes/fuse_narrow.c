@@ -1,4 +1,4 @@
-/* Fuse, narrow values: what a contraction or a window reads lies in memory as narrow as it was made.
+/* Fuse, narrow values: what a contraction, a window or a transpose behind one reads lies in memory as narrow as it was made.
  *
  *   %1 = cast(%0) to=i8                           %1 = cast(%0) to=i8
  *   %2 = cast(%1) to=f32                          %2 = reshape(%1)
@@ -33,10 +33,18 @@ static int bytes_of(const struct value *v) { return element_info[v->type->elemen
 /* of those that schedules compute, the ones that can have a prologue */
 static bool is_reader(const struct op *op)
 {
-        bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window;
+        bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window || op->code == OP_transpose;
         if (!reads || !type_is_static(op_operand(op, 0)->type))
                 return false;
         return !fuse_is_packed(op) || (op->code != OP_convolve_winograd && op_operand(op, 0)->type->element == E_F32);
+}
+
+/* what a contraction or reduction makes, element by element, would have to be stored in front of a transpose anyway */
+static bool follows_anchor(const struct value *v)
+{
+        while (v->kind == VALUE_RESULT && fuse_is_elementwise(v->op) && v->op->operand_count)
+                v = op_operand(v->op, 0);
+        return v->kind == VALUE_RESULT && fuse_is_anchor(v->op);
 }
 
 struct widening fuse_widening(const struct op *reader)
@@ -62,6 +70,8 @@ struct widening fuse_widening(const struct op *reader)
                 for (; w.count < count; w.count++)
                         w.ops[w.count] = ops[w.count];
         }
+        if (w.count && reader->code == OP_transpose && !follows_anchor(w.source))
+                w.count = 0;
         return w;
 }
 

@@ -5,12 +5,15 @@
  *   %3 = fusion(%2, @p) { ... convolve_packed ... }                         ... convolve_packed ... schedule="strip=8" ... }
  *
  * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two that meet is a
- * depthwise convolution or a pool, and so bound by memory; where what lies between them is larger than the cache (or a good part of it, when there
- * are strips already), or a pool follows weights that stay in it; and where the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
+ * depthwise convolution or a pool, and so bound by memory, or the second makes the outputs of one vector; where what lies between them is larger than the cache (or a good part of it, when there
+ * are strips already), or a pool follows weights that stay in it, or (tile by tile: schedule/winograd.c) Winograd's algorithm; and where
+ * the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
  * as before, so results stay the same to the bit. */
 #include "passes/join.h"
 #include "schedule/chain.h"
 #include "schedule/schedule.h"
+
+enum { ONE_VECTOR = 16 };
 
 /* Is an operation or a fusion a chain, scheduled? */
 static bool find_chain(struct op *kernel, struct chain *chain)
@@ -33,13 +36,16 @@ static int64_t weights_bytes(const struct op *op) { return op->operand_count > 1
 /* bound by memory, when alone */
 static bool is_light(const struct op *op) { return op->code == OP_convolve_lanes || op->code == OP_reduce_window; }
 
+/* makes the outputs of one vector of all that it reads */
+static bool is_narrow(const struct op *op) { return op->code == OP_convolve_packed && op_int(op, "outputs") <= ONE_VECTOR; }
+
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         int64_t room = target_l2_bytes(target);
         if (after->code == OP_reduce_window && weights_bytes(before) < room / 2)
                 return true;
-        return (is_light(before) || is_light(after)) &&
+        return (is_light(before) || is_light(after) || is_narrow(after)) &&
                bytes_of(op_operand(after, 0)) > (first->count + second->count > 2 ? room / 4 : room);
 }
 
@@ -109,11 +115,45 @@ static struct op *find_first(struct op *second, const struct chain *chain)
         return made ? x->op : NULL;
 }
 
+/* joined, of first and second, takes their place, where it can be scheduled so */
+static bool replace(struct op *first, struct op *second, struct op *joined, struct pass_context *context)
+{
+        if (!schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+                op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(second), op_result(joined));
+        op_erase(second);
+        op_erase(first);
+        return true;
+}
+
+static struct op *contraction_of(struct op *kernel)
+{
+        return schedule_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel);
+}
+
+/* windows of what Winograd's algorithm makes, tile by tile */
+static bool join_windows(struct op *second, struct pass_context *context)
+{
+        struct op *pool = second->result_count == 1 ? contraction_of(second) : NULL;
+        struct value *x = pool && pool->code == OP_reduce_window ? op_operand(pool, 0) : NULL;
+        if (!x || x->kind != VALUE_RESULT || x->op->region != second->region || !value_has_one_use(x) || x->op->result_count != 1)
+                return false;
+        struct op *first = x->op, *contraction = contraction_of(first);
+        if (!contraction || contraction->code != OP_convolve_winograd || !contraction->schedule)
+                return false;
+        struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);
+        return joined && replace(first, second, joined, context);
+}
+
 static bool join(struct op *second, struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
         struct module *m = second->region->function->module;
         struct chain first_chain, chain;
+        if (join_windows(second, context))
+                return true;
         if (!find_chain(second, &chain))
                 return false;
         struct op *first = find_first(second, &chain);
@@ -121,16 +161,12 @@ static bool join(struct op *second, struct pass_context *context)
             !pays(&first_chain, &chain, context->target))
                 return false;
         struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);
-        bool good = joined && find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena);
-        if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
-                if (joined)
-                        op_erase(joined);
+        if (!joined)
                 return false;
-        }
-        value_replace(op_result(second), op_result(joined));
-        op_erase(second);
-        op_erase(first);
-        return true;
+        if (find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena))
+                return replace(first, second, joined, context);
+        op_erase(joined);
+        return false;
 }
 
 int pass_strips(struct function *f, struct pass_context *context)

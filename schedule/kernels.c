@@ -62,7 +62,7 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request, s
         if (rings_wanted(request))
                 return rings_kernel(e, request, buffer);
         struct op *op = find_contraction(request);
-        if (request->region && is_followed(op))
+        if (request->region && is_followed(op) && op->code != OP_convolve_winograd)
                 return attention_find(request->region, request->results[0], &(struct attention){ 0 })
                                ? attention_kernel(e, request, buffer)
                                : strips_kernel(e, request, buffer);

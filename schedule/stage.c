@@ -327,6 +327,15 @@ static bool can_store(const struct value *v)
         return is_float(v) || (element_is_integer(e) && element_info[e].bytes <= 4);
 }
 
+/* what is stored is a window's of result */
+static void find_pool(struct stage *s)
+{
+        if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) || s->result->op->region != s->region)
+                return;
+        s->pool = s->result->op;
+        s->result = op_operand(s->pool, 0);
+}
+
 /* what the contraction reads and where its result goes, through the moves around it */
 static bool find_access(struct stage *s, struct value *result)
 {
@@ -334,10 +343,12 @@ static bool find_access(struct stage *s, struct value *result)
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
         struct value *x = op_operand(s->op, 0);
         bool packed = s->schedule.pack && prologue_find(s);
-        return (packed || access_read(s->region, x, &s->x) || prologue_find(s)) &&
-               (!weights || (access_read(s->region, weights, &w) && w.value == weights)) &&
-               access_store(s->region, result, &s->result, &s->y, &s->pad) &&
-               type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
+        if (!(packed || access_read(s->region, x, &s->x) || prologue_find(s)) ||
+            (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||
+            !access_store(s->region, result, &s->result, &s->y, &s->pad))
+                return false;
+        find_pool(s);
+        return type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
 }
 
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)

@@ -34,6 +34,7 @@ struct stage {
         struct value *result;           /* in the index space of op: before the moves at the end */
         struct access x, y;
         struct op *pad;
+        struct op *pool;                /* of convolve_winograd: windows of the result that are stored in its place, or NULL */
         struct loop_buffer *xs, *ws, *ys;
         bool between;                   /* ys lies between two stages of one kernel: it is not the kernel's result */
         struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or NULL */

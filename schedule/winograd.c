@@ -7,12 +7,15 @@
  * Weights U are read from front to back, once for each group: element by element, panel by panel, over all tiles of the group. So a
  * group has so many tiles that V and M stay in the second cache; where U is larger than that cache, as many as there are.
  *
+ * Where windows of 2 x 2 results are all that is read of them (a pool), these are stored instead, from a tile's results that stay in the
+ * first cache.
+ *
  * Threads share groups (row_tasks): each has a V and M of its own. Or, for images of few tiles, there is one group, and threads share
  * first its tiles, then panels, then tiles again (panel_tasks). */
 #include "ir/winograd.h"
 #include "schedule/tile.h"
 
-enum { PANEL_LANES = 16, LINE = 16 };   /* elements of a cache line */
+enum { PANEL_LANES = 16, LINE = 16, POOL = 2 };           /* elements of a cache line; rows and columns of a window of results */
 
 /* a matrix of [elements][tiles][count] in memory of the kernel's own */
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
@@ -30,6 +33,8 @@ struct tiles {
         struct loop_expr *image, *row, *column;   /* of its tile: the first result's */
         struct loop_expr *from, *to;              /* in memory */
         struct loop_expr *block_index, *lane;
+        struct loop_buffer *square;     /* a task's own: the results of a tile that windows are made of */
+        struct loop_expr *task;
 };
 
 static int tasks_of(const struct tiles *t) { return t->s.schedule.row_tasks * t->s.schedule.panel_tasks; }
@@ -173,14 +178,21 @@ static struct loop_expr *load_product(void *context, int row, int column)
         return load(t, t->m.buffer, plus(t->s.e, t->from, number(t->s.e, at)));
 }
 
-/* Number i of a tile's results along a dimension may lie behind the last one: then, and only then, opens the condition. */
-static bool open_edge(struct tiles *t, struct loop_expr *at, int i, int64_t extent)
+/* Number i of the `tile` results along a dimension may lie behind the last one: then, and only then, opens the condition. */
+static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, int64_t extent)
 {
-        int64_t rest = extent % t->f->tile;
-        if (!rest || i < rest || extent < t->f->tile)
+        int64_t rest = extent % tile;
+        if (!rest || i < rest || extent < tile)
                 return false;
         emit_if(t->s.e, emit_op(t->s.e, LOOP_LT, at, number(t->s.e, extent)));
         return true;
+}
+
+static struct loop_expr *in_square(struct tiles *t, int i, int j)
+{
+        struct emit *e = t->s.e;
+        int64_t at = (int64_t)(i * t->f->tile + j) * t->s.lanes;
+        return plus(e, times(e, t->task, t->f->tile * t->f->tile * t->s.lanes), number(e, at));
 }
 
 static bool store_output(void *context, int i, int j, struct loop_expr *value)
@@ -190,11 +202,38 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
         const struct type *y = op_result(t->s.op)->type;
         struct loop_expr *index[RANK_MAX] = { t->image, t->block_index, plus(e, t->row, number(e, i)),
                                               plus(e, t->column, number(e, j)) };
-        bool row = open_edge(t, index[2], i, y->dims[2]), column = open_edge(t, index[3], j, y->dims[3]);
-        bool good = stage_store(&t->s, value, index, t->lane, t->s.lanes);
+        bool row = open_edge(t, t->f->tile, index[2], i, y->dims[2]), column = open_edge(t, t->f->tile, index[3], j, y->dims[3]);
+        const struct stage_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
+        bool good = t->s.pool ? stage_write_vector(&t->s, &v, t->square, minus(e, in_square(t, i, j), t->lane))
+                              : stage_store(&t->s, value, index, t->lane, t->s.lanes);
         for (int opened = row + column; opened > 0; opened--)
                 emit_end(e);
         return good;
+}
+
+/* the windows of the results in the square */
+static void write_windows(struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        struct stage *s = &t->s;
+        const struct type *y = op_result(s->pool)->type;
+        enum reducer kind = (enum reducer)op_int(s->pool, "kind");
+        int tile = t->f->tile / POOL;
+        for (int n = 0; n < tile * tile; n++) {
+                int i = n / tile, j = n % tile;
+                struct loop_expr *index[RANK_MAX] = { t->image, t->block_index,
+                                                      plus(e, emit_op_int(e, LOOP_DIV, t->row, POOL), number(e, i)),
+                                                      plus(e, emit_op_int(e, LOOP_DIV, t->column, POOL), number(e, j)) };
+                bool row = open_edge(t, tile, index[2], i, y->dims[2]), column = open_edge(t, tile, index[3], j, y->dims[3]);
+                struct loop_expr *best = loop_splat(s->arena, s->lanes, emit_identity(e, kind, E_F32, E_F32));
+                for (int k = 0; k < POOL * POOL; k++) {
+                        struct loop_expr *args[] = { best, load(t, t->square, in_square(t, POOL * i + k / POOL, POOL * j + k % POOL)) };
+                        best = emit_formula(e, reducer_info[kind].formula, args, 2);
+                }
+                emit_store(e, s->ys, plus(e, stage_y(s, index), t->lane), best);
+                for (int opened = row + column; opened > 0; opened--)
+                        emit_end(e);
+        }
 }
 
 static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_expr *to)
@@ -213,6 +252,8 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
         struct loop_expr *output = plus(e, times(e, t->block_index, block), t->lane);
         t->from = emit_let(e, "from", in_matrix(t, &t->m, tile, output));
         bool good = winograd_emit(e, &t->f->output, &values);
+        if (t->s.pool)
+                write_windows(t);
         for (int opened = 3; opened > 0; opened--)
                 emit_end(e);
         return good;
@@ -226,6 +267,7 @@ static bool write_groups(struct tiles *t)
         struct emit *e = t->s.e;
         struct loop_expr *from, *to, *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
         emit_loop(e, 1, tasks_of(t) > 1);
+        t->task = task;
         t->v.start = times(e, task, t->elements * t->v.element);
         t->m.start = times(e, task, t->elements * t->m.element);
         stage_share(e, task, tasks_of(t), t->group.count, &from, &to);
@@ -252,6 +294,7 @@ static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
         struct emit *e = t->s.e;
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
         emit_loop(e, 1, true);
+        t->task = task;
         stage_share(e, task, tasks_of(t), extent, from, to);
 }
 
@@ -290,6 +333,19 @@ static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count
         return m;
 }
 
+/* windows of 2 x 2 results that tiles have whole, side by side */
+static bool can_pool(const struct op *pool)
+{
+        const int64_t *window = op_ints(pool, "window", NULL), *strides = op_ints(pool, "strides", NULL), *pads = op_ints(pool, "pads", NULL);
+        const struct type *x = op_operand(pool, 0)->type;
+        for (int d = 0; d < x->rank; d++) {
+                int64_t extent = d == 2 || d == 3 ? POOL : 1;
+                if (window[d] != extent || strides[d] != extent || pads[d] || pads[x->rank + d] || x->dims[d] % extent)
+                        return false;
+        }
+        return op_result(pool)->type->element == E_F32 && op_all_ones(pool, "dilations");
+}
+
 struct stage *winograd_prepare(const struct stage *common)
 {
         struct tiles *t = ARENA_NEW(common->arena, struct tiles);
@@ -308,7 +364,7 @@ struct stage *winograd_prepare(const struct stage *common)
         t->panel_size = t->channels * t->vectors * PANEL_LANES;
         int lanes = t->s.lanes, width = t->s.schedule.vectors * lanes;      /* whole vectors of 16 that divide a panel */
         if (lanes > PANEL_LANES || width % PANEL_LANES || t->vectors % (width / PANEL_LANES) || x->dims[4] % lanes ||
-            t->s.x.stride[4] != 1 || y->dims[4] % PANEL_LANES)
+            t->s.x.stride[4] != 1 || y->dims[4] % PANEL_LANES || (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
         int64_t group = t->s.schedule.group;
         t->group = cut_evenly(t->all, group && !has_phases(t) && group < t->all ? (int)group : (int)t->all);
@@ -317,5 +373,9 @@ struct stage *winograd_prepare(const struct stage *common)
                 return NULL;
         t->v = new_matrix(t, "v", round_up(t->channels, lanes));
         t->m = new_matrix(t, "m", t->panels * t->vectors * PANEL_LANES);
+        if (t->s.pool) {
+                t->s.between = true;
+                t->square = emit_scratch(t->s.e, "square", E_F32, (int64_t)tasks_of(t) * t->f->tile * t->f->tile * lanes);
+        }
         return &t->s;
 }

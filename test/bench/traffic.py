@@ -2,10 +2,12 @@
 
     traffic.py                                   # the zoo and ../shared/models
     traffic.py --models=resnet18 --top=5         # and the five kernels of each that move most
+    traffic.py --write=docs/memory.md            # renews the table there
 
 Both are counted alike. A kernel reads each of its operands once and writes each of its results once; onnxruntime's kernels are the nodes
 of the graph it saves after its basic, and after its extended optimisations (the better of the two counts). Constants count nothing, nor
-do nodes that only rename, nor what lives inside one kernel. Two FLOPs for each product of a convolution or of matrices; recurrent nodes are not looked into."""
+do nodes that only rename, nor what lives inside one kernel; zeros stored around images count as all that is stored. A recurrent node is
+one kernel on both sides, whatever its steps hand on. Two FLOPs for each product of a convolution or of matrices, none in recurrent nodes."""
 import argparse
 import json
 import os
@@ -23,6 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import subjects  # noqa: E402
 
 RENAMES = {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout", "Shape", "Constant"}
+RECURRENT = {"LSTM", "GRU", "RNN"}
 CONVOLUTIONS = {"Conv": 1, "FusedConv": 1, "NhwcFusedConv": 1, "ConvInteger": 1, "QLinearConv": 3}      # and the number of the weights
 PRODUCTS = {"Gemm", "FusedGemm", "MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "QGemm"}
 LEVELS = {"basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC, "extended": ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED}
@@ -117,15 +120,24 @@ def count_ours(dnncc, path, target, folder):
             name = buffers[name]["of"]
         return name
 
-    users = {}
-    for call in facts["calls"]:
-        for name in {root(name) for name in call["buffers"]}:
-            users[name] = users.get(name, 0) + 1
+    recurrent = {node.name for node in onnx.load(path, load_external_data=False).graph.node if node.op_type in RECURRENT}
+    kernels, users = [], {}             # of one call each, or of all calls of a recurrent node
+    for call in facts["calls"]:         # a node's calls follow each other, with copies of no node; another one may use the same kernels
+        last = kernels[-1] if kernels else [call]
+        inside = last[0]["location"] in recurrent and call["location"] in ("", last[0]["location"]) and call["kernel"] != last[0]["kernel"]
+        if not inside:
+            kernels.append([])
+        kernels[-1].append(call)
+        for name in call["buffers"]:
+            users.setdefault(root(name), set()).add(len(kernels))
     rows = []
-    for call in facts["calls"]:
-        shared = [(name, access) for name, access in zip(call["buffers"], call["access"])
-                  if buffers[root(name)]["space"] in ("input", "output") or buffers[root(name)]["space"] == "workspace" and users[root(name)] > 1]
-        rows.append((sum(buffers[name]["bytes"] * (2 if access == "inout" else 1) for name, access in shared), f'{call["kernel"]}: {call["summary"]}'))
+    for calls in kernels:
+        touched = {}                    # by all calls: each buffer is read once, and written once
+        for name, access in ((name, access) for call in calls for name, access in zip(call["buffers"], call["access"])):
+            space = buffers[root(name)]["space"]
+            if space in ("input", "output") or space == "workspace" and len(users[root(name)]) > 1:
+                touched.setdefault(name, set()).update({"in", "out"} if access == "inout" else {access})
+        rows.append((sum(buffers[name]["bytes"] * len(ways) for name, ways in touched.items()), f'{calls[0]["kernel"]}: {calls[0]["summary"]}'))
     return sum(size for size, _ in rows), count_flops(json.loads(graph.stdout)), rows
 
 
@@ -139,9 +151,20 @@ def compare(subject, o, folder):
     print(f"{subject.name}: onnxruntime {least[0] / 1e6:.2f} MB, {least[1] / 1e6:.1f} MFLOP, {min(len(t[2]) for t in theirs.values())} kernels", flush=True)
     for target, (size, flops, rows) in counts.items():
         print(f"  {target:10} {size / 1e6:9.2f} MB ({size / least[0]:.2f}), {flops / 1e6:.1f} MFLOP ({flops / least[1] if least[1] else float('nan'):.2f}), {len(rows)} kernels", flush=True)
+    sizes = " | ".join(f"{size / 1e6:.2f} ({size / least[0]:.2f})" for size, _, _ in counts.values())
+    flops = f"{least[1] / 1e6:.1f} ({max(flops for _, flops, _ in counts.values()) / least[1]:.2f})" if least[1] else "-"
+    line = f"| {subject.name} | {least[0] / 1e6:.2f} | {sizes} | {flops} |"
     for name, (_, _, rows) in [*counts.items(), *theirs.items()] if o.top else []:
         for size, what in sorted(rows, reverse=True)[:o.top]:
             print(f"    {name:10} {size / 1e6:8.2f} MB  {what[:110]}")
+    return line
+
+
+def write_table(path, lines, targets):
+    """between the marks of a file"""
+    head = [f"| model | onnxruntime, MB | {' | '.join(targets)} | MFLOP |", "| --- | " + "---: | " * (len(targets) + 2)]
+    before, rest = path.read_text().split("<!-- traffic -->\n")
+    path.write_text(before + "<!-- traffic -->\n" + "\n".join(line.rstrip() for line in [*head, *lines]) + "\n" + rest[rest.index("<!-- end of traffic -->"):])
 
 
 def main():
@@ -149,19 +172,23 @@ def main():
     p.add_argument("--models", help="names (default: the zoo and ../shared/models)")
     p.add_argument("--targets", default="generic,x86-64-v4")
     p.add_argument("--top", type=int, default=0, help="list so many kernels that move most")
+    p.add_argument("--write", type=pathlib.Path, metavar="FILE", help="put the table between the marks of FILE")
     p.add_argument("--dnncc", default=os.environ.get("DNNCC", subjects.ROOT / "build" / "dnncc"))
     p.add_argument("--out", type=pathlib.Path, default=subjects.ROOT / "build" / "bench")
     o = p.parse_args()
     o.out.mkdir(parents=True, exist_ok=True)
+    lines = []
     known = {**subjects.zoo_models(), **subjects.real_models()}
     for name in o.models.split(",") if o.models else known:
         if name not in known:
             sys.exit(f"no model is called '{name}'; there are: {', '.join(known)}")
         with tempfile.TemporaryDirectory() as folder:
             try:
-                compare(known[name](o.out), o, pathlib.Path(folder))
+                lines.append(compare(known[name](o.out), o, pathlib.Path(folder)))
             except (subprocess.CalledProcessError, RuntimeError, ValueError, onnx.checker.ValidationError, Fail) as reason:
                 print(f"{name}: not counted: {str(reason)[:120]}", flush=True)
+    if o.write:
+        write_table(o.write, lines, o.targets.split(","))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,11 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+from test_strips import BACKWARDS  # noqa: E402
 
 V4 = "--target=x86-64-v4"
+PASSES = re.search(r'PIPELINE\(2, "([^"]*)"', (dnncc.ROOT / "passes" / "passes.def").read_text())[1]
+WITHOUT_STRIPS = "--passes=" + PASSES.replace("strips,", "")
 ROOM = "--limit=winograd_percent=1000"          # for constants to grow
 CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
 
@@ -97,3 +100,31 @@ def test_error(layer, tile, bound, target, tmp_path):
     result, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), [layer.x])
     expected = layer.expected()
     assert np.abs(result - expected).max() <= bound * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("layer,kind,joins", [
+    (Layer(64, 48, 14, 22), "MaxPool", True), (Layer(64, 64, 10), "MaxPool", True), (Layer(64, 64, 27), "MaxPool", False),
+    (Layer(64, 40, 28), "AveragePool", True)])
+def test_pool(layer, kind, joins, target, tmp_path):
+    """windows of the results, stored in their place: the same bits as by a kernel of its own, whatever the number of threads"""
+    if not here(target):
+        pytest.skip(f"this CPU cannot run {target}")
+    layer.model.graph.node.append(onnx.helper.make_node(kind, ["y"], ["p"], kernel_shape=[2, 2], strides=[2, 2]))
+    layer.model.graph.output[0].name = "p"
+    path = layer.save(tmp_path)
+    layer.model.graph.node.pop()
+    results = []
+    for passes, threads in ((WITHOUT_STRIPS, 1), ("", 1), ("", 3)):
+        folder = tmp_path / f"{bool(passes)}{threads}"
+        folder.mkdir()
+        options = [f"--target={target}", ROOM, f"--threads={threads}", *([passes] if passes else [])]
+        loops = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", *options]).stdout
+        assert len(re.findall(r"\nkernel .*convolve_winograd.*reduce_window", loops)) == (joins and not passes), loops[:2000]
+        dnncc.compile_model(path, folder, options)
+        if threads > 1:
+            with open(folder / "model.c", "a") as file:
+                file.write(BACKWARDS)
+        results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), [layer.x])[0])
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
