@@ -294,13 +294,10 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
 
 static int stream(struct streaming *s)
 {
-        const struct op *most = NULL, *obstacle = NULL;
-        for (int p = 0; p < s->count; p = s->ways[p].last + 1) {
-                const struct way *way = &s->ways[p];
-                if (!most && bytes_with(s, p, way->last, s->ranges[p][way->last - p].narrow) == s->enough) {
-                        most = s->ops[p];
-                        obstacle = s->obstacle[p];
-                }
+        const struct op *most = NULL, *obstacle = NULL;          /* behind it, less is enough */
+        for (int p = 0; p < s->count && s->least[p] == s->enough; p = s->ways[p].last + 1) {
+                most = s->ops[p];
+                obstacle = s->obstacle[p];
         }
         if (s->enough > s->context->max_ram) {
                 s->context->obstacle = arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s", name_of(most),

@@ -20,10 +20,11 @@ SHARED = sorted(MODELS.glob("*/model.onnx"))
 CASES = [(p.parent.name, p) for p in SHARED] + [(p.stem, p) for p in LIGHT]
 
 
+@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
 @pytest.mark.parametrize("path", [p for _, p in CASES], ids=[n for n, _ in CASES])
-def test_plan(path):
-    """PLAN is the bound of its order, or the least there is; and never more than the model's own order takes without aliases"""
-    options = bindings(path.parent) if path in SHARED else []
+def test_plan(path, target):
+    """PLAN is the bound of its order, or the least there is, or close to it; and never more than the model's own order takes without aliases"""
+    options = [f"--target={target}", *(bindings(path.parent) if path in SHARED else [])]
     try:
         plan = graphs.facts(path, *options)
     except dnncc.CompileError as error:
@@ -31,7 +32,8 @@ def test_plan(path):
         pytest.skip(error.text)
     own = graphs.facts(path, *options, "--no-alias", graphs.OWN_ORDER)
     least = graphs.facts(path, *options, "--goal=memory")
-    assert plan["proved"] and plan["plan"] == plan["live_peak"]
+    assert plan["live_peak"] <= plan["plan"] <= plan["live_peak"] * (1 if plan["proved"] else 1.03)
+    assert plan["proved"] or target != "generic"
     assert plan["largest_kernel"] <= plan["best"] <= plan["best_found"] <= plan["live_peak"]
     assert plan["plan"] <= own["plan"] and least["plan"] <= plan["plan"]
     assert sum(one["bytes"] for one in plan["peak"]) == plan["live_peak"]
@@ -75,6 +77,18 @@ def test_orders(name):
     assert best["plan"] == best["best"] and best["plan"] <= graphs.facts(net.model(), graphs.OWN_ORDER)["plan"]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_mixed_orders(seed):
+    """the same of random networks of views and of kernels that work in place: the search has the least of all orders"""
+    net, _ = graphs.mixed(seed)
+    best = graphs.facts(net.model(), "--goal=memory")
+    orders, all_of_them = orders_of(net, 40)
+    peaks = [graphs.facts(net.model(order), graphs.OWN_ORDER)["live_peak"] for order in orders]
+    assert best["best"] == best["best_found"] <= min(peaks)
+    assert not all_of_them or best["best"] == min(peaks)
+    assert best["plan"] <= 1.03 * best["best"]
+
+
 def run_with(model, folder, options):
     folder.mkdir()
     onnx.save(model, folder / "m.onnx")
@@ -96,15 +110,12 @@ def test_same_bits(name, tmp_path):
         assert len(got) == len(want) and all(a.tobytes() == b.tobytes() for a, b in zip(got, want)), options
 
 
-PIPELINE = "--passes=simplify,fold,cse,dce,layout,simplify,fold,cse,dce,fuse,lower,arrange,{}plan"
-
-
 @pytest.mark.parametrize("goal,seed,count", [("memory", 47, 4), ("memory", 56, 5), ("memory", 40, 5), ("memory", 17, 29), ("speed", 27, 7),
                                              ("speed", 11, 7), ("speed", 30, 8)])
 def test_detach(goal, seed, count, tmp_path):
     """Parts of concats that lie elsewhere and are copied: the plan is smaller for it, and results are the same to the bit."""
     model = graphs.randwire(seed, count)[0].model()
-    aliased, plan = (graphs.facts(model, f"--goal={goal}", PIPELINE.format(more)) for more in ("", "detach,"))
+    aliased, plan = (graphs.facts(model, f"--goal={goal}", f"--passes={passes}") for passes in (graphs.PASSES.replace(",detach", ""), graphs.PASSES))
     assert plan["plan"] < aliased["plan"]
     got, want = run_with(model, tmp_path / "detached", [f"--goal={goal}"]), run_with(model, tmp_path / "plain", ["--no-alias"])
     assert "copy of a part" in (tmp_path / "detached" / "model.c").read_text()

@@ -161,38 +161,51 @@ static void test_within(void **test)
 
 /* ---- orders ---- */
 
-enum { STEPS = 8 };
+enum { STEPS = 8, PIECES = 2, VALUES = STEPS * PIECES };
 
 struct graph {
         struct step_graph g;
         struct step steps[STEPS];
-        struct resident residents[STEPS];
-        int before[STEPS][STEPS], uses[STEPS][STEPS], touches[STEPS][STEPS];
-        struct overlay overlays[STEPS];
+        struct resident residents[VALUES];
+        int before[STEPS][STEPS], uses[VALUES][STEPS], touches[STEPS][VALUES];
+        struct overlay overlays[STEPS][VALUES];
 };
 
-/* Each step but a few makes a value that later ones read, and may lie on the first that it reads. */
+static void touch(struct graph *r, int step, int value)
+{
+        r->uses[value][r->residents[value].step_count++] = step;
+        r->touches[step][r->steps[step].resident_count++] = value;
+}
+
+/* Each step but a few makes a value that later ones read, in one piece or in two that are read apart, as what is split is; it may lie on
+ * any that it reads and that is as large. */
 static void make_graph(struct graph *r, int count, int sparse)
 {
         memset(r, 0, sizeof *r);
-        r->g = (struct step_graph){ r->steps, count, r->residents, count };
+        r->g = (struct step_graph){ r->steps, count, r->residents, count * PIECES };
         for (int i = 0; i < count; i++) {
                 r->steps[i] = (struct step){ .before = r->before[i], .residents = r->touches[i], .own = draw(4) ? 0 : draw(5),
-                                             .overlays = &r->overlays[i] };
-                r->residents[i] = (struct resident){ 1 + draw(9), r->uses[i], 0 };
+                                             .overlays = r->overlays[i] };
+                for (int k = 0; k < PIECES; k++)
+                        r->residents[i * PIECES + k] = (struct resident){ k && draw(3) ? 0 : 1 + draw(5), r->uses[i * PIECES + k], 0 };
         }
         for (int i = 0; i < count; i++) {
                 struct step *s = &r->steps[i];
-                r->uses[i][r->residents[i].step_count++] = i;
-                r->touches[i][s->resident_count++] = i;
+                const struct resident *own = &r->residents[i * PIECES];
+                for (int k = 0; k < PIECES; k++)
+                        touch(r, i, i * PIECES + k);
                 for (int k = 0; k < i; k++) {
                         if (draw(sparse))
                                 continue;
                         r->before[i][s->before_count++] = k;
-                        r->uses[k][r->residents[k].step_count++] = i;
-                        r->touches[i][s->resident_count++] = k;
-                        if (!s->overlay_count && r->residents[k].bytes == r->residents[i].bytes)
-                                r->overlays[i] = (struct overlay){ k, r->residents[i].bytes, 0 }, s->overlay_count = 1;
+                        int pieces = 1 + draw(3);         /* the one, the other, or both */
+                        for (int piece = 0; piece < PIECES; piece++)
+                                if (pieces >> piece & 1) {
+                                        int value = k * PIECES + piece;
+                                        touch(r, i, value);
+                                        if (r->residents[value].bytes == own->bytes && !own[1].bytes)
+                                                s->overlays[s->overlay_count++] = (struct overlay){ value, own->bytes, 0 };
+                                }
                 }
         }
 }
@@ -218,7 +231,7 @@ static int64_t least_peak(const struct graph *r, int *order, unsigned done, int 
 static void test_orders(void **test)
 {
         (void)test;
-        for (int round = 0; round < 200; round++) {
+        for (int round = 0; round < 500; round++) {
                 struct graph r;
                 int order[STEPS], brute[STEPS], count = 2 + draw(STEPS - 1), place[STEPS];
                 make_graph(&r, count, 2 + draw(4));
