@@ -20,7 +20,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all setup python browser install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
-        bench-interp bench-threads bench-compile docs clean
+        bench-interp bench-threads bench-compile bench-operators docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -204,6 +204,8 @@ bench-threads: $(B)/threads_bench
 	$(B)/threads_bench
 $(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
+bench-operators: all python
+	$(PY) test/bench/operators.py --dnncc=$(B)/dnncc --write=docs/operators.md
 bench-compile: all python
 	$(PY) test/bench/compile_bench.py --write=docs/compile-time.md
 
