@@ -41,6 +41,9 @@ static struct work work_of_dot(const struct op *op)
         return work;
 }
 
+/* of few channels, those of a row of the window, which lie side by side in pairs */
+static int64_t line_of(const struct type *w) { return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1]; }
+
 static struct work work_of_convolve(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
@@ -64,7 +67,7 @@ static struct work work_of_convolve(const struct op *op)
         work.terms = w->dims[1] * window;
         work.steps = divide_up(w->dims[1], TILE_DEPTH) * window;
         if (w->dims[1] < FEW) {
-                work.steps = window / w->dims[w->rank - 1];
+                work.steps = window / w->dims[w->rank - 1] * divide_up(line_of(w), TILE_DEPTH);
                 work.paired = (double)(type_elements(x) / x->dims[1]);
         }
         return work;
@@ -131,7 +134,7 @@ static bool fits_tiles(const struct op *op)
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
         if (channels < FEW)
-                return groups == 1 && layout_is_direct(op) && (channels + channels % 2) * w->dims[w->rank - 1] <= TILE_DEPTH &&
+                return groups == 1 && layout_is_direct(op) && (line_of(w) <= TILE_DEPTH || line_of(w) % TILE_DEPTH == 0) &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
         return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
 }

@@ -16,6 +16,7 @@
 #include "schedule/stage.h"
 
 enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
+enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
 enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE = 32, PAIR_LANES = 2 * TILE_LANES, PREFETCH_MAX = 16 }; /* LINE: bf16 of a cache line */
 
 struct tiles {
@@ -121,7 +122,7 @@ static struct loop_expr *next_panel(struct tiles *t, struct loop_expr *panel)
 static void add_up(struct tiles *t, struct loop_variable *sums, const struct loop_tiles *shape)
 {
         struct emit *e = t->s.e;
-        int64_t steps = t->merged ? 1 : t->inner / t->depth, count = steps;
+        int64_t steps = t->merged ? t->s.spatial[t->s.spatial_count - 1].window * t->inner / t->depth : t->inner / t->depth, count = steps;
         int windows = t->s.spatial_count - t->merged;
         for (int d = 0; d < windows; d++)
                 count *= t->s.spatial[d].window;
@@ -298,8 +299,10 @@ struct stage *tiles_prepare(const struct stage *common)
         t->panel_size = type_elements(w) / w->dims[0];
         stage_spatial(&t->s, 2);
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
-        t->merged = last->window > 1 && last->window * t->inner <= TILE_DEPTH && last->x_window == t->inner;
-        t->depth *= t->merged ? (int)last->window : 1;
+        int64_t line = last->window * t->inner;
+        t->merged = last->window > 1 && t->inner < TILE_DEPTH && last->x_window == t->inner && (line < TILE_DEPTH || line % TILE_DEPTH == 0);
+        if (t->merged)
+                t->depth = (int)(line < TILE_DEPTH ? line : TILE_DEPTH);
         if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || (!t->merged && t->inner % t->depth) || t->depth % 2 ||
             t->s.x.stride[t->s.rank - 1] != 1 || op_int(op, "channels") != t->blocks * t->inner || t->s.rank - 3 > WINDOW_LOOPS)
                 return NULL;
@@ -326,7 +329,7 @@ static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int6
 {
         int64_t best = INT64_MAX;
         int chosen = 1;
-        for (int n = (int)(extent < BLOCK_SUMS / TILE_LANES ? extent : BLOCK_SUMS / TILE_LANES); n >= 1; n--) {
+        for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
                 struct cut cut = cut_evenly(extent, n);
                 int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
                 bool fit = true;

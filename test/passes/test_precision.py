@@ -107,6 +107,12 @@ def attention(m):
     return m.add("MatMul", m.add("Tanh", m.add("MatMul", a, m.weight(96, 257))), m.weight(257, 64)), (1, 45, 96)
 
 
+def patches(m):
+    """rows of the window that are several rows of tiles"""
+    a = m.add("Conv", "x", m.weight(64, 3, 16, 16), m.weight(64), strides=[16, 16])
+    return m.conv(a, 64, 64, 3), (1, 3, 80, 96)
+
+
 def recurrent(m):
     """a loop from a zero state, whose first iteration stands before it"""
     return m.add("LSTM", "x", m.weight(1, 1024, 256), m.weight(1, 1024, 256), hidden_size=256), (8, 1, 256)
@@ -137,7 +143,7 @@ def run(path, folder, options, values, cc="gcc"):
     return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
 
 
-@pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, recurrent])
+@pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, patches, recurrent])
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
