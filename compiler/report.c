@@ -97,7 +97,8 @@ bool report_budgets(struct run *run)
                 const char *obstacle = run->context.obstacle;
                 diag_error(&run->diag, EXIT_BUDGET, "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
                            "; %slargest of those in use at once: %s%s%s", p->region_count ? " and the regions take" : " takes",
-                           ram, o->max_ram, where, largest_residents(run, &facts), obstacle ? "; streaming ends " : "", obstacle ? obstacle : "");
+                           ram, o->max_ram, where, largest_residents(run, &facts),
+                           obstacle ? "; streaming ends " : "", obstacle ? obstacle : "");
         }
         if (o->max_consts >= 0 && constants > o->max_consts)
                 diag_error(&run->diag, EXIT_BUDGET, "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64

@@ -8,8 +8,8 @@
  *
  * Where memory is the goal (--goal=memory, --max-ram), the order that needs the fewest bytes at once, as the plan will count them:
  * views, results that lie on operands, and the scratch of schedules (arrange_search.c says how it is found); of such orders, one that
- * can be planned well. Otherwise what is made is read soon: each statement comes just before the first one that needs it, if bytes then wait for fewer
- * statements in all and no more of them are in use at once.
+ * can be planned well. Otherwise what is made is read soon: each statement comes just before the first one that needs it, if bytes then
+ * wait for fewer statements in all and no more of them are in use at once.
  *
  * Statements keep the order of their reads and writes of each byte, so results are the same to the bit. (Where two statements can
  * fail, another one may be the first to do so.) */
