@@ -70,7 +70,8 @@ static void complete(struct schedule *s, const struct packed_work *work, const s
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
-static void share(struct schedule *s, const struct packed_work *work, double cycles, const struct schedule_machine *machine)
+static void share(struct schedule *s, const struct op *op, const struct packed_work *work, double cycles,
+                  const struct schedule_machine *machine)
 {
         int64_t tiles;
         double weights = packed_weights_bytes(work) * (double)work->groups, reading = weights / target_memory_speed(machine->target);
@@ -78,7 +79,7 @@ static void share(struct schedule *s, const struct packed_work *work, double cyc
         const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles), .panels = work->panels,
                                               .cycles = cycles > reading ? cycles - reading : 0, .weights = weights, .operand = operand,
                                               .gathered = s->pack ? operand : 0 };
-        schedule_share(s, &shared, machine);
+        schedule_share(s, op, &shared, machine);
 }
 
 /* ---- the search ---- */
@@ -171,8 +172,8 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
                         s.vectors = vectors;
                         try_turns(&search, s);
                 }
-        share(&search.best, &work, search.cost.cycles, machine);
-        share(&search.next, &work, search.next_cost.cycles, machine);
+        share(&search.best, op, &work, search.cost.cycles, machine);
+        share(&search.next, op, &work, search.next_cost.cycles, machine);
         *why = reason(arena, &search);
         return search.best;
 }

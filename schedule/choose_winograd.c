@@ -59,6 +59,20 @@ static double winograd_cycles(const struct work *w, double groups, const struct 
                matrices_cycles(w, w->tiles / groups, target);
 }
 
+/* Should threads share the phases of one group, and not groups of tiles? Those who have tiles of their own read all of U each; in phases,
+ * every phase reads what all threads have made in the one before. Not by tiles where they are so few that sums would be split otherwise
+ * than on one thread. */
+static bool shares_phases(const struct work *w, const struct schedule_machine *machine, int vectors)
+{
+        enum { SUMS = 8, PHASES = 3 };
+        double threads = machine->threads, others = 1 - 1 / threads;
+        if (threads < 2 || w->tiles / threads * vectors < SUMS)
+                return true;
+        double tiles = panels_bytes(w) * others / target_memory_speed(machine->target);
+        double phases = matrix_bytes(w, w->tiles) / threads * others / SCHEDULE_FOREIGN + (PHASES - 1) * SCHEDULE_HAND_OFF;
+        return phases < tiles;
+}
+
 /* how many groups of tiles are best */
 static int64_t best_groups(const struct work *w, const struct schedule_machine *machine, int64_t least)
 {
@@ -113,8 +127,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         s.vectors = lanes < PANEL_LANES ? PANEL_LANES / lanes : panel <= 3 ? (int)panel : panel % 2 ? 1 : 2;
         /* sums, weights and an input stay in registers */
         int most = (registers - s.vectors - 1) / s.vectors;
-        bool few = machine->threads > 1 && work.tiles < 4 * most * machine->threads;
-        int64_t groups = few ? 1 : best_groups(&work, machine, machine->threads);
+        bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
+        int64_t groups = phases ? 1 : best_groups(&work, machine, machine->threads);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
         *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles", winograd_cycles(&work, (double)groups, target) / 1000,
@@ -127,7 +141,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                 int64_t lines = divide_up(panel * s.unroll, blocks);
                 s.prefetch = lines > 8 ? 8 : (int)lines;
         }
-        if (few)
+        if (phases)
                 s.panel_tasks = machine->threads;
         else
                 s.row_tasks = machine->threads;

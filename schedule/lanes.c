@@ -189,43 +189,39 @@ static double tile_cost(const struct shape *sh, int rows, int columns, bool at_o
         return (cycles + loads / 4 + 8) / positions;
 }
 
-/* rows are shared first: the kernels before and after share them so */
+/* The best tile that registers have room for, as threads share it. */
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena, const char **why)
 {
         (void)arena;
         (void)why;
-        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
-        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2;
+        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2, lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
         const struct shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],
                                   .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
                                   .window = { two ? w->dims[k - 1] : 1, w->dims[k] } };
         int64_t window = sh.window[0] * sh.window[1];
         bool at_once = window <= registers / 3;
-        bool resident = at_once && w->dims[w->rank - 1] == target_lanes(machine->target, E_F32);
-        struct schedule s = schedule_preset();
+        bool resident = at_once && w->dims[w->rank - 1] == lanes;
         int64_t unroll = at_once ? window : sh.window[1] < registers / 2 ? sh.window[1] : registers / 2;
+        struct schedule s = schedule_preset(), chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
-        double best = 0;
-        for (int rows = 1; rows <= 4 && rows <= sh.rows; rows++)
-                for (int columns = 1; rows * columns <= most && columns <= sh.columns; columns++) {
-                        int64_t tiles = divide_up(sh.columns, columns);
-                        double cost = tile_cost(&sh, rows, columns, at_once, resident);
-                        cost *= (double)(tiles * columns) / (double)sh.columns;
-                        if (best > 0 && cost >= best)
+        struct schedule_work work = { .panels = y->dims[1], .weights = 4 * (double)type_elements(w),
+                                      .operand = 4 * (double)type_elements(x) };
+        double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
+        for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
+                for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns; s.columns++) {
+                        int64_t tiles = divide_up(sh.columns, s.columns);
+                        work.rows = two ? divide_up(sh.rows, s.rows) : tiles;
+                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident) * (double)(tiles * s.columns) * vectors;
+                        double cycles = schedule_share(&s, op, &work, machine);
+                        if (best > 0 && cycles >= best)
                                 continue;
-                        best = cost;
-                        s.rows = rows;
-                        s.columns = columns;
+                        best = cycles;
+                        chosen = s;
                 }
-        int64_t row_tiles = two ? divide_up(sh.rows, s.rows) : divide_up(sh.columns, s.columns);
-        int threads = machine->threads > 1 ? machine->threads : 1;
-        if (row_tiles >= 2 * threads || w->dims[0] < threads)
-                s.row_tasks = threads;
-        else
-                s.panel_tasks = threads;
-        return s;
+        return chosen;
 }

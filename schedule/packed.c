@@ -237,6 +237,8 @@ struct stage *packed_prepare(const struct stage *common)
         p->outputs = op_result(op)->type->dims[1] / p->groups * op_int(op, "block");
         p->vectors = w->dims[w->rank - 2];
         p->s.panels = w->dims[0] / p->groups;
+        p->s.panel_width = p->vectors * PANEL_LANES;
+        p->s.last_width = p->outputs - (p->s.panels - 1) * p->s.panel_width;
         p->panel_size = type_elements(w) / w->dims[0];
         int tile = p->s.schedule.vectors * p->s.lanes;  /* whole vectors of 16 that divide a panel */
         if (p->s.lanes > PANEL_LANES || tile % PANEL_LANES || p->vectors % (tile / PANEL_LANES))

@@ -62,6 +62,8 @@ bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag 
         *schedule = schedule_preset();
         for (const char *p = op->schedule; *p && *p != ';'; p += strspn(p, " ")) {
                 size_t length = parse_word(schedule, p);
+                if (!length && !diag)
+                        return false;
                 if (!length) {
                         diag_error(diag, EXIT_INVALID, "node '%s' (%s): a schedule cannot say '%.*s'",
                                    op->location ? op->location : "", op_info[op->code].name,

@@ -26,7 +26,7 @@ struct schedule {
 /* ---- text (schedule.c) ---- */
 
 struct schedule schedule_preset(void);
-/* false after one error (EXIT_INVALID) that names op */
+/* false after one error (EXIT_INVALID) that names op, or none: diag may be NULL */
 bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag *diag);
 const char *schedule_text(struct arena *arena, const struct schedule *schedule);
 
@@ -37,11 +37,14 @@ struct schedule_machine { const struct target *target; int threads; };
  * nothing to say. */
 struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena,
                              const char **why);
+/* cycles to hand work to threads that spin, and to hear that it is done; bytes in a cycle from another core's second cache */
+#define SCHEDULE_HAND_OFF 2000.0
+#define SCHEDULE_FOREIGN 3.0
 /* What threads share: rows of tiles by panels; cycles of one core for them, without reading the weights; bytes of the operands, and of
  * what is gathered from them first. */
 struct schedule_work { int64_t rows, panels; double cycles, weights, operand, gathered; };
-/* Tasks, so that the slowest thread is done soonest (share.c); as many as there are threads, or one. */
-void schedule_share(struct schedule *s, const struct schedule_work *work, const struct schedule_machine *machine);
+/* Tasks, so that the slowest thread is done soonest (share.c); as many as there are threads, or one. The cycles it then takes. */
+double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work, const struct schedule_machine *machine);
 /* The spatial dimensions of a convolve_packed can run as one: nothing in its fusion tells them apart. */
 bool schedule_can_flatten(const struct op *contraction);
 

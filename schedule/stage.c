@@ -240,44 +240,51 @@ bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **inde
 void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, int lanes, union scalar value)
 {
         struct emit *e = s->e;
-        struct loop_expr *i = emit_for(e, "halo", number(e, 0), count);
+        int64_t known;
+        bool one = loop_is_int(count, &known) && known == lanes;
+        struct loop_expr *i = emit_for(e, "halo", number(e, 0), one ? number(e, 1) : count);
         emit_loop(e, lanes, false);
-        struct loop_expr *number = loop_literal(s->arena, LOOP_TYPE(E_F32), value);
-        emit_store(e, buffer, plus(e, at, i), lanes > 1 ? loop_splat(s->arena, lanes, number) : number);
+        struct loop_expr *element = loop_literal(s->arena, LOOP_TYPE(buffer->element), value);
+        emit_store(e, buffer, plus(e, at, i), lanes > 1 ? loop_splat(s->arena, lanes, element) : element);
         emit_end(e);
 }
 
-/* dimension d of the padded result, and what is left of it: all that lies outside the contraction's result */
-void stage_halo(struct stage *s)
+/* elements from * stride .. to * stride of the padded result, from `base` on */
+static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr *from, struct loop_expr *to, int64_t stride)
+{
+        struct emit *e = s->e;
+        bool whole = s->ys->element == E_F32 && stride % s->lanes == 0;
+        struct loop_expr *count = times(e, minus(e, to, from), stride);
+        stage_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
+                   constant_element(op_operand(s->pad, 1)->constant, 0));
+}
+
+void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
 {
         struct emit *e = s->e;
         const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
         int64_t low[RANK_MAX], stride = type_elements(y);
-        int count;
-        union scalar value = constant_element(op_operand(s->pad, 1)->constant, 0);
-        struct loop_expr *fill = loop_literal(s->arena, LOOP_TYPE(y->element), value);
+        int count, opened = 0, last = y->rank - 1;
         value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
+        while (last > 0 && x->dims[last] == y->dims[last])
+                last--;
+        shared = shared < last ? shared : last;
         struct loop_expr *base = number(e, 0);
-        int opened = 0;
         /* outer dimensions run over all of x, inner ones are filled whole */
-        for (int d = 0; d < y->rank; d++) {
+        for (int d = 0; d <= last; d++) {
+                int64_t end = low[d] + x->dims[d];
+                struct loop_expr *from, *to;
                 stride /= y->dims[d];
-                int64_t from[2] = { 0, low[d] + x->dims[d] }, to[2] = { low[d], y->dims[d] };
-                for (int side = 0; side < 2; side++) {
-                        if (from[side] == to[side])
-                                continue;
-                        struct loop_expr *i = emit_for(e, "halo", number(e, from[side] * stride),
-                                                       number(e, to[side] * stride));
-                        emit_store(e, s->ys, plus(e, base, i), fill);
-                        emit_end(e);
-                }
-                bool more = false;
-                for (int k = d + 1; k < y->rank; k++)
-                        more |= x->dims[k] != y->dims[k];
-                if (!more)
+                stage_share(e, task, d == shared ? tasks : 1, y->dims[d], &from, &to);
+                if (low[d])
+                        fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
+                if (end < y->dims[d])
+                        fill_halo(s, base, maximum(e, from, number(e, end)), to, stride);
+                if (d == last)
                         break;
-                struct loop_expr *i = emit_for(e, "i", number(e, low[d]), number(e, low[d] + x->dims[d]));
-                base = plus(e, base, times(e, i, stride));
+                from = low[d] ? maximum(e, from, number(e, low[d])) : from;
+                to = end < y->dims[d] ? minimum(e, to, number(e, end)) : to;
+                base = plus(e, base, times(e, emit_for(e, "i", from, to), stride));
                 opened++;
         }
         while (opened-- > 0)
@@ -297,22 +304,61 @@ void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, str
         *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
 }
 
+/* Rows of tiles in all panels, one panel behind the other, each as wide as a whole one. */
+static int64_t rows_of_panels(const struct stage *s, int64_t rows)
+{
+        int64_t width = s->panel_width, last = s->last_width;
+        return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
+}
+
+/* Are panels cut where tasks cannot share them evenly? Not where what a strip reads is computed for all of its panels at once. */
+static bool cuts_panels(const struct stage *s, int64_t rows)
+{
+        int tasks = s->schedule.panel_tasks;
+        bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
+        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 && s->panels >= tasks && !s->prologue &&
+               !s->schedule.strip && !s->all_rows;
+}
+
+/* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the middle of a panel. */
+static bool write_cut_panels(struct stage *s, int64_t rows, struct loop_expr *task)
+{
+        struct emit *e = s->e;
+        int64_t count = rows_of_panels(s, rows);
+        int tasks = s->schedule.panel_tasks;
+        struct loop_expr *first, *end;
+        stage_share(e, task, tasks, count, &first, &end);
+        /* the last has all of the last panel, which may be a narrow one */
+        struct loop_expr *is_last = emit_op_int(e, LOOP_DIV, plus(e, task, number(e, 1)), tasks);
+        end = emit_let(e, "end", plus(e, end, times(e, is_last, rows * s->panels - count)));
+        struct loop_expr *stop = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, rows - 1)), rows);
+        struct loop_expr *panel = emit_for(e, "panel", emit_op_int(e, LOOP_DIV, first, rows), stop), *before = times(e, panel, rows);
+        struct loop_expr *from = emit_let(e, "from", maximum(e, minus(e, first, before), number(e, 0)));
+        struct loop_expr *to = emit_let(e, "to", minimum(e, minus(e, end, before), number(e, rows)));
+        bool good = s->write(s, from, to, panel, emit_let(e, "next_panel", plus(e, panel, number(e, 1))));
+        emit_end(e);
+        return good;
+}
+
 /* tasks, images, outer spatial dimensions; the rest is the stage's */
 static bool write_tasks(struct stage *s)
 {
         struct emit *e = s->e;
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
+        bool cut = cuts_panels(s, row_count);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
         s->task = task;
         struct loop_expr *from, *to, *first, *end;
         stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
-        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, panels, s->panels, &first, &end);
+        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, cut ? 1 : panels, s->panels, &first, &end);
+        if (s->pad)
+                stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
         s->image = emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] = emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
-        bool good = s->write(s, from, to, first, end);
+        bool good = cut ? write_cut_panels(s, row_count, task) : s->write(s, from, to, first, end);
         for (opened += 2; opened > 0; opened--)
                 emit_end(e);
         return good;
@@ -379,7 +425,5 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
         s->y_start = number(e, s->y.offset);
         s->xs = s->prologue ? s->xs : emit_parameter(e, s->x.value);
         s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
-        if (s->pad)
-                stage_halo(s);
         return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;
 }

@@ -43,9 +43,11 @@ struct stage {
         struct spatial spatial[RANK_MAX];
         struct cut row, column;         /* of the last two spatial dimensions */
         int64_t panels;                 /* what panel_tasks share */
+        int64_t panel_width, last_width;          /* of a panel, and of the last one, which may be narrower; 0: all are equal */
         /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial dimension has rows of one tile */
         bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
                       struct loop_expr *end);
+        bool all_rows;                  /* write does not look at from and to */
         /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
         void (*enter)(struct stage *s, int rows, int columns);
         bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of its own; or NULL */
@@ -112,8 +114,9 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
                   stage_prepare prepare);
 /* What all stages begin with: fields up to rank, the schedule. False where no contraction can be scheduled so. */
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
-/* fills what the pad at the end puts around the result */
-void stage_halo(struct stage *s);
+/* Fills what the pad at the end puts around the result: task number `task` of so many its share of dimension `shared`. Any share is
+ * right, as nothing else is ever stored there; the one that lies around what the task stores is in its own cache. */
+void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared);
 /* `value` in count elements of a buffer, by vectors of `lanes` that divide count, or one by one */
 void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, int lanes, union scalar value);
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the cuts */

@@ -11,8 +11,8 @@
  *                     +--------------+
  *
  * One contraction may be wide (a window, a stride or a halo along the rows); the others are pointwise. Each is written by
- * its own lowering, those before the wide one and those whose tiles do not divide a strip in tiles of one row. Of the last
- * contraction's schedule count: strip (rows of the result), row_tasks. */
+ * its own lowering, those before the wide one and those whose tiles do not divide a strip in tiles of one row. Tasks have equal shares of
+ * the rows, each in strips. Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
 #include "schedule/chain.h"
 #include "schedule/stage.h"
 
@@ -35,6 +35,7 @@ struct strips {
         struct strip between[CHAIN_MAX];          /* [i]: between stages i - 1 and i */
         int64_t strip;                  /* rows of the result */
         int64_t rows, rows_made;        /* of the result; of what the wide contraction reads, without its halo */
+        int64_t tile;                   /* rows of the result that all tiles divide, and that tasks do not share */
         int64_t stride, reach;          /* of the wide contraction */
         int tasks;
 };
@@ -64,6 +65,14 @@ static void set_access(const struct strip *b, struct access *access)
         access->stride[LANES] = 1;
 }
 
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+        int64_t multiple = a;
+        while (multiple % b)
+                multiple += a;
+        return multiple;
+}
+
 static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request, stage_prepare prepare)
 {
         const struct chain_link *link = &s->chain.links[i];
@@ -72,6 +81,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
                 return false;
         bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 && s->rows % common.schedule.rows == 0;
         common.schedule.rows = in_tiles ? common.schedule.rows : 1;
+        s->tile = common_multiple(s->tile, common.schedule.rows);
         common.schedule.flat = common.schedule.strip = 0;
         common.result = link->result;
         common.between = i + 1 < s->chain.count;
@@ -101,6 +111,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         s->rows = op_result(last)->type->dims[ROWS];
         s->strip = schedule.strip && schedule.strip < s->rows ? schedule.strip : s->rows;
         s->tasks = schedule.row_tasks;
+        s->tile = 1;
         s->stride = chain->wide ? chain_stride(wide) : 1;
         s->reach = chain->wide ? chain_reach(wide) : 1;
         s->rows_made = chain->wide ? chain->links[chain->wide - 1].result->type->dims[ROWS] : s->rows;
@@ -240,7 +251,11 @@ static bool write_task(struct strips *s, struct loop_expr *task)
         struct emit *e = s->e;
         struct stage *last = s->stages[s->chain.count - 1];
         struct loop_expr *from, *to;
-        stage_share(e, task, s->tasks, divide_up(s->rows, s->strip), &from, &to);
+        stage_share(e, task, s->tasks, s->rows / s->tile, &from, &to);
+        from = times(e, from, s->tile);
+        to = times(e, to, s->tile);
+        if (last->pad)
+                stage_halo(last, task, s->tasks, ROWS);
         for (int i = 1; i < s->chain.count; i++) {
                 s->between[i].start = emit_let(e, "start", times(e, task, s->between[i].size));
                 write_sides(s, &s->between[i]);
@@ -248,11 +263,13 @@ static bool write_task(struct strips *s, struct loop_expr *task)
         struct loop_expr *image = emit_for(e, "image", number(e, 0), number(e, op_result(last->op)->type->dims[0]));
         for (int i = 0; i < s->chain.count; i++)
                 s->stages[i]->image = image;
-        struct loop_expr *strip = emit_for(e, "strip", from, to);
-        struct loop_expr *row = emit_let(e, "row", times(e, strip, s->strip)), *end = plus(e, row, number(e, s->strip));
-        if (s->rows % s->strip)
-                end = minimum(e, end, number(e, s->rows));
-        bool good = write_strip(s, emit_op(e, LOOP_GT, strip, from), row, emit_let(e, "end", end));
+        bool one = s->tasks == 1 && s->strip == s->rows;
+        struct loop_expr *row = emit_for(e, "row", from, one ? number(e, 1) : to);
+        emit_loop(e, s->strip, false);
+        struct loop_expr *end = plus(e, row, number(e, s->strip));
+        if (s->rows % (s->strip * s->tasks))
+                end = minimum(e, end, to);
+        bool good = write_strip(s, emit_op(e, LOOP_GT, row, from), row, emit_let(e, "end", end));
         emit_end(e);
         emit_end(e);
         return good;
@@ -268,8 +285,6 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request, struct 
         struct stage *first = s.stages[0], *last = s.stages[s.chain.count - 1];
         first->x_start = number(e, first->x.offset);
         last->y_start = number(e, last->y.offset);
-        if (last->pad)
-                stage_halo(last);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, s.tasks));
         emit_loop(e, 1, s.tasks > 1);
         bool good = write_task(&s, task);

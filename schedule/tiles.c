@@ -385,6 +385,6 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };
-        schedule_share(&s, &work, machine);
+        schedule_share(&s, op, &work, machine);
         return s;
 }

@@ -184,7 +184,8 @@ struct stage *windows_prepare(const struct stage *common)
         for (int d = 0; d < s->spatial_count; d++)
                 s->spatial[d].extent = y->dims[2 + d];
         s->schedule.rows = 1;
-        if (s->spatial_count == 1)      /* its columns are not shared */
+        s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
+        if (s->all_rows)
                 s->schedule.row_tasks = 1;
         stage_cut(s);
         return is_small(w) ? s : NULL;
@@ -199,16 +200,18 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
         (void)why;
         const struct type *y = op_result(op)->type;
         struct schedule s = schedule_preset();
-        int threads = machine->threads > 1 ? machine->threads : 1, most = target_vector_registers(machine->target) - 6;
+        int most = target_vector_registers(machine->target) - 6;
         if (y->rank < 4)
                 return s;
-        int64_t columns = y->dims[y->rank - 2], rows = y->rank > 4 ? y->dims[y->rank - 3] : 1;
+        int64_t columns = y->dims[y->rank - 2], rows = y->rank > 4 ? y->dims[y->rank - 3] : 1, window = 1;
         s.columns = most > 16 ? 16 : most;
         if (columns < s.columns)
                 s.columns = columns > 0 ? (int)columns : 1;
-        if (rows >= 2 * threads || y->dims[1] < threads)
-                s.row_tasks = threads;
-        else
-                s.panel_tasks = threads;
+        for (int d = 0; d < y->rank; d++)
+                window *= op_ints(op, "window", NULL)[d];
+        double lanes = target_lanes(machine->target, E_F32), bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
+        const struct schedule_work work = { .rows = rows, .panels = y->dims[1], .cycles = (double)(type_elements(y) * window) / lanes,
+                                            .operand = bytes };
+        schedule_share(&s, op, &work, machine);
         return s;
 }

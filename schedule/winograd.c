@@ -271,6 +271,8 @@ static bool write_groups(struct tiles *t)
         t->v.start = times(e, task, t->elements * t->v.element);
         t->m.start = times(e, task, t->elements * t->m.element);
         stage_share(e, task, tasks_of(t), t->group.count, &from, &to);
+        if (t->s.pad)
+                stage_halo(&t->s, task, tasks_of(t), 2);
         struct loop_expr *group = emit_for(e, "group", from, to);
         struct loop_expr *large = number(e, t->group.large);
         t->first = plus(e, times(e, group, t->group.size - 1), minimum(e, group, large));
@@ -312,6 +314,8 @@ static bool write_phases(struct tiles *t)
         write_products(t, from, to);
         emit_end(e);
         open_phase(t, t->all, &from, &to);
+        if (t->s.pad)
+                stage_halo(&t->s, t->task, tasks_of(t), 2);
         bool good = write_output(t, from, to);
         emit_end(e);
         return good;
