@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 from test_schedule import TARGETS, here, shape  # noqa: E402
+from test_strips import BACKWARDS  # noqa: E402
 
 PASSES = "fuse,{}lower,vectorize,parallelize,legalize,plan"
 
@@ -64,6 +65,9 @@ def test_same_bits(target, tmp_path):
             loops = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--emit=loops", "-o", "-", *options]).stdout
             kernels.append(loops.count("call @"))
             dnncc.compile_model(tmp_path / "program.dnn", folder, options)
+            if threads > 1:
+                with open(folder / "model.c", "a") as file:
+                    file.write(BACKWARDS)
             results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs))
         joined += kernels[0] - kernels[1]
         assert kernels[1] <= kernels[0], text
