@@ -283,10 +283,10 @@ static int64_t detach_all(struct detaching *d, const bool *set)
 
 /* ---- the choice ---- */
 
-static int64_t size_of(const struct detaching *d)
+static int64_t size_of(const struct detaching *d, enum place_effort effort)
 {
         bool proved;
-        return plan_size(d->p, d->context->lower.views, PLACE_QUICKLY, &proved);
+        return plan_size(d->p, d->context->lower.views, effort, &proved);
 }
 
 /* true: this set is the best yet */
@@ -295,7 +295,7 @@ static bool try_set(struct detaching *d, const bool *set)
         int64_t copied = detach_all(d, set);
         d->tries++;
         arrange_statements(d->p, d->context, true);
-        int64_t size = size_of(d);
+        int64_t size = size_of(d, PLACE_QUICKLY);
         if (size > d->size || (size == d->size && copied >= d->copied))
                 return false;
         d->size = size;
@@ -353,8 +353,10 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         struct arena *arena = arena_new();
         struct detaching d = { .arena = arena, .p = p, .context = context };
         int count = 0;
-        d.size = size_of(&d);
+        d.size = size_of(&d, PLACE_QUICKLY);
         d.enough = arrange_enough(p, context);
+        if (d.size > d.enough)
+                d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth no less */
         if (d.size > d.enough)
                 find_parts(&d);
         if (d.part_count) {
