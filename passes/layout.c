@@ -11,7 +11,8 @@
  * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
  * conversions to the logical value slice them off.
  *
- * First layout_whole.c makes contractions of floats of those of integers. Then layout_choose.c says where all channels of a position better lie side by side, in one block: <N x 1 x S.. x C>.
+ * First layout_whole.c makes contractions of floats of those of integers. Then layout_choose.c says where all channels of a
+ * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
  * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
  * (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are convolutions of rows. A logical value is

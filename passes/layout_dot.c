@@ -5,9 +5,9 @@
  *   %x = reshape(%a) : <1 x 1 x M x K>
  *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
  *
- * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
- * outputs. Element-wise operations that follow are built on the rows, so that they can be the contraction's epilogue; the
- * logical value is a reshape away. */
+ * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of
+ * its K channels, a row of the result all of its N outputs. Element-wise operations that follow are built on the rows, so that
+ * they can be the contraction's epilogue; the logical value is a reshape away. */
 #include "passes/layout.h"
 
 #include <string.h>

@@ -9,9 +9,9 @@
  *
  *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
  *             what was joined, reductions of what was spread)
- *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg,
- *             shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of constants instead of one of
- *             values)
+ *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt >
+ *             mul > sub > add > neg, shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of
+ *             constants instead of one of values)
  *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum with its maximum out, max and min of a
  *             bound in one order, a constant to the right of a comparison, a range instead of a loop, f32 instead of f16
  *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;

@@ -4,11 +4,15 @@
  *   %2 = fusion(%1, @d) { ... convolve_lanes ... }            ->            ... convolve_lanes ...
  *   %3 = fusion(%2, @p) { ... convolve_packed ... }                         ... convolve_packed ... schedule="strip=8" ... }
  *
- * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where one of the two that meet is a
- * depthwise convolution or a pool, and so bound by memory, or the second makes the outputs of one vector; where what lies between them is larger than the cache (or a good part of it, when there
- * are strips already), or a pool follows weights that stay in it, or (tile by tile: schedule/winograd.c) Winograd's algorithm; and where
- * the scheduled lowering (schedule/strips.c) then can write both. Every element is computed
- * as before, so results stay the same to the bit. */
+ * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where
+ *
+ *   - one of the two that meet is a depthwise convolution or a pool, and so bound by memory, or the second makes the outputs of
+ *     one vector;
+ *   - what lies between them is larger than the cache (or a good part of it, when there are strips already), or a pool follows
+ *     weights that stay in it, or (tile by tile: schedule/winograd.c) Winograd's algorithm;
+ *   - the scheduled lowering (schedule/strips.c) can write both.
+ *
+ * Every element is computed as before, so results stay the same to the bit. */
 #include "passes/join.h"
 #include "schedule/chain.h"
 #include "schedule/schedule.h"

@@ -117,7 +117,8 @@ static bool is_whole(const struct value *v)
 
 static bool can_be_tiled(const struct op *op)
 {
-        if (op->code != OP_convolve_packed || op_operand(op, 0)->type->element != E_F32 || op->schedule || (op->region->owner && op->region->owner->code == OP_fusion))
+        const struct op *owner = op->region->owner;
+        if (op->code != OP_convolve_packed || op->schedule || (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
         return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW && w->type->dims[3] == WINOGRAD_WINDOW &&

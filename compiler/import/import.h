@@ -18,8 +18,8 @@ struct import_options {
         int keep_count;
 };
 
-/* bytes: the whole file; the module has constants there. They are hashed into m->source with the external data read. Files read besides the model are
- * reported through dependency(context, path). Returns NULL after the errors were reported. */
+/* bytes: the whole file; the module has constants there. They are hashed into m->source with the external data read. Files read
+ * besides the model are reported through dependency(context, path). Returns NULL after the errors were reported. */
 struct module *onnx_import(const unsigned char *bytes, size_t length, const struct import_options *options,
                            struct pass_context *context, void (*dependency)(void *context, const char *path),
                            void *dependency_context);

@@ -80,7 +80,8 @@ static struct value *decode_float(struct onnx_import *im, const struct format *f
         x = onnx_select(im, onnx_with(im, OP_ge, u, sign), onnx_unary(im, OP_neg, x), x);
         if (!f->beyond)
                 return x;
-        struct value *nan = f->unsigned_zero ? onnx_with(im, OP_eq, u, f->beyond) : onnx_with(im, OP_gt, size, f->infinite ? f->beyond : f->largest);
+        struct value *nan = f->unsigned_zero ? onnx_with(im, OP_eq, u, f->beyond)
+                                             : onnx_with(im, OP_gt, size, f->infinite ? f->beyond : f->largest);
         return onnx_select(im, nan, like(im, x, NAN), x);
 }
 

@@ -127,7 +127,8 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         enum element to = onnx_element(n->inputs[1]);
 
         if (!is_quantized(onnx_element(x)))
-                return onnx_invalid(im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits", element_info[onnx_element(x)].text);
+                return onnx_invalid(im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits",
+                                    element_info[onnx_element(x)].text);
         if (!onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
             (n->opset >= 23 && !onnx_int(im, n, "output_dtype", 0, &number)) ||
             (number && !onnx_element_number(im, n, "output_dtype", number, &to)))
