@@ -7,7 +7,7 @@ static const struct { const char *arguments, *op, *message; } cases[] = {
         { "%x: <4 x i32>", "exp(%x) : <4 x i32>", "exp: operand x is <4 x i32>, want floats" },
         { "%x: <4 x f32>", "shl(%x, %x) : <4 x f32>", "shl: operand x is <4 x f32>, want integers" },
         { "%x: <4 x f32>", "and(%x, %x) : <4 x f32>", "and: operand x is <4 x f32>, want integers or bool" },
-        { "%x: <4 x i4>", "neg(%x) : <4 x i4>", "neg: operand x is <4 x i4>, want a tensor of stored elements" },
+        { "%x: <4 x i4>", "neg(%x) : <4 x i4>", "neg: operand x is <4 x i4>, want numbers" },
         { "%x: sequence(<4 x f32>)", "neg(%x) : <4 x f32>",
           "neg: operand x is sequence(<4 x f32>), want a tensor of stored elements" },
         { "%x: <4 x f32>, %y: <1 x f32>", "add(%x, %y) : <4 x f32>",
