@@ -27,6 +27,8 @@
 
 enum {
         TRIES_MAX = 96,
+        PARTS_MAX = 256,                /* each try goes through the program once for each part; with more of them nothing is tried */
+        STATEMENTS_MAX = 4096,          /* and in a longer program */
         TOUCHES_MAX = 4096              /* of one buffer whose parts are looked at */
 };
 
@@ -143,6 +145,10 @@ static void find_parts(struct detaching *d)
                         continue;
                 if (!find_copy(&d->touches[root->number], b->view_offset * bytes, (b->view_offset + b->extent) * bytes, &at, &part.joins))
                         continue;
+                if (d->part_count == PARTS_MAX) {
+                        d->part_count = 0;
+                        return;
+                }
                 part.at = statements[at];
                 ARENA_GROW(d->arena, d->parts, d->part_count);
                 d->parts[d->part_count++] = part;
@@ -355,9 +361,10 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         int count = 0;
         d.size = size_of(&d, PLACE_QUICKLY);
         d.enough = arrange_enough(p, context);
-        if (d.size > d.enough)
+        bool larger = d.size > d.enough && statements_count(p->main->body) <= STATEMENTS_MAX;
+        if (larger)
                 d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth no less */
-        if (d.size > d.enough)
+        if (larger && d.size > d.enough)
                 find_parts(&d);
         if (d.part_count) {
                 d.start = take_snapshot(arena, p);
