@@ -101,5 +101,6 @@ def test_both_products_of_attention(example, target, cc, tmp_path):
         is_tile = sums[-1] >= 0.8 * full        # exponentials have their loops, too
         if is_tile and spilled and cc == "gcc" and target == "x86-64-v3":
             pytest.xfail("gcc 12 keeps up to four of 10 or 12 sums in memory, in these larger kernels, where there are 16 registers")
-        assert not is_tile or len(spilled) <= (2 if cc == "gcc" and sums[-1] > 96 else 0), f"{words}: {sums[-1]} sums, {spilled[:3]}"
+        # gcc 12 keeps up to two of the sums in memory in these larger kernels: a store and a load each in 104 sums and more
+        assert not is_tile or len(spilled) <= (4 if cc == "gcc" and sums[-1] > 96 else 0), f"{words}: {sums[-1]} sums, {spilled[:3]}"
     assert sums.count(full) >= 2, f"{words}: loops of {sums} sums"
