@@ -380,21 +380,24 @@ static bool join(const struct fusing *f, struct op *op)
         return true;
 }
 
-/* copies of broadcasts and iotas, one for each user, so that each can join its user's kernel */
+static bool is_spread(const struct op *op) { return op->code == OP_broadcast || op->code == OP_iota; }
+
+/* Copies of broadcasts and iotas, one for each user, so that each can join its user's kernel. The first user keeps the old one, unless
+ * that leaves the region. In the order of the program: that of uses is not in a dump. */
 static void split_moves(struct region *region)
 {
         for (struct op *op = region->first; op; op = op->next) {
-                if (op->code != OP_broadcast && op->code != OP_iota)
-                        continue;
-                struct use *u = op->results[0].uses;
-                for (u = u ? u->next : NULL; u;) {
-                        struct use *next = u->next;
-                        if (u->user->code != OP_yield && u->user->region == region) {
-                                struct builder b = { .m = region->function->module, .region = region, .before = u->user,
-                                                     .location = op->location };
-                                op_set_operand(u->user, u->index, op_result(op_clone(&b, op)));
-                        }
-                        u = next;
+                op->number = 0;
+                for (const struct use *u = is_spread(op) ? op_result(op)->uses : NULL; u; u = u->next)
+                        op->number |= u->user->code == OP_yield || u->user->region != region;
+        }
+        for (struct op *user = region->first; user; user = user->next) {
+                for (int i = 0; i < user->operand_count && user->code != OP_yield; i++) {
+                        const struct value *v = op_operand(user, i);
+                        if (!v || v->kind != VALUE_RESULT || v->op->region != region || !is_spread(v->op) || !v->op->number++)
+                                continue;
+                        struct builder b = { .m = region->function->module, .region = region, .before = user, .location = v->op->location };
+                        op_set_operand(user, i, op_result(op_clone(&b, v->op)));
                 }
         }
 }
