@@ -25,7 +25,8 @@ static void print_elements(void)
                 const struct element_info *i = &element_info[e];
                 if (i->bytes && e != E_INDEX)
                         printf("| %s | %s | %d | %d | %s%s |\n", i->text, i->c_type, i->bytes, i->onnx,
-                               element_carrier(e) == e ? "" : "bits, held in ", element_info[i->compute].text);
+                               element_carrier((enum element)e) == (enum element)e ? "" : "bits, held in ",
+                               element_info[i->compute].text);
         }
         fputs("\nNo storage:", stdout);
         for (int e = 0; e < ELEMENT_COUNT; e++)

@@ -157,7 +157,7 @@ def start(documents, engines):
 
 def ratios(document):
     """[when, by what build, and how many times dnncc's time the peers of table 1 took]"""
-    return [{"when": run["when"], "commit": document["machine"]["commit"],
+    return [{"when": run["when"], "dnncc": document["machine"]["dnncc"],
              "case": [run["threads"], f"{run['target']} {run['options']}".rstrip()],
              "ratios": {n: f["ratio"] for n, f in run["engines"].items() if "ratio" in f and is_strict(n) and (f.get("error") or 0) <= FP32}}
             for run in document["runs"]]
@@ -177,13 +177,13 @@ def hours(documents):
             same = [run for run in runs if tuple(run["case"]) == case and run["ratios"]]
             if len(same) < 2:
                 continue
-            times |= {f"{run['when'][:13]}h {run['commit']}" for run in same}
+            times |= {f"{run['when'][:13]}h {run['dnncc']}" for run in same}
             cells = []
             for values in ([r["ratios"]["onnxruntime"] for r in same if "onnxruntime" in r["ratios"]], [min(r["ratios"].values()) for r in same]):
                 cells += [f"{f(values):.2f}" if values else "-" for f in (min, statistics.median, max)]
             rows.append([document["model"], case[0], len(same), *cells])
     head = ["model", "threads", "runs", "onnxruntime: least", "median", "most", "best peer: least", "median", "most"]
-    return "".join([HOURS, "\n", grid(head, rows), "\nThe runs: ", "; ".join(sorted(times)), ".\n"]) if rows else ""
+    return "".join([HOURS, "\n", grid(head, rows), "\nThe runs, and the hash of the dnncc that was measured: ", "; ".join(sorted(times)), ".\n"]) if rows else ""
 
 
 def share_rows(model, threads, default, direct):

@@ -156,6 +156,23 @@ def test_what_does_not_count():
 
 
 @pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+def test_hours(tmp_path):
+    """what another build measured leaves its ratios; a peer that is wrong leaves none"""
+    def run(when, ratio):
+        engines = {"dnncc": {"time": 1, "ratio": 1.0, "error": 0}, "onnxruntime": {"time": ratio, "ratio": ratio, "error": 0},
+                   "openvino default": {"time": 0.1, "ratio": 0.1, "error": 0}, "ncnn": {"time": 0.2, "ratio": 0.2, "error": 1}}
+        return {"threads": 1, "target": "native", "options": "", "when": when, "engines": engines}
+
+    o = types.SimpleNamespace(out=tmp_path)
+    for build, when, ratio in (("a", "2026-01-01 10:05", 1.5), ("a", "2026-01-01 11:05", 1.3), ("b", "2026-01-02 09:00", 1.2)):
+        runner.keep(o, "net", "times", {"dnncc": build}, run(when, ratio))
+    document = json.loads((tmp_path / "results" / "net.times.json").read_text())
+    assert [r["when"] for r in document["runs"]] == ["2026-01-02 09:00"]
+    text = tables.hours([document])
+    assert "| net | 1 | 3 | 1.20 | 1.30 | 1.50 | 1.20 | 1.30 | 1.50 |" in text
+    assert "2026-01-01 10h a; 2026-01-01 11h a; 2026-01-02 09h b" in text
+
+
 def test_traffic(tmp_path):
     """never more bytes, nor more FLOPs, than onnxruntime's graph; where nothing is left to fuse but bias and activation, as many"""
     models = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_int8,micro_kws_fp32,micro_kws_qdq,micro_kws_qoperator,cct2_vit"
