@@ -111,7 +111,7 @@ void sha256_init(struct sha256 *sha)
 
 void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
 {
-        void (*add)(uint32_t *, const unsigned char *, size_t) = sha->plain ? add_blocks : add_blocks_by_instructions;
+        void (*absorb)(uint32_t *, const unsigned char *, size_t) = sha->plain ? add_blocks : add_blocks_by_instructions;
         const unsigned char *p = data;
         size_t held = sha->length % 64;
         sha->length += bytes;
@@ -122,9 +122,9 @@ void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
                 bytes -= take;
                 if (held + take < 64)
                         return;
-                add(sha->state, sha->block, 1);
+                absorb(sha->state, sha->block, 1);
         }
-        add(sha->state, p, bytes / 64);
+        absorb(sha->state, p, bytes / 64);
         if (bytes % 64)
                 memcpy(sha->block, p + bytes / 64 * 64, bytes % 64);
 }

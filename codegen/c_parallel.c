@@ -53,7 +53,7 @@ struct captures {
         size_t count;
 };
 
-static void add(struct captures *c, struct loop_buffer *buffer, struct loop_variable *variable)
+static void capture(struct captures *c, struct loop_buffer *buffer, struct loop_variable *variable)
 {
         const void *object = buffer ? (const void *)buffer : (const void *)variable;
         if (!object || map_get(c->known, (const char *)&object, sizeof object))
@@ -77,17 +77,17 @@ static void find_own(struct loop_stmt *s, void *context)
 static void find_buffer(struct loop_stmt *s, void *context)
 {
         if (s->buffer)
-                add(context, loop_buffer_root(s->buffer, NULL), NULL);
+                capture(context, loop_buffer_root(s->buffer, NULL), NULL);
         if (s->weights)
-                add(context, s->weights, NULL);
+                capture(context, s->weights, NULL);
 }
 
 static void find_operand(struct loop_expr *e, void *context)
 {
         if (e->op == LOOP_LOAD)
-                add(context, loop_buffer_root(e->buffer, NULL), NULL);
+                capture(context, loop_buffer_root(e->buffer, NULL), NULL);
         else if (e->op == LOOP_VARIABLE)
-                add(context, NULL, e->variable);
+                capture(context, NULL, e->variable);
 }
 
 /* Parameters come in their order; those that the body does not use are not printed. */
@@ -97,9 +97,9 @@ static void find_captures(struct captures *c, const struct loop_function *kernel
         const void *counter = loop->variable;
         map_set(c->known, (const char *)&counter, sizeof counter, c);
         for (int i = 0; i < kernel->buffer_count; i++)
-                add(c, kernel->buffers[i], NULL);
+                capture(c, kernel->buffers[i], NULL);
         for (int i = 0; i < kernel->scalar_count; i++)
-                add(c, NULL, kernel->scalars[i]);
+                capture(c, NULL, kernel->scalars[i]);
         loop_block_walk(loop->body, find_own, NULL, c);
         loop_block_walk(loop->body, find_buffer, find_operand, c);
 }
@@ -340,8 +340,8 @@ bool c_parallel(struct c_writer *w, const struct loop_stmt *s)
         find_captures(&captures, w->kernel, s);
         if (!r.literal) {
                 put_range(w, s, &r);
-                add(&captures, NULL, r.begin_variable);
-                add(&captures, NULL, r.count_variable);
+                capture(&captures, NULL, r.begin_variable);
+                capture(&captures, NULL, r.count_variable);
         }
         bool any = define_task(w, s, &r, &captures, &task);
         const char *arguments = any ? c_local(w, "arguments") : NULL;

@@ -299,7 +299,7 @@ static bool check_sizes(struct run *run)
         return fine;
 }
 
-static bool compile(struct run *run)
+static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
@@ -386,7 +386,7 @@ static bool compile_model(struct run *run)
         const char *model = run->options.model;
         const char *base = *path_base(model) ? path_base(model) : model;
         run->diag.subject = strcmp(model, "-") ? text_safe(run->arena, base, strlen(base)) : "standard input";
-        return prepare_context(run) && choose_names(run) && compile(run);
+        return prepare_context(run) && choose_names(run) && compile_as_asked(run);
 }
 
 enum exit_code driver_run(const struct options *options)

@@ -10,7 +10,7 @@ static const struct loop_range unknown = { INT64_MIN, INT64_MAX, 1 };
 
 /* ---- arithmetic ---- */
 
-static int64_t add(int64_t a, int64_t b, int64_t overflow)
+static int64_t bound_sum(int64_t a, int64_t b, int64_t overflow)
 {
         int64_t sum;
         if (a == least || a == most || b == least || b == most)
@@ -45,11 +45,11 @@ static int64_t times(int64_t a, int64_t b)
 
 static struct loop_range sum_of(struct loop_range a, struct loop_range b)
 {
-        return (struct loop_range){ add(a.low, b.low, least), add(a.high, b.high, most),
+        return (struct loop_range){ bound_sum(a.low, b.low, least), bound_sum(a.high, b.high, most),
                                     divisor(a.multiple, b.multiple) };
 }
 
-static struct loop_range minus(struct loop_range a)
+static struct loop_range negative_of(struct loop_range a)
 {
         return (struct loop_range){ negate(a.high), negate(a.low), a.multiple };
 }
@@ -123,8 +123,8 @@ static struct loop_range computed(const struct loop_bounds *bounds, const struct
                 r[i] = range_of(bounds, e->args[i], depth + 1);
         switch (e->op) {
         case LOOP_ADD: return sum_of(r[0], r[1]);
-        case LOOP_SUB: return sum_of(r[0], minus(r[1]));
-        case LOOP_NEG: return minus(r[0]);
+        case LOOP_SUB: return sum_of(r[0], negative_of(r[1]));
+        case LOOP_NEG: return negative_of(r[0]);
         case LOOP_MUL: return product_of(r[0], r[1]);
         case LOOP_DIV: return quotient_of(r[0], r[1]);
         case LOOP_REM: return rest_of(r[0], r[1]);
@@ -166,7 +166,7 @@ struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct
                                   const struct loop_expr *to, int64_t step)
 {
         struct loop_range a = loop_bounds_of(bounds, from), b = loop_bounds_of(bounds, to);
-        struct loop_range r = { a.low, add(b.high, -1, most), divisor(a.multiple, step) };
+        struct loop_range r = { a.low, bound_sum(b.high, -1, most), divisor(a.multiple, step) };
         if (a.low == a.high && r.high != most && r.high >= a.low)
                 r.high -= (r.high - a.low) % step;        /* the last one from a known first one on */
         return r;

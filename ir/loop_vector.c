@@ -129,7 +129,7 @@ static bool is_apart(const struct vector_request *request, const struct loop_exp
                (*multiple == 0 || *multiple >= request->lanes);
 }
 
-static void touch(struct touches *t, const struct loop_buffer *b, const struct loop_expr *subscript)
+static void note_touch(struct touches *t, const struct loop_buffer *b, const struct loop_expr *subscript)
 {
         int64_t m[2];
         for (size_t i = 0; i < t->count && t->good; i++)
@@ -143,7 +143,7 @@ static void touch_store(struct loop_stmt *s, void *context)
         struct touches *t = context;
         if (s->kind != STMT_STORE)
                 return;
-        touch(t, s->buffer, s->a);
+        note_touch(t, s->buffer, s->a);
         ARENA_GROW(t->arena, t->buffers, t->count);
         ARENA_GROW(t->arena, t->subscripts, t->count);
         t->buffers[t->count] = s->buffer;
@@ -153,7 +153,7 @@ static void touch_store(struct loop_stmt *s, void *context)
 static void touch_load(struct loop_expr *e, void *context)
 {
         if (e->op == LOOP_LOAD)
-                touch(context, e->buffer, e->args[0]);
+                note_touch(context, e->buffer, e->args[0]);
 }
 
 static bool lanes_are_apart(const struct vector_request *request, struct loop_block *body)

@@ -109,7 +109,7 @@ static int64_t row_elements(const struct value *stack, const struct op_loop *loo
 }
 
 /* rows of a stack or of what is scanned: the first one, or the last one when it runs backward, and on from there */
-static struct place *rows_of(struct lowering *l, const struct place *whole, const struct value *v, const struct op_loop *loop,
+static struct place *stack_rows(struct lowering *l, const struct place *whole, const struct value *v, const struct op_loop *loop,
                              struct loop_variable *number, bool backward)
 {
         int64_t row = row_elements(v, loop);
@@ -156,7 +156,7 @@ void place_loop(struct lowering *l, struct op *op)
         places->go = place_go(l, &loop);
         for (int i = 0; i < loop.stacked; i++) {
                 struct value *row = loop.stacked_rows[i].value;
-                places->rows[i] = rows_of(l, place_for(l, &loop.stacks[i]), &loop.stacks[i], &loop, places->number, backward[i]);
+                places->rows[i] = stack_rows(l, place_for(l, &loop.stacks[i]), &loop.stacks[i], &loop, places->number, backward[i]);
                 if (can_take_place(row, loop.yield))
                         set_place(l, row, places->rows[i]);
         }
@@ -271,7 +271,7 @@ static bool place_rows(struct lowering *l, struct loop_block *block, const struc
                 const struct place *whole = splat ? place_new(l, x) : place_for(l, x);
                 if (splat && !copy_value(l, block, x, whole))
                         return false;
-                set_place(l, &loop->rows[i], rows_of(l, whole, x, loop, places->number, backward[i]));
+                set_place(l, &loop->rows[i], stack_rows(l, whole, x, loop, places->number, backward[i]));
         }
         return true;
 }

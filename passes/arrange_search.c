@@ -24,7 +24,7 @@ enum {
 /* ---- what a step does to memory ---- */
 
 static bool has(const uint64_t *set, int i) { return set[i / 64] >> (i % 64) & 1; }
-static void add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
+static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
 
 /* A stretch of steps from..to-1; sets hold steps of it, counted from `from`. Those before have run. */
 struct stretch {
@@ -112,7 +112,7 @@ static int64_t peak_of(struct stretch *s, const int *order, int64_t *live)
                 struct effect e = effect_of(s, set, step, *live);
                 peak = e.during > peak ? e.during : peak;
                 *live = e.after;
-                add(set, step - s->from);
+                set_add(set, step - s->from);
         }
         free(set);
         return peak;
@@ -169,7 +169,7 @@ static void run_step(struct search *x, struct state *state, int step, struct eff
         state->count++;
         state->peak = e.during > state->peak ? e.during : state->peak;
         state->live = e.after;
-        add(state->set, step - x->s->from);
+        set_add(state->set, step - x->s->from);
 }
 
 /* steps that are as good now as later */

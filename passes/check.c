@@ -159,7 +159,7 @@ static struct loop_program *printable(const struct check *c, struct arena *arena
 }
 
 /* fills in code and outputs; NULL, or why not */
-static const char *run(struct check *c, const struct loop_program *p, struct result *r)
+static const char *run_state(struct check *c, const struct loop_program *p, struct result *r)
 {
         static const char *const no_program = "it cannot be interpreted";
         void **in = data_of(r->arena, r->inputs, r->input_count), **out = data_of(r->arena, r->outputs, r->output_count);
@@ -184,7 +184,7 @@ static struct result *compute(struct check *c, const struct pipeline_state *stat
 {
         const struct loop_program *p = program_of(c, state);
         struct result *r = p ? result_new(p) : NULL;
-        const char *skipped = p ? run(c, p, r) : "it cannot be lowered";
+        const char *skipped = p ? run_state(c, p, r) : "it cannot be lowered";
         if (!skipped)
                 return r;
         fprintf(stderr, "check: %s: skipped: %s\n", when, skipped);

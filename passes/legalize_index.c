@@ -10,12 +10,12 @@ enum { TERMS_MAX = 16 };
 
 struct sum {
         int count;
-        struct { struct loop_expr *factor; int64_t times; } terms[TERMS_MAX];
+        struct { struct loop_expr *factor; int64_t multiple; } terms[TERMS_MAX];
         int64_t constant;
         bool failed;
 };
 
-static void add_term(struct sum *s, struct loop_expr *factor, int64_t times)
+static void add_term(struct sum *s, struct loop_expr *factor, int64_t multiple)
 {
         int i = 0;
         while (i < s->count && !loop_expr_same(s->terms[i].factor, factor))
@@ -26,28 +26,28 @@ static void add_term(struct sum *s, struct loop_expr *factor, int64_t times)
         }
         if (i == s->count) {
                 s->terms[s->count].factor = factor;
-                s->terms[s->count++].times = 0;
+                s->terms[s->count++].multiple = 0;
         }
-        s->failed |= __builtin_add_overflow(s->terms[i].times, times, &s->terms[i].times);
+        s->failed |= __builtin_add_overflow(s->terms[i].multiple, multiple, &s->terms[i].multiple);
 }
 
-static void add(struct sum *s, struct loop_expr *e, int64_t times)
+static void add_multiple(struct sum *s, struct loop_expr *e, int64_t multiple)
 {
         int64_t value;
         if (s->failed)
                 return;
         if (loop_is_int(e, &value)) {
-                s->failed = __builtin_mul_overflow(value, times, &value) ||
+                s->failed = __builtin_mul_overflow(value, multiple, &value) ||
                             __builtin_add_overflow(s->constant, value, &s->constant);
         } else if (e->op == LOOP_ADD || e->op == LOOP_SUB) {
-                add(s, e->args[0], times);
-                add(s, e->args[1], e->op == LOOP_ADD ? times : -times);
+                add_multiple(s, e->args[0], multiple);
+                add_multiple(s, e->args[1], e->op == LOOP_ADD ? multiple : -multiple);
         } else if (e->op == LOOP_MUL && (loop_is_int(e->args[1], &value) || loop_is_int(e->args[0], &value))) {
                 int other = loop_is_int(e->args[1], &value) ? 0 : 1;
-                s->failed = __builtin_mul_overflow(value, times, &value);
-                add(s, e->args[other], value);
+                s->failed = __builtin_mul_overflow(value, multiple, &value);
+                add_multiple(s, e->args[other], value);
         } else {
-                add_term(s, e, times);
+                add_term(s, e, multiple);
         }
 }
 
@@ -56,15 +56,15 @@ struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e)
         struct sum sum = { 0 };
         if (e->type.lanes > 1 || e->type.element != E_INDEX || (e->op != LOOP_ADD && e->op != LOOP_SUB && e->op != LOOP_MUL))
                 return e;
-        add(&sum, e, 1);
+        add_multiple(&sum, e, 1);
         if (sum.failed)
                 return e;
         struct loop_expr *all = NULL;
         for (int i = 0; i < sum.count; i++) {
-                if (!sum.terms[i].times)
+                if (!sum.terms[i].multiple)
                         continue;
-                struct loop_expr *times = loop_index(arena, sum.terms[i].times);
-                struct loop_expr *term = loop_op(arena, LOOP_MUL, sum.terms[i].factor, times, NULL);
+                struct loop_expr *multiple = loop_index(arena, sum.terms[i].multiple);
+                struct loop_expr *term = loop_op(arena, LOOP_MUL, sum.terms[i].factor, multiple, NULL);
                 all = all ? loop_node(arena, LOOP_ADD, e->type, all, term, NULL) : term;
         }
         struct loop_expr *constant = loop_index(arena, sum.constant);

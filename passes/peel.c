@@ -57,7 +57,7 @@ static bool is_worth_it(const struct op *op)
 }
 
 /* rows from..from + count of x */
-static struct value *rows_of(struct builder *b, struct value *x, int64_t from, int64_t count)
+static struct value *slice_rows(struct builder *b, struct value *x, int64_t from, int64_t count)
 {
         int64_t starts[RANK_MAX] = { from }, ones[RANK_MAX];
         dim_t dims[RANK_MAX];
@@ -71,12 +71,12 @@ static struct value *rows_of(struct builder *b, struct value *x, int64_t from, i
 /* of the rows that a loop takes one by one: the first, as a row, and all others */
 static struct value *first_row(struct builder *b, struct value *x, bool backward, const struct type *row)
 {
-        return build_reshape(b, rows_of(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank, row->dims);
+        return build_reshape(b, slice_rows(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank, row->dims);
 }
 
 static struct value *other_rows(struct builder *b, struct value *x, bool backward)
 {
-        return rows_of(b, x, backward ? 0 : 1, x->type->dims[0] - 1);
+        return slice_rows(b, x, backward ? 0 : 1, x->type->dims[0] - 1);
 }
 
 /* a copy of the body before the loop; afterwards the scratch of what it yields is what the first iteration yields */
