@@ -271,12 +271,8 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
                  (long long)b->extent);
         if (w->has_vectors)             /* a vector that crosses cache lines is read twice */
                 text_add(&text, "__attribute__((aligned(%d))) ", C_WEIGHTS_ALIGN);
-        text_add(&text, "%s = ", name);
+        text_add(&text, "%s =%s", name, rows && bits ? "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {" : bits ? " { {" : " ");
         stream_text(s, text.data);
-        if (rows && bits)
-                stream_text(s, "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {");
-        else if (bits)
-                stream_text(s, "{ {");
         if (bits)
                 stream_bits(s, data, (size_t)b->extent, size);
         if (bits)
