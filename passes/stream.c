@@ -10,7 +10,8 @@
  * columns between them twice. While a range runs there are its rings, its result, and what was made before and is needed there or
  * behind it: so what a range takes does not depend on the other ones, and the cuts are found from the last operation on. Of all
  * that are within the budget, those that compute least again, then those that join the fewest kernels; where none are, those that
- * take least, and then it says what is in the way: what needs all rows at once, as global pools, norms and attention do.
+ * take least, and then it says what is in the way: what needs all rows at once, as global pools, norms and attention do. Resizes,
+ * transposed convolutions and shuffles are none: a row of theirs needs some rows, only fewer or others.
  * Every element is computed by its canonical nest: results stay the same to the bit, but where a contraction had a schedule, which
  * may add up in another order. */
 #include <limits.h>
@@ -127,7 +128,11 @@ static bool prepares(const struct op *op)
         return all;
 }
 
-/* a kernel of p..q, what they hand on to each other as rings; it stands beside them */
+/* Can it be one of several? Reshapes can, but neither first nor last. */
+static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
+static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
+
+/* A kernel of p..q, what they hand on to each other as rings; it stands beside them. What only moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
 {
         struct op *kernels[RANGE_MAX] = { NULL };
@@ -139,7 +144,7 @@ static struct op *join(const struct streaming *s, int p, int q)
         struct op *op = joined ? joined->regions[0]->first : NULL;
         for (int i = 0; i < count && op; i++) {
                 struct op *made = mark_inside(kernels[i], &op);
-                if (i + 1 < count)
+                if (i + 1 < count && kernels[i]->code != OP_transpose && kernels[i]->code != OP_reshape)
                         rings_mark(made);
         }
         return joined;
@@ -185,14 +190,12 @@ static void find_ranges(struct streaming *s, int p)
         int64_t most = bytes_with(s, p, p, 0);
         for (int k = 1; k < RANGE_MAX; k++)
                 s->ranges[p][k].whole = s->ranges[p][k].narrow = INT64_MAX;
-        for (int q = p + 1; q < s->count && q - p < RANGE_MAX && is_kernel(s->ops[q - 1]) && is_kernel(s->ops[q]); q++) {
+        for (int q = p + 1; q < s->count && q - p < RANGE_MAX && is_end(s->ops[p]) && is_inner(s->ops[q]); q++) {
                 int64_t alone = bytes_with(s, q, q, 0);
                 most = alone > most ? alone : most;
-                if (prepares(s->ops[p]))
-                        break;
                 if (!prepares(s->ops[q - 1]))
                         reach = s->last[q - 1] > reach ? s->last[q - 1] : reach;
-                if (reach <= q && !prepares(s->ops[q]) && most > s->context->max_ram && !measure(s, p, q))
+                if (reach <= q && is_end(s->ops[q]) && most > s->context->max_ram && !measure(s, p, q))
                         break;
         }
 }
@@ -297,7 +300,7 @@ static int stream(struct streaming *s)
         const struct op *most = NULL, *obstacle = NULL;          /* behind it, less is enough */
         for (int p = 0; p < s->count && s->least[p] == s->enough; p = s->ways[p].last + 1) {
                 most = s->ops[p];
-                obstacle = s->obstacle[p];
+                obstacle = s->obstacle[p] ? s->obstacle[p] : obstacle;  /* what is there as a whole was made before */
         }
         if (s->enough > s->context->max_ram) {
                 s->context->obstacle = arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s", name_of(most),

@@ -6,13 +6,17 @@
 
 enum { NEED_SCALE_MAX = 1 << 12 };
 
-/* any: of some elements; all: unknown which; else element i needs i * scale + low .. i * scale + high */
-struct need { bool any, all; int64_t scale, low, high; };
+/* any: of some elements; all: unknown which; else element i needs (i * scale + low) / per .. (i * scale + high) / per, rounded down,
+ * of a dimension of the operand */
+struct need { bool any, all; int dimension; int64_t scale, per, low, high; };
 
-/* What an element of op's result needs of an operand along `dimension` (2 is the first spatial one of [N, C, spatial]), n being
- * what an element of something behind op needs of op. */
-struct need need_through(const struct op *op, int operand, int dimension, struct need n);
+/* an element needs itself */
+struct need need_itself(int dimension);
+/* What an element of something behind op needs of an operand of op, n being what it needs of op's result. */
+struct need need_through(const struct op *op, int operand, struct need n);
 /* both; false: two ways that do not go together */
 bool need_add(struct need *to, struct need n);
+/* a / b, b > 0, rounded down */
+int64_t divide_down(int64_t a, int64_t b);
 
 #endif

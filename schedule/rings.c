@@ -9,7 +9,8 @@
  *
  * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many rows as are needed at once; row
  * k of its tensor is at k modulo that. No row is computed twice, and every element is computed as by the canonical nest, so results
- * are the same to the bit. Which rows of one tensor a row of another needs, say needs.c.
+ * are the same to the bit. Which rows of one tensor a row of another needs, say needs.c; where a tensor has more rows than the one
+ * before (resizes, transposed convolutions), several turns need the same row of that.
  *
  * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of the result, then for the next N.
  * A ring then has the columns that one patch needs; those that two need (the halo of windows) are computed for both:
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "schedule/needs.h"
 #include "schedule/schedule.h"
 
@@ -32,6 +34,7 @@ struct ring {
         int64_t rows, kept;             /* of the tensor, of the ring */
         int64_t columns, width;         /* the same; of the result, of the patch */
         int64_t computed;               /* columns, by all patches */
+        int64_t least[2];               /* reach in the first turn, end of the first patch's columns: later ones are larger */
         double flops;                   /* of it all, from the ring before, once */
         struct need reads[2][RINGS_MAX];          /* by a row (a column) of this one, of each before it */
         struct emit_ring at;
@@ -88,7 +91,7 @@ static bool find_reads(struct rings *r, int to, int dimension, const struct regi
                 needs[op->number] = (struct need){ 0 };
         }
         struct op *start = ring->value->op;
-        needs[start->number] = (struct need){ .any = true, .scale = 1 };
+        needs[start->number] = need_itself(dimension);
         for (const struct op *op = region->last; op; op = op->previous) {
                 while (ring_of >= 0 && r->list[ring_of].value->op->number > op->number)
                         ring_of--;
@@ -97,16 +100,17 @@ static bool find_reads(struct rings *r, int to, int dimension, const struct regi
                 if (!n.any || op->code == OP_yield)
                         continue;
                 if (is_other) {
-                        if (n.all)
+                        if (n.all || n.dimension != dimension)
                                 r->obstacle = r->obstacle ? r->obstacle : start;
                         reads[ring_of] = n;
+                        reads[ring_of].all |= n.dimension != dimension;
                         continue;
                 }
                 for (int i = 0; i < op->operand_count; i++) {
                         const struct value *x = op_operand(op, i);
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region)
                                 continue;
-                        struct need wanted = need_through(op, i, dimension, n);
+                        struct need wanted = need_through(op, i, n);
                         if (wanted.all)
                                 r->obstacle = op;
                         if (!need_add(&needs[x->op->number], wanted))
@@ -116,10 +120,14 @@ static bool find_reads(struct rings *r, int to, int dimension, const struct regi
         for (int i = 0; i < to; i++) {
                 if (reads[i].all)
                         return false;
-                r->scale[dimension - ROWS] *= reads[i].scale > 1 ? (double)reads[i].scale : 1;
+                r->scale[dimension - ROWS] *= reads[i].scale > reads[i].per ? (double)reads[i].scale / (double)reads[i].per : 1;
         }
         return r->scale[dimension - ROWS] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays small */
 }
+
+/* the elements that are needed of a ring from..end behind it */
+static int64_t need_from(const struct need *n, int64_t from) { return divide_down(n->scale * from + n->low, n->per); }
+static int64_t need_end(const struct need *n, int64_t end) { return divide_down(n->scale * (end - 1) + n->high, n->per) + 1; }
 
 /* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where the windows do. */
 static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
@@ -130,10 +138,11 @@ static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
                 reach[i] = 0;
                 for (int k = i + 1; k < r->count; k++) {
                         const struct need *n = &r->list[k].reads[0][i];
-                        int64_t end = n->scale * (reach[k] - 1) + n->high + 1;
-                        if (n->any)
-                                reach[i] = !any || end > reach[i] ? end : reach[i];
-                        any |= n->any;
+                        if (!n->any)
+                                continue;
+                        int64_t end = need_end(n, reach[k]);
+                        reach[i] = !any || end > reach[i] ? end : reach[i];
+                        any = true;
                 }
         }
 }
@@ -161,15 +170,17 @@ static void find_kept(struct rings *r)
         for (int64_t row = -r->before; row < r->list[r->count - 1].rows; row++) {
                 find_reach(r, row + 1, reach);
                 for (int i = 0; i < r->count; i++) {
+                        if (row == -r->before)
+                                r->list[i].least[0] = reach[i];
                         wanted[i] = limit(reach[i], r->list[i].rows);
                         wanted[i] = wanted[i] > made[i] ? wanted[i] : made[i];
                 }
                 for (int i = 0; i + 1 < r->count; i++)
                         for (int k = i + 1; k < r->count; k++) {
                                 const struct need *n = &r->list[k].reads[0][i];
-                                int64_t first = n->scale * made[k] + n->low;
+                                int64_t first = n->any ? need_from(n, made[k]) : wanted[i];
                                 int64_t kept = wanted[i] - (first > 0 ? first : 0);
-                                if (n->any && kept > r->list[i].kept)
+                                if (kept > r->list[i].kept)
                                         r->list[i].kept = kept;
                         }
                 memcpy(made, wanted, (size_t)r->count * sizeof *made);
@@ -191,9 +202,9 @@ static void find_columns(const struct rings *r, int64_t start, int64_t *from, in
                 from[i] = to[i] = 0;
                 for (int k = i + 1; k < r->count; k++) {
                         const struct need *n = &r->list[k].reads[1][i];
-                        int64_t first = n->scale * from[k] + n->low, end = n->scale * (to[k] - 1) + n->high + 1;
                         if (!n->any)
                                 continue;
+                        int64_t first = need_from(n, from[k]), end = need_end(n, to[k]);
                         from[i] = !any || first < from[i] ? first : from[i];
                         to[i] = !any || end > to[i] ? end : to[i];
                         any = true;
@@ -213,6 +224,8 @@ static void find_width(struct rings *r)
                 find_columns(r, start, from, to);
                 for (int i = 0; i < r->count; i++) {
                         struct ring *ring = &r->list[i];
+                        if (start == 0)
+                                ring->least[1] = to[i];
                         ring->width = to[i] - from[i] > ring->width ? to[i] - from[i] : ring->width;
                         ring->computed += to[i] > from[i] ? to[i] - from[i] : 0;
                 }
@@ -309,6 +322,28 @@ bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct o
 
 /* ---- writing ---- */
 
+/* (at * scale + add) / per, rounded down, where `at` is no less than `least` */
+static struct loop_expr *write_share(struct emit *e, struct loop_expr *at, const struct need *n, int64_t add, int64_t least)
+{
+        int64_t lift = divide_up(-(least * n->scale + add), n->per);
+        struct loop_expr *x = emit_op_int(e, LOOP_MUL, at, n->scale);
+        if (n->per == 1 || lift < 0)
+                lift = 0;
+        x = emit_op_int(e, LOOP_ADD, x, add + lift * n->per);
+        return emit_op_int(e, LOOP_SUB, emit_op_int(e, LOOP_DIV, x, n->per), lift);
+}
+
+/* need_from and need_end, written */
+static struct loop_expr *write_from(struct emit *e, const struct need *n, struct loop_expr *from)
+{
+        return write_share(e, from, n, n->low, 0);
+}
+
+static struct loop_expr *write_end(struct emit *e, const struct need *n, struct loop_expr *end, int64_t least)
+{
+        return write_share(e, end, n, n->high + n->per - n->scale, least);
+}
+
 /* how many rows each ring is to reach when the result has row + 1 */
 static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
 {
@@ -319,8 +354,7 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
                         const struct need *n = &r->list[k].reads[0][i];
                         if (!n->any)
                                 continue;
-                        struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].reach, n->scale);
-                        end = emit_op_int(e, LOOP_ADD, end, n->high + 1 - n->scale);
+                        struct loop_expr *end = write_end(e, n, r->list[k].reach, r->list[k].least[0]);
                         reach = reach ? emit_op(e, LOOP_MAX, reach, end) : end;
                 }
                 r->list[i].reach = emit_let(e, "reach", reach ? reach : emit_int(e, 0));
@@ -340,9 +374,8 @@ static void write_columns(struct emit *e, struct rings *r, struct loop_expr *sta
                         const struct need *n = &r->list[k].reads[1][i];
                         if (!n->any)
                                 continue;
-                        struct loop_expr *first = emit_op_int(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, r->list[k].from, n->scale), n->low);
-                        struct loop_expr *end = emit_op_int(e, LOOP_MUL, r->list[k].to, n->scale);
-                        end = emit_op_int(e, LOOP_ADD, end, n->high + 1 - n->scale);
+                        struct loop_expr *first = write_from(e, n, r->list[k].from);
+                        struct loop_expr *end = write_end(e, n, r->list[k].to, r->list[k].least[1]);
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }

@@ -16,6 +16,10 @@ import dnncc  # noqa: E402
 from test_strips import TARGETS, here  # noqa: E402
 
 
+SAME = ["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation", "mean"]        # rows stay, or get fewer
+FINER = ["resize", "transposed", "shuffle", "neck"]                                                    # or more
+
+
 class Chain:
     """Layers one after the other, of every kind whose rows can be passed on. `tail` adds what cannot."""
 
@@ -74,12 +78,61 @@ class Chain:
         self.add("Conv", [x, self.constant(self.values.standard_normal((3, shape[1], 1, 1)).astype(np.float32))], shape)
         self.add("Concat", [a, self.last], [shape[0], 5, *shape[2:]], axis=1)
 
+    def resize(self):
+        """finer and coarser, by any factor, of every kind of coordinates"""
+        out = [max(2, min(int(self.shape[d] * self.r.choice([0.6, 1.5, 2, 2, 3])), 60)) for d in (2, 3)]
+        sizes = numpy_helper.from_array(np.array([*self.shape[:2], *out], np.int64), f"c{len(self.constants)}")
+        self.constants.append(sizes)
+        self.add("Resize", [self.last, "", "", sizes.name], [*self.shape[:2], *out], mode=self.r.choice(["nearest", "linear", "cubic"]),
+                 coordinate_transformation_mode=self.r.choice(["half_pixel", "asymmetric", "align_corners"]))
+
+    def transposed(self):
+        stride, window, group = [self.r.choice([1, 2, 2, 3]) for _ in range(2)], [self.r.randint(2, 4) for _ in range(2)], self.r.random() < 0.3
+        pads = [self.r.randint(0, window[i % 2] - 1) // 2 for i in range(4)]
+        out = [stride[i] * (self.shape[2 + i] - 1) + window[i] - pads[i] - pads[2 + i] for i in range(2)]
+        w = self.values.standard_normal((self.shape[1], 1 if group else 3, *window)).astype(np.float32)
+        if max(out) <= 60:
+            self.add("ConvTranspose", [self.last, self.constant(w)], [self.shape[0], self.shape[1] if group else 3, *out], strides=stride, pads=pads,
+                     group=self.shape[1] if group else 1)
+
+    def shuffle(self):
+        """pixels from channels, or channels in another order"""
+        n, c, h, w = self.shape
+        if c % 4 == 0 and max(h, w) <= 30:
+            self.add("DepthToSpace", [self.last], [n, c // 4, 2 * h, 2 * w], blocksize=2, mode=self.r.choice(["DCR", "CRD"]))
+        elif c % 2 == 0:
+            shapes = [numpy_helper.from_array(np.array(v, np.int64), f"c{len(self.constants) + i}") for i, v in enumerate([[n, 2, c // 2, h, w], [n, c, h, w]])]
+            self.constants += shapes
+            self.add("Reshape", [self.last, shapes[0].name], self.shape)
+            self.add("Transpose", [self.last], self.shape, perm=[0, 2, 1, 3, 4])
+            self.add("Reshape", [self.last, shapes[1].name], self.shape)
+
+    def neck(self):
+        """coarser, finer again, and beside what there was before, as in a U-Net"""
+        before, (n, c, h, w) = self.last, self.shape
+        down = self.constant(self.values.standard_normal((3, c, 3, 3)).astype(np.float32))
+        self.add("Conv", [before, down], [n, 3, (h + 1) // 2, (w + 1) // 2], strides=[2, 2], pads=[1] * 4)
+        if h % 2 == 0 and w % 2 == 0 and self.r.random() < 0.5:
+            up = self.constant(self.values.standard_normal((3, 2, 2, 2)).astype(np.float32))
+            self.add("ConvTranspose", [self.last, up], [n, 2, h, w], strides=[2, 2])
+        else:
+            sizes = numpy_helper.from_array(np.array([n, 3, h, w], np.int64), f"c{len(self.constants)}")
+            self.constants.append(sizes)
+            self.add("Resize", [self.last, "", "", sizes.name], [n, 3, h, w], mode=self.r.choice(["nearest", "linear"]))
+        self.add("Concat", [self.last, before], [n, c + self.shape[1], h, w], axis=1)
+
+    def mean(self):
+        """less the mean of all channels: a reduction, but not of rows"""
+        x, shape = self.last, self.shape
+        self.add("ReduceMean", [x], [shape[0], 1, *shape[2:]], axes=[1])
+        self.add("Sub", [x, self.last], shape)
+
     def activation(self):
         self.add(self.r.choice(["Relu", "Sigmoid", "HardSwish"]), [self.last], self.shape)
 
-    def model(self, layers, tail=None):
+    def model(self, layers, tail=None, kinds=SAME + FINER):
         for _ in range(layers):
-            getattr(self, self.r.choice(["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation"]))()
+            getattr(self, self.r.choice(kinds))()
         if tail:
             self.add(tail, [self.last], [*self.shape[:2], 1, 1])
         graph = helper.make_graph(self.nodes, "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.start)],
@@ -260,6 +313,29 @@ def test_prepared(tmp_path):
     if here("x86-64-v3"):               # weights in panels are more: what vectors do not meet blocked, they do otherwise
         got, size, _ = outputs(model, x, tmp_path / "vectors", [*budget, "--target=x86-64-v3", "-v"])
         assert size <= 3 * weights + 6 * row and np.abs(got[0] - want[0]).max() <= 1e-4 * np.abs(want[0]).max()
+
+
+@pytest.mark.parametrize("kind, elements", [("nearest", 3 * 3 + 2 + 2), ("linear", 3 * 3 + 3 + 6), ("transposed", 3 * 3 + 2)])
+def test_finer(kind, elements, tmp_path):
+    """Between two windows of three, what makes rows finer by two: in patches of a column, the least there is. The second window reads 3
+    columns of 3 finer rows. One finer row needs one row, or two where it is linear; 3 finer columns need two columns, or three."""
+    r = np.random.default_rng(0)
+    constants = [numpy_helper.from_array(r.standard_normal(s).astype(np.float32), name) for name, s in
+                 (("w0", (8, 4, 3, 3)), ("w1", (4, 8, 3, 3)), ("up", (8, 8, 2, 2)))] + [numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")]
+    finer = (helper.make_node("ConvTranspose", ["a", "up"], ["b"], name="finer", strides=[2, 2]) if kind == "transposed" else
+             helper.make_node("Resize", ["a", "", "scales"], ["b"], name="finer", mode=kind))
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], name="first", pads=[1] * 4), finer,
+             helper.make_node("Conv", ["b", "w1"], ["y"], name="second", pads=[1] * 4)]
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 16, 12]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 32, 24])]
+    model = helper.make_model(helper.make_graph(nodes, "m", ports[:1], ports[1:], constants), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    x = r.standard_normal((1, 4, 16, 12), dtype=np.float32)
+    onnx.save(model, tmp_path / "m.onnx")
+    budget = least(tmp_path / "m.onnx", tmp_path)
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    got, size, _ = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
+    assert size == 8 * 4 * elements < plain / 8
+    assert got[0].tobytes() == want[0].tobytes()
 
 
 def test_stops(tmp_path):
