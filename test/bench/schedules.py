@@ -4,6 +4,7 @@ would try, each alone in a kernel with a bias and a maximum behind it.
     schedules.py                                  # all models; --sample=60: that many layers of them, drawn with --seed
     schedules.py --models=resnet50 --target=x86-64-v3
     schedules.py --prepare; schedules.py --only-measure     # compile on a busy machine, measure on a quiet one; once for each round
+    schedules.py --rounds=1 --record              # and remember it: test_schedule_quality.py holds dnncc to that
 
 Two rounds: the neighbours (schedule/moves.c) of the schedule chosen, then those of the best so far. schedules.c measures; a layer's
 best is found in half of its rounds and judged by the other half, so that noise makes nothing better than it is. A schedule counts as
@@ -25,6 +26,8 @@ import zoo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TIMER = pathlib.Path(__file__).with_name("schedules.c")
+RECORD = pathlib.Path(__file__).with_name("schedules.txt")
+WORDS = re.findall(r"^FIELD\((\w+)", (ROOT / "schedule" / "schedule.def").read_text(), re.M)
 TYPE, BETTER, KINDS = re.compile(r"<[^>]*>"), 0.97, ("hot", "chain")
 
 
@@ -35,7 +38,9 @@ class Layer:
     chosen: str
     others: list                        # schedules
     models: dict = field(default_factory=dict)
+    apart: bool = False                 # a halo keeps rows apart: they cannot run as one
     times: dict = field(default_factory=dict)           # of a schedule: [hot, chain] of even rounds, of odd ones; seconds
+    ratios: dict = field(default_factory=dict)          # of a schedule that is remembered: its time beside the fastest one's
 
     @property
     def operands(self):
@@ -55,8 +60,12 @@ def options():
     p.add_argument("--jobs", type=int, default=2, help="that compile at a time; one measures")
     p.add_argument("--prepare", action="store_true", help="compile what is not measured yet, measure nothing")
     p.add_argument("--only-measure", action="store_true", help="measure what was compiled, and no more")
+    p.add_argument("--record", action="store_true", help=f"what was measured goes to {RECORD.relative_to(ROOT)}, too")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "schedules")
-    return p.parse_args()
+    o = p.parse_args()
+    if o.record and o.target != p.get_default("target"):
+        p.error(f"what is remembered is of {p.get_default('target')}")
+    return o
 
 
 # ---- what dnncc chooses, and what else could be ----
@@ -85,42 +94,62 @@ def find_layers(o):
         for layer in read_book(o, zoo.build(name)):
             layers.setdefault(layer.key, layer).models.update(layer.models)
     chosen = sorted(layers.values(), key=lambda layer: layer.key)
+    alone = choices(o, chosen)
+    for layer in chosen:
+        layer.apart = alone[layer.key] != layer.chosen
     if o.sample and o.sample < len(chosen):
         chosen = random.Random(o.seed).sample(chosen, o.sample)
     return chosen, len(layers)
 
 
-# ---- a model of one layer, many times ----
+# ---- a model of layers, one or many times ----
 
-def operation(layer, words, number):
+def operation(layer, words, number, ports):
     """one kernel: the contraction with a bias and a maximum behind it; a pool alone"""
     name, rest = layer.key.split(" ", 1)
     attributes = re.sub(r"=(\d+(,\d+)+)", lambda m: f"=[{m[1].replace(',', ', ')}]", TYPE.sub("", rest).strip())
     attributes = attributes.replace("kind=0", "kind=sum")      # in keys words are numbers
     schedule = f' schedule="{words}"' if words else ""
+    x, w, b = (f"%{port}{ports}" for port in "xwb")
     if len(layer.operands) == 1:
-        return f"%y{number} = {name}(%x) {attributes}{schedule} : {layer.result}"
-    rank = layer.result.count(" x ")
-    t = layer.result
-    return (f"%y{number} = fusion(%x, %w, %b) : {t} {{\n  %c{number} = {name}(%x, %w) {attributes}{schedule} : {t}\n"
-            f"  %s{number} = broadcast(%b) dims=[1, {rank - 1}] : {t}\n  %a{number} = add(%c{number}, %s{number}) : {t}\n"
-            f"  %r{number} = max(%a{number}, 0.0) : {t}\n  yield(%r{number})\n}}")
+        return f"%y{number} = {name}({x}) {attributes}{schedule} : {layer.result}"
+    t, rank, result = layer.result, layer.result.count(" x "), f"%r{number}"
+    lines = [f"%y{number} = fusion({x}, {w}, {b}) : {t} {{", f"%c{number} = {name}({x}, {w}) {attributes}{schedule} : {t}",
+             f"%s{number} = broadcast({b}) dims=[1, {rank - 1}] : {t}", f"%a{number} = add(%c{number}, %s{number}) : {t}",
+             f"%r{number} = max(%a{number}, 0.0) : {t}"]
+    if layer.apart:
+        lines.append(f"%p{number} = pad(%r{number}, <f32> 0.0, <{rank} x i64> 0) : {t}")
+        result = f"%p{number}"
+    return "\n".join(lines + [f"yield({result})", "}"])
 
 
-def write_dump(layer, schedules, path):
-    dims = layer.result[1:-1].split(" x ")
-    ports = [f'%{n} "{n}": {t}' for n, t in zip("xw", layer.operands)]
-    ports += [f'%b "b": <{dims[1]} x {dims[-2]} x f32>'] * (len(ports) > 1)
-    body = [operation(layer, words, k) for k, words in enumerate(schedules)]
-    results = ", ".join(f'"y{k}"' for k in range(len(schedules)))
-    path.write_text(f'dnn 1\nmodule "layer"\nfunc @main({", ".join(ports)}) -> ({results}) {{\n' + "\n".join(body) +
-                    f'\nyield({", ".join(f"%y{k}" for k in range(len(schedules)))})\n}}\n')
+def write_dump(kernels, path):
+    """kernels: (layer, schedule); those of a layer have the same operands"""
+    layers = {layer.key: layer for layer, _ in kernels}
+    ports = []
+    for k, layer in enumerate(layers.values()):
+        dims = layer.result[1:-1].split(" x ")
+        ports += [f'%{n}{k} "{n}{k}": {t}' for n, t in zip("xw", layer.operands)]
+        ports += [f'%b{k} "b{k}": <{dims[1]} x {dims[-2]} x f32>'] * (len(layer.operands) > 1)
+    places = {key: k for k, key in enumerate(layers)}
+    body = [operation(layer, words, k, places[layer.key]) for k, (layer, words) in enumerate(kernels)]
+    names = ", ".join(f'"y{k}"' for k in range(len(kernels)))
+    path.write_text(f'dnn 1\nmodule "layers"\nfunc @main({", ".join(ports)}) -> ({names}) {{\n' + "\n".join(body) +
+                    f'\nyield({", ".join(f"%y{k}" for k in range(len(kernels)))})\n}}\n')
+
+
+def choices(o, layers):
+    """{key: what dnncc chooses for each layer by itself}"""
+    with tempfile.TemporaryDirectory(dir=o.out) as folder:
+        path = pathlib.Path(folder) / "layers.dnn"
+        write_dump([(layer, "") for layer in layers], path)
+        return {found.key: found.chosen for found in read_book(o, path, "--passes=schedule")}
 
 
 def neighbours(o, layer, words):
     with tempfile.TemporaryDirectory(dir=o.out) as folder:
         path = pathlib.Path(folder) / "layer.dnn"
-        write_dump(layer, [words], path)
+        write_dump([(layer, words)], path)
         return read_book(o, path, "--passes=schedule")[0].others
 
 
@@ -138,7 +167,8 @@ def compile_program(o, layer, schedules):
     """the key of its text; compiled unless there are times of that"""
     with tempfile.TemporaryDirectory(dir=o.out) as folder:
         folder = pathlib.Path(folder)
-        write_dump(layer, [layer.chosen, *schedules], folder / "layer.dnn")    # the first one of a run does not count
+        # the first one of a run does not count
+        write_dump([(layer, words) for words in (layer.chosen, *schedules)], folder / "layer.dnn")
         subprocess.run([o.dnncc, folder / "layer.dnn", "-o", folder / "layer.c", "--profile", f"--target={o.target}",
                         "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
         text = (folder / "layer.c").read_text()
@@ -201,6 +231,66 @@ def best(layer, kind):
     return (words, 1 / ratio) if ratio < BETTER else (layer.chosen, 1.0)
 
 
+# ---- what is remembered: the tests hold dnncc's choices against it ----
+
+RECORD_HEAD = """dnncc-schedule 1
+; Layers of the zoo for {target}, written by schedules.py --record: the schedule chosen, its time in a network as a multiple of the fastest
+; one's, and other schedules by what changes. The least of all that was measured. "apart": a halo keeps rows apart.
+"""
+
+
+def write_record(target, layers):
+    """beside what is remembered"""
+    known = {layer.key: layer for layer in read_record()} if RECORD.exists() else {}
+    for layer in layers:
+        layer.ratios = measured_ratios(layer)
+        for words, ratio in known[layer.key].ratios.items() if layer.key in known else ():
+            layer.ratios[words] = min(ratio, layer.ratios.get(words, ratio))
+        known[layer.key] = layer
+    lines = []
+    for key, layer in sorted(known.items()):
+        others = "".join(f", {changes(layer.chosen, words)} {ratio:.2f}" for words, ratio in layer.ratios.items() if words != layer.chosen)
+        lines.append(f"{key}: {layer.chosen}; {layer.result}{', apart' * layer.apart}, {layer.ratios[layer.chosen]:.2f}{others}\n")
+    RECORD.write_text(RECORD_HEAD.format(target=target) + "".join(lines))
+
+
+def read_record():
+    layers = []
+    for line in RECORD.read_text().splitlines():
+        if line.startswith(("dnncc-schedule", ";")):
+            continue
+        key, words, result, rest = re.match(r"(.*): (.*); (<.*?>), (.*)", line).groups()
+        apart, ratio, others = re.match(r"(apart, )?([0-9.]+)(?:, )?(.*)", rest).groups()
+        layer = Layer(key, result, words, [], apart=bool(apart), ratios={words: float(ratio)})
+        for other in filter(None, others.split(", ")):
+            change, ratio = other.rsplit(" ", 1)
+            layer.ratios[changed(words, change)] = float(ratio)
+        layers.append(layer)
+    return layers
+
+
+def changes(old, new):
+    """what makes one schedule the other: "columns=7 -prefetch" """
+    old, new = split_words(old), split_words(new)
+    return " ".join([f"{word}={value}" for word, value in new.items() if old.get(word) != value] +
+                    [f"-{word}" for word in old if word not in new])
+
+
+def changed(old, change):
+    """words in the order of dnncc's"""
+    words = split_words(old)
+    for word in change.split():
+        if word.startswith("-"):
+            del words[word[1:]]
+        else:
+            words.update([word.split("=")])
+    return " ".join(f"{word}={words[word]}" for word in sorted(words, key=WORDS.index))
+
+
+def split_words(words):
+    return dict(word.split("=") for word in words.split())
+
+
 # ---- the result ----
 
 def report(layers, kind):
@@ -216,6 +306,12 @@ def report(layers, kind):
             where = ", ".join(f"{m} {n}" for m, n in layer.models.items())
             print(f"  {ratio:.3f}  {1e3 * layer.times[layer.chosen][kind]:8.4f} ms  {layer.key} ({where})\n"
                   f"         {layer.chosen}  ->  {words}")
+
+
+def measured_ratios(layer):
+    """of schedules, as in a network"""
+    times = {words: row[1] + row[3] for words, row in layer.times.items()}
+    return {words: t / min(times.values()) for words, t in times.items()}
 
 
 def better_neighbours(o, layer):
@@ -238,6 +334,8 @@ def main():
     for _ in range(1, o.rounds):
         layers = measure(o, layers, lambda layer: better_neighbours(o, layer))
     (o.out / "layers.json").write_text(json.dumps([layer.__dict__ for layer in layers], indent=1))
+    if o.record:
+        write_record(o.target, layers)
     for kind in range(len(KINDS) if layers else 0):
         report(layers, kind)
 
