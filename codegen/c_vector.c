@@ -224,6 +224,14 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
         text_free(&list);
 }
 
+static struct c_shape put_truths(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+{
+        uint64_t bits = 0;
+        spelling_truths(e, &bits);
+        const char *text = arena_printf(w->arena, "0x%0*llx", e->type.lanes / 4, (unsigned long long)bits);
+        return c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = text } });
+}
+
 static struct c_shape put_operation(struct c_writer *w, const struct spelling *row,
                                     const struct loop_expr *e)
 {
@@ -318,6 +326,8 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
                 put_load(w, row, e);
         else if (e->op == LOOP_RAMP)
                 put_ramp(w, row, e);
+        else if (row->op == SPELL_TRUTHS)
+                *printed = put_truths(w, row, e);
         else if (row->op == SPELL_TYPE)
                 *printed = c_choice(w, e);
         else if (e->type.lanes > 1 && is_zero(e) && spelling_of_zero(target(w), e->type))

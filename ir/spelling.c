@@ -63,6 +63,54 @@ int spelling_shift(const struct loop_expr *e)
         return in_range ? (int)b->literal.u : -1;
 }
 
+/* lane l of a vector of literals, 32 bits each */
+static bool lane_of(const struct loop_expr *e, int l, union scalar *value)
+{
+        const struct loop_expr *start = e->op == LOOP_SPLAT || e->op == LOOP_RAMP ? e->args[0] : e;
+        enum element element = (enum element)e->type.element;
+        if (start->op != LOOP_LITERAL || (element != E_I32 && element != E_U32))
+                return false;
+        uint64_t steps = e->op == LOOP_RAMP ? (uint64_t)l * e->args[1]->literal.u : 0;
+        *value = loop_wrap(element, start->literal.u + steps);
+        return true;
+}
+
+static bool compare(const struct loop_expr *e, union scalar a, union scalar b)
+{
+        bool less = e->args[0]->type.element == E_U32 ? a.u < b.u : a.i < b.i, equal = a.u == b.u;
+        switch (e->op) {
+        case LOOP_LT: return less;
+        case LOOP_LE: return less || equal;
+        case LOOP_GT: return !less && !equal;
+        case LOOP_GE: return !less;
+        case LOOP_EQ: return equal;
+        default: return !equal;
+        }
+}
+
+bool spelling_truths(const struct loop_expr *e, uint64_t *bits)
+{
+        uint64_t a, b;
+        switch (e->op) {
+        case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
+                *bits = 0;
+                for (int l = 0; l < e->type.lanes; l++) {
+                        union scalar x, y;
+                        if (!lane_of(e->args[0], l, &x) || !lane_of(e->args[1], l, &y))
+                                return false;
+                        *bits |= (uint64_t)compare(e, x, y) << l;
+                }
+                return true;
+        case LOOP_AND:
+                if (!spelling_truths(e->args[0], &a) || !spelling_truths(e->args[1], &b))
+                        return false;
+                *bits = a & b;
+                return true;
+        default:
+                return false;
+        }
+}
+
 static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
 
 struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k)
@@ -109,8 +157,14 @@ const struct spelling *spelling_of(const struct target *t, const struct loop_exp
 {
         struct spelling want = { .op = (uint8_t)e->op, .element = e->type.element };
         int lanes = e->type.lanes;
+        uint64_t bits;
         if (!target_vector_bytes(t))
                 return NULL;
+        if (e->type.element == E_BOOL && lanes > 1 && spelling_truths(e, &bits)) {
+                const struct spelling *row = find_plain(t, SPELL_TRUTHS, e->type);
+                if (row)
+                        return row;
+        }
         switch (e->op) {
         case LOOP_LOAD: return spelling_of_load(t, e);
         case LOOP_LITERAL: return lanes > 1 ? find_plain(t, LOOP_SPLAT, e->type) : NULL;

@@ -16,6 +16,7 @@
 enum spelling_op {
         SPELL_TYPE = LOOP_CALL + 1,     /* of a variable: none */
         SPELL_ZERO,                     /* a literal of zero bits: none; else SPLAT of it */
+        SPELL_TRUTHS,                   /* truth values that are known: an integer, its lowest bit of lane 0 */
         SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing is read */
         SPELL_GATHER,                   /* address of element 0, i32 subscripts */
         SPELL_GATHER_MASKED,            /* the same, mask */
@@ -60,6 +61,8 @@ const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_o
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
 /* operand k of an FMA without the negation that its row is for */
 struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k);
+/* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l for lane l. */
+bool spelling_truths(const struct loop_expr *e, uint64_t *bits);
 /* b of a << b, a >> b: a literal in range; else -1 */
 int spelling_shift(const struct loop_expr *e);
 

@@ -133,6 +133,7 @@ static const struct spelling spellings[] = {
 
         ROW(SPELL_TYPE, BOOL, "__mmask16"),
         ROW(SPELL_ZERO, BOOL, "0"),
+        ROW(SPELL_TRUTHS, BOOL, "(__mmask16)$0"),
         OP(SPLAT, BOOL, "(__mmask16)-($0)"),
         OP(LOAD, BOOL, "load_bool_x16($0)",
            "__mmask16 load_bool_x16(const void *x)\n"

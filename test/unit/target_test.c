@@ -250,6 +250,11 @@ static void add_row(struct source *s, const struct target *t, const struct spell
         else if (row->op == LOOP_SUM_LANES || row->op == LOOP_MAX_LANES || row->op == LOOP_MIN_LANES)
                 add(s, lanes, e, e, arena_printf(arena, "splat<#>(%s($a)) %s splat<#>(%s($b))", loop_op_info[row->op].text,
                                                  row->element == E_BOOL ? "^" : "+", loop_op_info[row->op].text));
+        else if (row->op == SPELL_TRUTHS)
+                add(s, lanes, "i32", "i32",
+                    "select((ramp<#>(3:i32, -1) < splat<#>(1:i32)) & (ramp<#>(0:i32, 3) >= splat<#>(9:i32)), $a, $b) + "
+                    "select(splat<#>(4294967295:u32) > ramp<#>(4294967290:u32, 1), $a, "
+                    "select(ramp<#>(-2:i32, 1) <= splat<#>(-2:i32), $c, select(ramp<#>(1:i32, 1) != splat<#>(3:i32), $b, $c)))");
         else if (row->op == SPELL_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
         else if (row->op == SPELL_FMA_FROM)
