@@ -138,6 +138,14 @@ static const char tile_guard[] =
         "#pragma GCC optimize (\"no-predictive-commoning\")\n"
         "#endif\n";
 
+/* functions called once are inlined at any level of optimization */
+static const char kernel_guard[] =
+        "\n"
+        "/* Kernels stay functions: inside of one that holds them all, their loops run out of registers. */\n"
+        "#if defined(__GNUC__) && !defined(__clang__)\n"
+        "#pragma GCC optimize (\"no-inline-functions-called-once\")\n"
+        "#endif\n";
+
 static const char alias_guard[] =
         "\n"
         "/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
@@ -200,8 +208,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                          build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
-        if (vectors < w->level_count)
-                text_add(out, "%s", tile_guard);
+        text_add(out, "%s", vectors < w->level_count ? tile_guard : kernel_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

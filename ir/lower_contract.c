@@ -2,6 +2,7 @@
  * what is contracted. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
+#include "ir/target.h"
 
 static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a,
                         struct loop_expr *b)
@@ -82,17 +83,53 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
 
 /* ---- convolve ---- */
 
+/* Channels of a window of one position lie far apart: C compilers that make vectors of such sums gather them, which takes longer than
+ * a few products in a turn do. */
+static int channels_in_turn(const struct emit *e, const struct op *op)
+{
+        enum { TURN = 4 };
+        const struct target *target = e->options->target;
+        const struct type *w = op_operand(op, 1)->type;
+        int pads;
+        const int64_t *pad = op_ints(op, "pads", &pads);
+        bool one = target && target_lanes(target, E_F32) == 1 && w->dims[1] > TURN && w->dims[1] % TURN == 0 &&
+                   op_all_ones(op, "input_dilations");
+        for (int d = 2; d < w->rank; d++)
+                one &= w->dims[d] == 1;
+        for (int i = 0; i < pads; i++)
+                one &= !pad[i];
+        return one ? TURN : 1;
+}
+
+/* the products of channel c of the group that begins at `first`; number of loops that are open then */
+static int add_channel(struct emit *e, const struct op *op, struct loop_variable *sum, struct loop_expr *const *index,
+                       struct loop_expr *first, struct loop_expr *c)
+{
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *dilations = op_ints(op, "dilations", NULL), *spreads = op_ints(op, "input_dilations", NULL);
+        struct loop_expr *xi[RANK_MAX] = { index[0], emit_op(e, LOOP_ADD, first, c) }, *wi[RANK_MAX] = { index[1], c };
+        int spatial = x->type->rank - 2, opened = 0;
+        for (int d = 0; d < spatial; d++) {
+                struct tap tap = { .extent = x->type->dims[d + 2], .positions = op_result(op)->type->dims[d + 2],
+                                   .window = w->type->dims[d + 2], .stride = strides[d],
+                                   .dilation = dilations[d], .spread = spreads[d], .low = pads[d] };
+                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2], &wi[d + 2], &xi[d + 2]);
+        }
+        enum element accumulator = emit_accumulator(op);
+        struct loop_expr *xe = emit_as(e, accumulator, x, xi);
+        struct loop_expr *we = emit_as(e, accumulator, w, wi);
+        add_product(e, sum, xe, we);
+        return opened;
+}
+
 struct loop_expr *element_convolve(struct emit *e, const struct op *op, int result,
                                    struct loop_expr *const *index)
 {
         (void)result;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *y = op_result(op)->type;
-        const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL);
-        const int64_t *spreads = op_ints(op, "input_dilations", NULL);
         int64_t groups = op_int(op, "groups"), channels = w->type->dims[1];      /* of one group */
-        int spatial = x->type->rank - 2, opened = 1;
         if (!type_elements(x->type) || !type_elements(w->type))
                 return empty_sum(e, op);
         struct loop_expr *first = emit_int(e, 0);       /* channel of x of the group */
@@ -101,22 +138,11 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
                 first = emit_let_early(e, "c_from", emit_op_int(e, LOOP_MUL, group, channels));
         }
         struct loop_variable *sum = open_sum(e, op);
-        struct loop_expr *xi[RANK_MAX], *wi[RANK_MAX];
         struct loop_expr *c = emit_for(e, "c", emit_int(e, 0), emit_int(e, channels));
-        xi[0] = index[0];
-        xi[1] = emit_op(e, LOOP_ADD, first, c);
-        wi[0] = index[1];
-        wi[1] = c;
-        for (int d = 0; d < spatial; d++) {
-                struct tap tap = { .extent = x->type->dims[d + 2], .positions = y->dims[d + 2],
-                                   .window = w->type->dims[d + 2], .stride = strides[d],
-                                   .dilation = dilations[d], .spread = spreads[d], .low = pads[d] };
-                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2],
-                                   &wi[d + 2], &xi[d + 2]);
-        }
-        enum element accumulator = emit_accumulator(op);
-        struct loop_expr *xe = emit_as(e, accumulator, x, xi);
-        struct loop_expr *we = emit_as(e, accumulator, w, wi);
-        add_product(e, sum, xe, we);
-        return close_sum(e, op, sum, opened);
+        int turn = channels_in_turn(e, op), opened = 0;
+        if (turn > 1)
+                emit_loop(e, turn, false);
+        for (int u = 0; u < turn; u++)
+                opened += add_channel(e, op, sum, index, first, emit_op_int(e, LOOP_ADD, c, u));
+        return close_sum(e, op, sum, 1 + opened);
 }

@@ -9,6 +9,7 @@
  * and multiply-adds of floats are what targets with vectors do best. Panels of weights are read in whole vectors again and again, so
  * they are of the elements that are multiplied; where rows are few, weights are read once, and stay narrow. */
 #include "passes/layout.h"
+#include "passes/whole.h"
 
 #include <math.h>
 
@@ -51,57 +52,9 @@ struct value *layout_decoded(struct layout *l, struct value *v)
 
 /* ---- whole numbers ---- */
 
-struct range { double low, high; };
-
-/* of an integer value, as far as types and numbers say */
-static struct range range_of(const struct value *v, int depth)
-{
-        double number, shift = 0;
-        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        int bits = 8 * element_info[v->type->element].bytes;
-        bool negative = element_info[v->type->element].class == CLASS_SINT;
-        struct range own = { negative ? -ldexp(1, bits - 1) : 0, ldexp(1, negative ? bits - 1 : bits) - 1 };
-        if (!op || depth == DEPTH_MAX)
-                return own;
-        if ((op->code == OP_sub || op->code == OP_add) && value_is_splat(op_operand(op, 1), &number))
-                shift = op->code == OP_sub ? -number : number;
-        else if (op->code != OP_reshape && op->code != OP_transpose &&
-                 (op->code != OP_cast || !element_is_integer(op_operand(op, 0)->type->element)))
-                return own;
-        struct range x = range_of(op_operand(op, 0), depth + 1);
-        bool fits = x.low + shift >= own.low && x.high + shift <= own.high;       /* else it wraps */
-        return fits ? (struct range){ x.low + shift, x.high + shift } : own;
-}
-
-/* the largest sum of magnitudes of the weights of an output, which are those of dimension `along` */
-static double largest_sum(struct arena *arena, const struct value *w, int along)
-{
-        const struct type *t = w->type;
-        int64_t inner = 1, count = type_elements(t);
-        double largest = 0, *sums = arena_array(arena, (size_t)t->dims[along], sizeof *sums);
-        for (int d = along + 1; d < t->rank; d++)
-                inner *= t->dims[d];
-        for (int64_t i = 0; i < count; i++)
-                sums[i / inner % t->dims[along]] += fabs(constant_element(w->constant, i).f);
-        for (int64_t i = 0; i < t->dims[along]; i++)
-                largest = fmax(largest, sums[i]);
-        return largest;
-}
-
-/* the dimension of w that is an output's; -1: there is no one */
-static int outputs_of(const struct op *op)
-{
-        int batch, contracted;
-        if (op->code == OP_convolve)
-                return 0;
-        op_ints(op, "batch_b", &batch);
-        const int64_t *contract = op_ints(op, "contract_b", &contracted);
-        return op->code == OP_dot && !batch && contracted == 1 && op_operand(op, 1)->type->rank == 2 ? 1 - (int)contract[0] : -1;
-}
-
 static bool is_whole(const struct op *op)
 {
-        return op->result_count == 1 && outputs_of(op) >= 0 && element_is_integer(op_result(op)->type->element) &&
+        return op->result_count == 1 && whole_outputs(op) >= 0 && element_is_integer(op_result(op)->type->element) &&
                type_is_static(op_operand(op, 0)->type) && type_is_static(op_result(op)->type) && type_elements(op_operand(op, 1)->type);
 }
 
@@ -109,8 +62,7 @@ static bool multiply_floats(struct layout *l, struct op *op)
 {
         l->b = (struct builder){ .m = l->m, .region = op->region, .before = op, .location = op->location, .diag = l->b.diag };
         struct value *x = op_operand(op, 0), *w = layout_decoded(l, build_cast(&l->b, op_operand(op, 1), E_F32));
-        const struct range range = range_of(x, 0);
-        if (!value_is_constant(w) || fmax(-range.low, range.high) * largest_sum(l->arena, w, outputs_of(op)) > ldexp(1, 24))
+        if (!value_is_constant(w) || whole_largest(whole_range_of(x)) * whole_largest_sum(l->arena, w, whole_outputs(op)) > ldexp(1, 24))
                 return false;
         struct attr *attrs = attrs_new(l->m, op->code);
         for (int i = 0; i < op_info[op->code].attr_count; i++)

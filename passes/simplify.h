@@ -20,6 +20,9 @@ bool simplify_is(const struct value *v, double number);
 bool simplify_is_spread_constant(const struct value *v);
 /* The same value, or constants of the same contents: a dump reads back small constants apart that were one. */
 bool simplify_same(const struct value *x, const struct value *y);
+/* factor, of operand i of the contraction (of a convolution: its weights, or a splat), as a factor of its result; NULL when it varies
+ * along a contracted dimension */
+struct value *simplify_result_factor(struct builder *b, const struct op *contraction, int i, struct value *factor);
 /* The axes of a reduce as a mask, when they are constant and vanish from its shape; the same reduction of another operand along
  * the axes of a mask. */
 bool simplify_axes(const struct op *op, unsigned *mask);

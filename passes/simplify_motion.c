@@ -392,8 +392,7 @@ static int result_dim(const struct op *dot, int i, int64_t d)
         return i == 0 ? batches + at : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
 }
 
-/* factor, of operand i of the contraction, as a factor of its result; NULL when it varies along a contracted dimension */
-static struct value *result_factor(struct builder *b, const struct op *dot, int i, struct value *factor)
+struct value *simplify_result_factor(struct builder *b, const struct op *dot, int i, struct value *factor)
 {
         const struct type *t = dot->results[0].type;
         dim_t dims[RANK_MAX];
@@ -428,7 +427,7 @@ static struct value *scale_sums(struct builder *b, struct op *op, int first)
                 if (!op_is(product, OP_mul) || !value_has_one_use(product) || product->type->element != t->element)
                         continue;
                 for (int j = 0; j < 2; j++) {
-                        struct value *factor = result_factor(b, op, i, op_operand(product->op, j));
+                        struct value *factor = simplify_result_factor(b, op, i, op_operand(product->op, j));
                         if (!factor)
                                 continue;
                         operands[i] = op_operand(product->op, 1 - j);

@@ -192,7 +192,7 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
 /* saturate(round_half_even(real) + zero_point) as `to`; zero_point: NULL or an integer tensor that broadcasts to
  * real */
 struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to);
-/* x - zero_point in the type `as`; zero_point: NULL or an integer tensor that broadcasts to x */
+/* x - zero_point in the type `as`, or x itself where that is 0; zero_point: NULL or an integer tensor that broadcasts to x */
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as);
 
 #endif

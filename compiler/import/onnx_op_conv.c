@@ -172,8 +172,8 @@ static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, i
         if (!want_8_bit(im, n, x) || !want_8_bit(im, n, w) ||
             !conv_shapes(im, n, n->inputs[x], n->inputs[w], &window, &groups))
                 return NULL;
-        struct value *a = centered_operand(im, n, x, x_zero, E_I16),
-                     *b = a ? centered_operand(im, n, w, w_zero, E_I16) : NULL;
+        struct value *a = centered_operand(im, n, x, x_zero, E_I32),
+                     *b = a ? centered_operand(im, n, w, w_zero, E_I32) : NULL;
         return onnx_convolve(im, a, b, &window, groups, E_I32);
 }
 

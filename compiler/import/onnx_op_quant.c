@@ -20,15 +20,23 @@ struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct
         return quantize(im, real, zero_point, to, true);
 }
 
+/* a constant, perhaps spread, of nothing but zeros */
+static bool is_zero(const struct value *v)
+{
+        while (op_is(v, OP_broadcast))
+                v = op_operand(v->op, 0);
+        int64_t count = value_is_constant(v) && element_is_integer(v->type->element) ? type_elements(v->type) : 0, i = 0;
+        while (i < count && !constant_element(v->constant, i).i)
+                i++;
+        return count && i == count;
+}
+
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
 {
-        double number;
-
         if (!x)
                 return NULL;
-        bool zero = !zero_point || (value_is_splat(zero_point, &number) && number == 0);
-        x = onnx_cast(im, x, as);
-        return zero ? x : onnx_binary(im, OP_sub, x, onnx_cast(im, zero_point, as));
+        bool zero = !zero_point || is_zero(zero_point);
+        return zero ? x : onnx_binary(im, OP_sub, onnx_cast(im, x, as), onnx_cast(im, zero_point, as));
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -142,9 +150,15 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
         enum element plain = onnx_plain_element(onnx_element(x));
+        scale = onnx_cast(im, scale, computed);
+        /* weights are not decoded here: passes want to see whole numbers */
+        const struct builder folds = im->b;
+        if (value_is_constant(x) && onnx_rank(x) > 1)
+                im->b.fold = NULL;
         x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
-        return onnx_output(n, 0, onnx_cast(im, real, to));
+        struct value *real = onnx_cast(im, onnx_binary(im, OP_mul, onnx_cast(im, x, computed), scale), to);
+        im->b.fold = folds.fold;
+        return onnx_output(n, 0, real);
 }
 
 /* Scale and zero point from the range of x, which is made to hold 0: y, y_scale, y_zero_point */

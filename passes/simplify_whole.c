@@ -1,0 +1,175 @@
+/* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as products of decoded numbers. Targets
+ * with vectors multiply floats (layout_whole.c); where each number is multiplied by itself, integers are faster to read and to add. */
+#include "passes/simplify.h"
+#include "passes/whole.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_for(const struct pass_context *context) { return target_lanes(context->target, E_F32) == 1; }
+
+static bool is_whole(const struct value *v) { return op_is(v, OP_cast) && element_is_integer(op_operand(v->op, 0)->type->element); }
+
+/* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a splat; else NULL */
+static struct value *whole_part(struct builder *b, const struct value *v, struct value **factor)
+{
+        *factor = NULL;
+        if (op_is(v, OP_transpose) || op_is(v, OP_reshape)) {
+                struct value *x = whole_part(b, op_operand(v->op, 0), factor);
+                if (!x || (*factor && !value_is_splat(*factor, NULL)))
+                        return NULL;
+                return value_build(b, v->op->code, &x, 1, v->op->attrs, type_with_element(b->m, v->type, x->type->element));
+        }
+        for (int i = 0; i < 2 && op_is(v, OP_mul) && !*factor; i++)
+                if (is_whole(op_operand(v->op, i)))
+                        *factor = op_operand(v->op, 1 - i);
+        if (*factor)
+                v = op_operand(v->op, 0) == *factor ? op_operand(v->op, 1) : op_operand(v->op, 0);
+        return is_whole(v) ? op_operand(v->op, 0) : NULL;
+}
+
+/* products that an element of the result is the sum of */
+static int64_t products_of(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int count = 0;
+        if (op->code == OP_convolve)
+                return w->dims[0] ? type_elements(w) / w->dims[0] : 0;
+        const int64_t *contract = op_ints(op, "contract_a", &count);
+        int64_t products = 1;
+        for (int k = 0; k < count; k++)
+                products *= x->dims[contract[k]];
+        return products;
+}
+
+static struct value *contract(struct builder *b, const struct op *op, struct value *x, struct value *w)
+{
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_I32);
+        return value_build(b, op->code, (struct value *[]){ x, w }, 2, attrs, type_with_element(b->m, op_result(op)->type, E_I32));
+}
+
+static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *whole[2], *factors[2];
+        const struct type *t = op_result(op)->type;
+        if (!is_for(context) || t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) || !type_is_static(op_operand(op, 1)->type))
+                return NULL;
+        double largest = (double)products_of(op);
+        for (int i = 0; i < 2; i++) {
+                whole[i] = whole_part(b, op_operand(op, i), &factors[i]);
+                if (!whole[i])
+                        return NULL;
+                largest *= whole_largest(whole_range_of(whole[i]));
+        }
+        if (largest > INT32_MAX || (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
+                return NULL;
+        struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32);
+        for (int i = 0; i < 2 && y; i++) {
+                struct value *factor = factors[i] ? simplify_result_factor(b, op, i, factors[i]) : NULL;
+                if (factors[i])
+                        y = factor ? build_binary(b, OP_mul, y, factor) : NULL;
+        }
+        return y;
+}
+
+struct value *rewrite_convolve_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return multiply_whole(b, op, context);
+}
+
+struct value *rewrite_dot_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return multiply_whole(b, op, context);
+}
+
+/* ---- weights ---- */
+
+static struct value *narrow_weights(struct builder *b, struct op *op, struct pass_context *context)
+{
+        static const enum element narrower[] = { E_I8, E_U8, E_I16 };
+        struct value *w = op_operand(op, 1);
+        double least = 0, largest = 0;
+        if (!is_for(context) || op_result(op)->type->element != E_I32 || !value_is_constant(w) || value_is_splat(w, NULL))
+                return NULL;
+        for (int64_t i = 0; i < type_elements(w->type); i++) {
+                double number = (double)constant_element(w->constant, i).i;
+                least = fmin(least, number);
+                largest = fmax(largest, number);
+        }
+        for (size_t i = 0; i < sizeof narrower / sizeof *narrower; i++) {
+                const struct whole_range range = whole_range_of_element(narrower[i]);
+                if (element_info[narrower[i]].bytes >= element_info[w->type->element].bytes)
+                        break;
+                if (least >= range.low && largest <= range.high)
+                        return contract(b, op, op_operand(op, 0), build_cast(b, w, narrower[i]));
+        }
+        return NULL;
+}
+
+struct value *rewrite_convolve_narrow(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return narrow_weights(b, op, context);
+}
+
+struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return narrow_weights(b, op, context);
+}
+
+/* ---- zero points ---- */
+
+/* minus c times the sum of each output's weights, which are those of dimension `along`; as integers that wrap */
+static struct value *shifts_of(struct module *m, const struct value *w, int along, double c)
+{
+        const struct type *t = w->type;
+        int64_t inner = 1, count = type_elements(t);
+        uint32_t *shifts = arena_array(m->arena, (size_t)t->dims[along], sizeof *shifts);
+        for (int d = along + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                shifts[i / inner % t->dims[along]] -= (uint32_t)constant_element(w->constant, i).i * (uint32_t)(int64_t)c;
+        return constant_dense(m, type_tensor(m, E_I32, 1, &t->dims[along]), shifts, "shift");
+}
+
+/* every window lies inside x, and no zeros between its elements */
+static bool is_inside(const struct op *op)
+{
+        int pads = 0;
+        const int64_t *pad = op->code == OP_convolve ? op_ints(op, "pads", &pads) : NULL;
+        for (int i = 0; i < pads; i++)
+                if (pad[i] > 0)
+                        return false;
+        return op->code == OP_dot || op_all_ones(op, "input_dilations");
+}
+
+static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *centered = op_operand(op, 0), *w = op_operand(op, 1);
+        double c;
+        int along = whole_outputs(op);
+        if (!is_for(context) || op_result(op)->type->element != E_I32 || along < 0 || !op_is(centered, OP_sub) || !value_is_constant(w) ||
+            !type_elements(w->type) || !value_is_splat(op_operand(centered->op, 1), &c) || !is_inside(op))
+                return NULL;
+        struct value *x = op_operand(centered->op, 0);
+        const struct whole_range before = whole_range_of(x), after = whole_range_of(centered);
+        if (after.low != before.low - c || after.high != before.high - c)        /* it wraps */
+                return NULL;
+        while (op_is(x, OP_cast) && element_is_integer(op_operand(x->op, 0)->type->element) &&
+               whole_range_of(op_operand(x->op, 0)).low == before.low && whole_range_of(op_operand(x->op, 0)).high == before.high)
+                x = op_operand(x->op, 0);
+        int64_t outputs = op->code == OP_convolve ? 1 : op_result(op)->type->rank - 1;
+        struct value *y = contract(b, op, x, w), *shifts = shifts_of(b->m, w, along, c);
+        return y ? build_binary(b, OP_add, y, build_broadcast(b, shifts, y->type, &outputs)) : NULL;
+}
+
+struct value *rewrite_convolve_shifted(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return shift_whole(b, op, context);
+}
+
+struct value *rewrite_dot_shifted(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return shift_whole(b, op, context);
+}

@@ -1,0 +1,56 @@
+/* Ranges of integers, and of their sums. */
+#include "passes/whole.h"
+
+#include <math.h>
+
+enum { DEPTH_MAX = 8 };
+
+struct whole_range whole_range_of_element(enum element e)
+{
+        int bits = 8 * element_info[e].bytes;
+        bool negative = element_info[e].class == CLASS_SINT;
+        return (struct whole_range){ negative ? -ldexp(1, bits - 1) : 0, ldexp(1, negative ? bits - 1 : bits) - 1 };
+}
+
+static struct whole_range range_of(const struct value *v, int depth)
+{
+        double number, shift = 0;
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        struct whole_range own = whole_range_of_element((enum element)v->type->element);
+        if (!op || depth == DEPTH_MAX)
+                return own;
+        if ((op->code == OP_sub || op->code == OP_add) && value_is_splat(op_operand(op, 1), &number))
+                shift = op->code == OP_sub ? -number : number;
+        else if (op->code != OP_reshape && op->code != OP_transpose &&
+                 (op->code != OP_cast || !element_is_integer(op_operand(op, 0)->type->element)))
+                return own;
+        struct whole_range x = range_of(op_operand(op, 0), depth + 1);
+        bool fits = x.low + shift >= own.low && x.high + shift <= own.high;       /* else it wraps */
+        return fits ? (struct whole_range){ x.low + shift, x.high + shift } : own;
+}
+
+struct whole_range whole_range_of(const struct value *v) { return range_of(v, 0); }
+
+double whole_largest_sum(struct arena *arena, const struct value *w, int along)
+{
+        const struct type *t = w->type;
+        int64_t inner = 1, count = type_elements(t);
+        double largest = 0, *sums = arena_array(arena, (size_t)t->dims[along], sizeof *sums);
+        for (int d = along + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                sums[i / inner % t->dims[along]] += fabs(constant_element(w->constant, i).f);
+        for (int64_t i = 0; i < t->dims[along]; i++)
+                largest = fmax(largest, sums[i]);
+        return largest;
+}
+
+int whole_outputs(const struct op *op)
+{
+        int batch, contracted;
+        if (op->code == OP_convolve)
+                return 0;
+        op_ints(op, "batch_b", &batch);
+        const int64_t *contract = op_ints(op, "contract_b", &contracted);
+        return op->code == OP_dot && !batch && contracted == 1 && op_operand(op, 1)->type->rank == 2 ? 1 - (int)contract[0] : -1;
+}
