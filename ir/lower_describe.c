@@ -106,6 +106,8 @@ double op_flops(const struct op *op)
         if (!op->operand_count || !element_is_float(op_operand(op, 0)->type->element) ||
             info->traits & TRAIT_FREE)
                 return 0;
+        if (info->traits & TRAIT_WHOLE)
+                return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2)) : 0;
         double per_element = 1;
         if (op->code == OP_convolve) {
                 const struct value *w = op_operand(op, 1);

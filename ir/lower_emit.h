@@ -106,6 +106,7 @@ struct emit {
         struct value **inputs;          /* of the parameters, in order */
         struct loop_buffer **parameters;
         int input_count;
+        struct loop_buffer *whole;      /* result of the kernel's only operation, which stores it itself (lower_whole.c); or NULL */
         struct loop_buffer **scratch;    /* parameters behind the results */
         int scratch_count;
         struct scope *scope, *outermost;

@@ -275,10 +275,23 @@ static struct value *before_reshapes(struct emit *e, struct value *v)
         return v;
 }
 
+static void write_whole(struct emit *e, const struct value *v, struct loop_buffer *y)
+{
+        struct loop_expr *index[RANK_MAX];
+        for (int d = 0; d < v->type->rank; d++)
+                index[d] = emit_int(e, 0);
+        e->whole = y;
+        emit_element(e, v, index);
+}
+
 static void write_results(struct emit *e, const struct kernel_request *request,
                           struct output *outputs)
 {
         const struct op *window = window_op(request);
+        if (request->op && op_info[request->op->code].traits & TRAIT_WHOLE) {
+                write_whole(e, request->results[0], outputs[0].buffer);
+                return;
+        }
         for (int i = 0, next; i < request->result_count && !e->failed; i = next) {
                 struct value *v = request->results[i];
                 struct local *local = emit_local(e, v);

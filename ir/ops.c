@@ -17,6 +17,13 @@ static const char *const reducer_names[] = {
         NULL
 };
 
+static const char *const scatter_names[] = {
+        "replace",
+#define REDUCER(name, identity, formula, doc) #name,
+#include "ir/reducers.def"
+        NULL
+};
+
 /* ---- operands, results, attributes, regions of each row, with an empty entry at the end ---- */
 
 static const struct operand_info elementwise_operands[] = {
@@ -92,6 +99,7 @@ enum {
         ROW_FREE = TRAIT_PURE | TRAIT_FREE,
         ROW_CONTRACTION = TRAIT_PURE | TRAIT_CONTRACTION,
         ROW_REDUCTION = TRAIT_PURE | TRAIT_REDUCTION,
+        ROW_WHOLE = TRAIT_PURE | TRAIT_WHOLE,
         ROW_REGION = TRAIT_PURE | TRAIT_REGION,
         ROW_TERMINATOR = TRAIT_TERMINATOR
 };

@@ -103,7 +103,8 @@ enum trait {
         TRAIT_FREE = 32,                /* moves elements, computes nothing: reshape, broadcast, slice, ... */
         TRAIT_CONTRACTION = 64,         /* many multiply-adds per result: dot, convolve */
         TRAIT_REDUCTION = 128,          /* reads several elements per result: reduce, windows */
-        TRAIT_COSTLY = 256              /* element-wise, and better kept than computed twice */
+        TRAIT_COSTLY = 256,             /* element-wise, and better kept than computed twice */
+        TRAIT_WHOLE = 512               /* no element is there before all of them are: scatter, argsort */
 };
 
 enum { E_COMPUTE = -1 };                /* of an ELEMENT attribute: the operand's compute type */

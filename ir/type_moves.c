@@ -233,20 +233,26 @@ bool type_gather(struct module *m, struct op *op, struct diag *diag)
         return rule_shape(m, op, x->element, rank, dims, diag);
 }
 
-bool type_gather_elements(struct module *m, struct op *op, struct diag *diag)
+/* indices fit into x but for the axis */
+static bool fit_along(struct module *m, const struct type *x, const struct type *indices, int64_t axis)
 {
-        const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1);
-        int64_t axis = op_int(op, "axis");
         bool fits = indices->rank == x->rank, empty = false;
-        if (!check_index_type(m, op, diag) || !rule_axis(op, axis, x->rank, "axis", diag))
-                return false;
         for (int i = 0; i < x->rank && fits; i++)
                 empty = empty || indices->dims[i] == 0;
         for (int i = 0; i < x->rank && fits && !empty; i++) {
                 dim_t a = indices->dims[i], b = x->dims[i];
                 fits = i == axis || a == b || (dim_is_static(b) && dim_bound(m, a) <= b);
         }
-        if (!fits)
+        return fits;
+}
+
+bool type_gather_elements(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1);
+        int64_t axis = op_int(op, "axis");
+        if (!check_index_type(m, op, diag) || !rule_axis(op, axis, x->rank, "axis", diag))
+                return false;
+        if (!fit_along(m, x, indices, axis))
                 return rule_fail(op, diag, "operand indices is %s, does not fit into %s", rule_type(m, indices),
                                  rule_type(m, x));
         return check_indices(op, op_operand(op, 1), &x->dims[axis], 1, diag) &&
@@ -277,6 +283,54 @@ bool type_gather_nd(struct module *m, struct op *op, struct diag *diag)
                 dims[rank++] = x->dims[i];
         return check_indices(op, op_operand(op, 1), x->dims + shared, (int)width, diag) &&
                rule_shape(m, op, x->element, rank, dims, diag);
+}
+
+/* one tuple for each slice of x that is updated */
+static bool fit_tuples(const struct type *x, const struct type *indices, const struct type *updates)
+{
+        dim_t width = indices->rank ? indices->dims[indices->rank - 1] : 0;
+        int outer = indices->rank - 1;
+        bool fits = width >= 1 && width <= x->rank && updates->rank == outer + x->rank - width;
+        for (int i = 0; fits && i < updates->rank; i++)
+                fits = updates->dims[i] == (i < outer ? indices->dims[i] : x->dims[i - outer + width]);
+        return fits;
+}
+
+bool type_scatter(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1), *updates = operand_type(op, 2);
+        int64_t kind = op_int(op, "kind"), axis = op_int(op, "axis");
+        bool along = axis != -1;
+        if (!check_index_type(m, op, diag) || (along && !rule_axis(op, axis, x->rank, "axis", diag)))
+                return false;
+        bool fits = updates->element == x->element &&
+                    (along ? type_same_dims(indices, updates) && fit_along(m, x, indices, axis) : fit_tuples(x, indices, updates));
+        if (!fits)
+                return rule_fail(op, diag, "operand updates is %s, does not fit into %s at %s", rule_type(m, updates),
+                                 rule_type(m, x), rule_type(m, indices));
+        if (kind && !rule_combines(op, x->element, reducer_takes_any((enum reducer)(kind - 1)), diag))
+                return false;
+        const dim_t *extents = along ? &x->dims[axis] : x->dims;
+        int width = along ? 1 : (int)indices->dims[indices->rank - 1];
+        return check_indices(op, op_operand(op, 1), extents, width, diag) && rule_result(m, op, 0, x, diag);
+}
+
+/* ---- order ---- */
+
+bool type_argsort(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *y = rule_given(m, op, E_I64, x->rank, diag);
+        int64_t axis = op_int(op, "axis");
+        if (!y || !rule_axis(op, axis, x->rank, "axis", diag))
+                return false;
+        if (!element_is_float(x->element) && !element_is_integer(x->element) && x->element != E_BOOL)
+                return rule_fail(op, diag, "cannot compare elements of type %s", element_info[x->element].text);
+        for (int i = 0; i < x->rank; i++)
+                if (i == axis ? dim_is_static(x->dims[i]) && dim_bound(m, y->dims[i]) > x->dims[i] : y->dims[i] != x->dims[i])
+                        return rule_fail(op, diag, "result is %s, does not fit into %s", rule_type(m, y), rule_type(m, x));
+        int64_t descending = op_int(op, "descending");
+        return descending == 0 || descending == 1 ||
+               rule_fail(op, diag, "descending is %lld, want 0 or 1", (long long)descending);
 }
 
 /* ---- iota ---- */

@@ -154,12 +154,10 @@ static bool window_result(struct module *m, struct op *op, enum element e, struc
         return rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-static bool any_element(enum reducer kind) { return kind == REDUCE_max || kind == REDUCE_min; }
-
 bool type_reduce_window(struct module *m, struct op *op, struct diag *diag)
 {
         enum element e;
-        bool any = any_element((enum reducer)op_int(op, "kind"));
+        bool any = reducer_takes_any((enum reducer)op_int(op, "kind"));
         return rule_accumulator(op, operand_type(op, 0)->element, any, &e, diag) && window_result(m, op, e, diag);
 }
 
@@ -191,7 +189,7 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
         uint32_t mask = 0;
         bool known = false;
         enum element e;
-        if (!rule_accumulator(op, x->element, any_element((enum reducer)op_int(op, "kind")), &e, diag))
+        if (!rule_accumulator(op, x->element, reducer_takes_any((enum reducer)op_int(op, "kind")), &e, diag))
                 return false;
         if (dim_is_static(count) && count > x->rank)
                 return rule_fail(op, diag, "axes has %lld values, want at most %d", (long long)count, x->rank);

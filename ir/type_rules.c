@@ -138,12 +138,18 @@ bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *in
         return true;
 }
 
+bool rule_combines(const struct op *op, enum element e, bool any, struct diag *diag)
+{
+        return element_is_float(e) || element_is_integer(e) || (any && e == E_BOOL) ||
+               rule_fail(op, diag, "cannot combine elements of type %s", element_info[e].text);
+}
+
 bool rule_accumulator(const struct op *op, enum element operand, bool any, enum element *e, struct diag *diag)
 {
         int64_t accumulator = op_int(op, "accumulator");
-        bool number = element_is_float(operand) || element_is_integer(operand);
-        if (!number && !(any && operand == E_BOOL))
-                return rule_fail(op, diag, "cannot combine elements of type %s", element_info[operand].text);
+        bool number = operand != E_BOOL;
+        if (!rule_combines(op, operand, any, diag))
+                return false;
         *e = operand;
         if (accumulator == E_COMPUTE)
                 return true;

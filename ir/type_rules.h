@@ -22,7 +22,10 @@ const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int 
 bool rule_distinct(const struct op *op, const char *name, const int64_t *ints, int count, int limit, struct diag *diag);
 /* a SHAPE operand's length is `length`; *known: it is constant, and ints hold it */
 bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *ints, bool *known, struct diag *diag);
-/* sums: number elements, or with `any` also bool; accumulator rules of ops.def; *e: the result's element */
+/* sums: number elements, or with `any` also bool */
+static inline bool reducer_takes_any(enum reducer kind) { return kind == REDUCE_max || kind == REDUCE_min; }
+bool rule_combines(const struct op *op, enum element e, bool any, struct diag *diag);
+/* the same; accumulator rules of ops.def; *e: the result's element */
 bool rule_accumulator(const struct op *op, enum element operand, bool any, enum element *e, struct diag *diag);
 
 /* positions of a window of extent `window` (dilated) over `x` (dilated) elements; pads: low + high */

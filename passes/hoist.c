@@ -23,7 +23,7 @@ enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
 static bool can_fail(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
-        if (op->code == OP_gather || op->code == OP_gather_elements || op->code == OP_gather_nd)
+        if (op->code == OP_gather || op->code == OP_gather_elements || op->code == OP_gather_nd || op->code == OP_scatter)
                 return true;
         for (int i = 0; i < op->operand_count && i < info->operand_count && !info->formula; i++)
                 if (info->operands[i].kind == OPERAND_SHAPE && !value_is_constant(op_operand(op, i)))

@@ -248,6 +248,62 @@ for exclusive in (0, 1):
         for axis in (0, 1, 2):
             case("CumSum", [x(3, 1, 7) if axis == 1 else x(3, 4, 5)], since=11, constants={1: np.array(axis, I32)}, exclusive=exclusive, reverse=reverse)
 
+spots = np.array([[0, -1, 2, 1], [2, 2, -3, 0]], I64)
+case("Scatter", [x(3, 4), spots, x(2, 4)], since=9, until=10, axis=0)
+case("ScatterElements", [x(3, 4), spots[:, :3], x(2, 3)], since=11, axis=1)
+case("ScatterElements", [x(3, 4), spots.astype(I32), x(2, 4)], since=11, title="int32")
+for reduction, since in ("add", 16), ("mul", 16), ("max", 18), ("min", 18):
+    for t in [F32, F64, I32, I64]:
+        case("ScatterElements", [x(3, 4, dtype=t), spots, x(2, 4, dtype=t)], since=since, reduction=reduction, title=f"{reduction} {t.__name__}")
+    pairs = np.array([[[0, 1], [1, -1]], [[0, 1], [1, 2]]], I64)
+    case("ScatterND", [x(2, 3, 4), pairs, x(2, 2, 4)], since=since, reduction=reduction, title=reduction)
+    case("ScatterND", [x(2, 3), None, x(2, 2)], since=since, constants={1: pairs}, reduction=reduction, title=f"{reduction}, known indices")
+case("ScatterND", [x(2, 3, 4), np.array([[1], [0]], I64), x(2, 3, 4, key=1)], since=11)
+case("ScatterND", [x(2, 3), np.array([[1, 0], [0, 2]], I64), x(2)], since=11)
+case("ScatterElements", [x(5, dtype=np.bool_), ints(4, 0), np.array([True, False])], since=11, title="bool")
+
+
+def around(past, update, begin):
+    present = past.copy()
+    for b, first in enumerate(begin):
+        for k in range(update.shape[2]):
+            present[b, :, (first + k) % past.shape[2]] = update[b, :, k]
+    return present
+
+
+case("TensorScatter", [x(2, 3, 4, 5), x(2, 3, 2, 5, key=1), ints(1, 3)], since=24, mode="circular", expect=around)
+case("TensorScatter", [x(2, 3, 4, 5), x(2, 3, 2, 5, key=1)], since=24, expect=lambda past, update: around(past, update, [0, 0]))
+for t in [F32, F64, I32, I64]:
+    many = x(3, 40, dtype=t, low=-9, high=9) if t in (I32, I64) else x(3, 40, dtype=t)
+    case("TopK", [many, None], since=11, constants={1: ints(7)}, outputs=2, title=t.__name__)
+    case("TopK", [many.T.copy(), None], since=11, constants={1: ints(40)}, outputs=2, axis=0, largest=0, title=f"{t.__name__}, smallest, all")
+case("TopK", [x(2, 5, 6)], until=9, outputs=2, k=3, axis=1,
+     expect=lambda a: (np.take_along_axis(a, np.argsort(-a, 1, kind="stable"), 1)[:, :3], np.argsort(-a, 1, kind="stable")[:, :3]))
+case("TopK", [x(2, 5, 6), None], since=10, constants={1: ints(3)}, outputs=2, axis=1)
+case("TopK", [x(1, 1), None], since=10, constants={1: ints(1)}, outputs=2)
+
+
+def folded(columns, image, block, strides, pads, dilations):
+    """columns [N, C * windows, positions] added up in images, pads cut off"""
+    n = len(columns)
+    padded = [image[d] + pads[d] + pads[d + 2] for d in range(2)]
+    out = [(padded[d] - (block[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(2)]
+    columns = columns.reshape(n, -1, block[0], block[1], *out)
+    result = np.zeros((n, columns.shape[1], *padded), columns.dtype)
+    for i in range(block[0]):
+        for j in range(block[1]):
+            rows, cells = (np.arange(o) * s + k * d for o, s, k, d in zip(out, strides, (i, j), dilations))
+            result[:, :, rows[:, None], cells[None, :]] += columns[:, :, i, j]
+    return result[:, :, pads[0]:pads[0] + image[0], pads[1]:pads[1] + image[1]]
+
+
+for strides, pads, dilations, positions in [([1, 1], [0, 0, 0, 0], [1, 1], 16), ([2, 1], [1, 0, 0, 2], [1, 2], 12)]:
+    case("Col2Im", [x(2, 3 * 6, positions), None, None], since=18, constants={1: ints(5, 6), 2: ints(2, 3)}, strides=strides, pads=pads, dilations=dilations,
+         expect=lambda c, s=strides, p=pads, d=dilations: folded(c, [5, 6], [2, 3], s, p, d))
+pooled_at = np.array([[[[0, 3], [9, 14]], [[16, 18], [25, 31]]]], I64)
+case("MaxUnpool", [x(1, 2, 2, 2), pooled_at], since=9, kernel_shape=[2, 2], strides=[2, 2])
+
+
 # ---- reductions ----
 for op in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split():
     last, data = 12 if op == "Sum" else 17, x(2, 3, 4, low=0.5 if op == "LogSum" else -4)

@@ -313,6 +313,51 @@ static void step_gather(struct generator *g)
         keep(g, build_gather(&g->b, e->v, constant_ints(g->m, indices, count), axis), e->bound);
 }
 
+/* Indices that only a run knows, and constant ones; the ranks are of whole numbers, many of them equal. */
+static void step_order(struct generator *g)
+{
+        struct entry *e = pick_value(g, has_rank);
+        if (!e || g->real)
+                return;
+        int axis = pick(g, rank_of(e->v));
+        dim_t dims[RANK_MAX];
+        memcpy(dims, e->v->type->dims, sizeof *dims * (size_t)rank_of(e->v));
+        dims[axis] = chance(g, 50) ? dims[axis] : 1 + pick(g, (int)dims[axis]);
+        struct attr *attrs = attrs_new(g->m, OP_argsort), *to = attrs_new(g->m, OP_scatter);
+        attr_set(attrs, OP_argsort, "axis", axis);
+        attr_set(attrs, OP_argsort, "descending", pick(g, 2));
+        struct value *order = value_build(&g->b, OP_argsort, &e->v, 1, attrs, type_of(g, E_I64, rank_of(e->v), dims));
+        struct entry *x = pick_value(g, is_number);
+        double bound = 0;
+        struct value *y = x ? pick_like(g, x->v, &bound) : NULL;
+        int kind = pick(g, 2) ? 1 + REDUCE_sum : pick(g, 2) ? 1 + REDUCE_max : 0;
+        keep(g, order, 64);
+        if (!order || !y || !type_same_dims(y->type, order->type) || !type_same_dims(x->v->type, e->v->type) ||
+            x->bound + 64 * bound > exact_limit(g, element_at(x->v)))
+                return;
+        attr_set(to, OP_scatter, "axis", axis);
+        attr_set(to, OP_scatter, "kind", kind);
+        keep(g, value_build(&g->b, OP_scatter, (struct value *[]){ x->v, order, y }, 3, to, NULL), x->bound + 64 * bound);
+}
+
+static void step_scatter(struct generator *g)
+{
+        struct entry *e = pick_value(g, has_rank);
+        int64_t to[6], from[6];
+        if (!e || g->real || rank_of(e->v) > 5 || !is_number(e) || 7 * e->bound > exact_limit(g, element_at(e->v)))
+                return;
+        int d = (int)e->v->type->dims[0], count = 1 + pick(g, 6);
+        for (int i = 0; i < count; i++) {
+                to[i] = pick(g, 2 * d) - d;
+                from[i] = pick(g, d);
+        }
+        struct value *at = build_reshape(&g->b, constant_ints(g->m, to, count), 2, (dim_t[]){ count, 1 });
+        struct value *updates = build_gather(&g->b, e->v, constant_ints(g->m, from, count), 0);
+        struct attr *attrs = attrs_new(g->m, OP_scatter);
+        attr_set(attrs, OP_scatter, "kind", pick(g, 2) ? 1 + REDUCE_sum : pick(g, 2) ? 1 + REDUCE_min : 0);
+        keep(g, value_build(&g->b, OP_scatter, (struct value *[]){ e->v, at, updates }, 3, attrs, NULL), 7 * e->bound);
+}
+
 static void step_iota(struct generator *g)
 {
         struct entry *e = pick_value(g, has_rank);
@@ -573,7 +618,7 @@ static const struct { void (*make)(struct generator *g); int weight; } random_st
         { step_unary, 5 }, { step_twice, 2 }, { step_binary, 8 }, { step_constant, 10 }, { step_quotient, 3 }, { step_power, 1 },
         { step_compare, 4 }, { step_logic, 3 }, { step_cast, 4 },
         { step_reshape, 7 }, { step_transpose, 7 }, { step_broadcast, 4 }, { step_slice, 5 }, { step_pad, 4 }, { step_concat, 3 },
-        { step_split, 2 }, { step_gather, 2 }, { step_iota, 1 },
+        { step_split, 2 }, { step_gather, 2 }, { step_order, 2 }, { step_scatter, 2 }, { step_iota, 1 },
         { step_reduce, 5 }, { step_window, 3 }, { step_dot, 6 }, { step_batched_dot, 2 }, { step_convolve, 9 },
         { step_softmax, 3 }, { step_norm, 3 }, { step_if, 2 }, { step_again, 2 },
 };
