@@ -62,7 +62,8 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles), last = packed_last_extent(work);
-        if (last % s->unroll == 0) {    /* all tiles together fetch the next panel; one alone reads too fast for that to help */
+        if (last % s->unroll == 0 && work->panels * work->groups > 1) {
+                /* all tiles together fetch the next panel; one alone reads too fast for that to help */
                 int64_t lines = divide_up(work->panel * s->unroll * work->line, 64 * tiles);
                 s->prefetch = tiles == 1 ? 1 : lines > 4 ? 4 : (int)lines;
         }
