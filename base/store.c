@@ -1,6 +1,5 @@
 #include "base/store.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-enum { ALIGNMENT = 64, BLOCK_BYTES = 32 * 1024 * 1024, PAGE_BYTES = 4096 };
+enum { ALIGNMENT = 64, BLOCK_BYTES = 32 * 1024 * 1024, PAGE_BYTES = 4096, DUE_BYTES = BLOCK_BYTES / 8, DUE_SHARE = 16 };
 
 struct piece { unsigned char *at, *end; };
 struct pieces { struct piece *list; size_t count, room; };
@@ -26,6 +25,7 @@ struct store {
         struct block *blocks;
         size_t block_count;
         struct pieces holes, kept;
+        size_t room, given;             /* in all blocks; given out since the last sweep */
         bool pinned;
 };
 
@@ -65,6 +65,7 @@ static struct block *add_block(struct store *store, void *base, size_t used, siz
         unsigned char *p = base;
         store->blocks = memory_resize(store->blocks, (store->block_count + 1) * sizeof *store->blocks);
         store->blocks[store->block_count] = (struct block){ p, p + used, p + bytes };
+        store->room += bytes;
         return &store->blocks[store->block_count++];
 }
 
@@ -80,6 +81,7 @@ static void *take_fresh(struct block *b, size_t bytes)
 
 void *store_alloc(struct store *store, size_t bytes)
 {
+        store->given += bytes;
         for (size_t i = 0; i < store->holes.count; i++) {
                 struct piece *hole = &store->holes.list[i];
                 unsigned char *at = hole->at;
@@ -150,11 +152,17 @@ static void add_hole(struct store *store, unsigned char *at, unsigned char *end)
         ASAN_POISON_MEMORY_REGION(at, (size_t)(end - at));
 }
 
+bool store_is_due(const struct store *store)
+{
+        return !store->pinned && store->given >= DUE_BYTES && store->given >= store->room / DUE_SHARE;
+}
+
 /* holes: what was given out of all blocks, less what is kept */
 void store_sweep(struct store *store)
 {
         struct pieces *kept = &store->kept;
         size_t k = 0;
+        store->given = 0;
         if (!store->pinned && store->block_count) {
                 store->holes.count = 0;
                 qsort(store->blocks, store->block_count, sizeof *store->blocks, by_base);

@@ -9,6 +9,7 @@
 #ifndef BASE_STORE_H
 #define BASE_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct store;
@@ -23,6 +24,8 @@ void store_adopt(struct store *store, void *block, size_t bytes);
 /* What is not the store's memory is not looked at. */
 void store_keep(struct store *store, const void *data, size_t bytes);
 void store_sweep(struct store *store);
+/* Much was given out since the last sweep: the next one may find room for what would else take fresh memory. */
+bool store_is_due(const struct store *store);
 /* Gives the pages of what was swept back to the system, which needs some for the files that are written. */
 void store_trim(struct store *store);
 /* From now on everything is kept: there is someone else who reads it. */

@@ -138,6 +138,24 @@ void module_sweep_constants(struct module *m)
         store_sweep(m->store);
 }
 
+bool module_wants_sweep(const struct module *m)
+{
+        return store_is_due(m->store);
+}
+
+void module_drop_constants(struct module *m)
+{
+        struct constant **end = &m->constants;
+        for (struct constant *c = m->constants; c; c = c->next)
+                if (c->value.uses) {
+                        *end = c;
+                        end = &c->next;
+                }
+        *end = NULL;
+        m->constants_end = end;
+        module_sweep_constants(m);
+}
+
 /* ---- packing ---- */
 
 struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a dimension of the source */

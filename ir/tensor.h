@@ -248,7 +248,7 @@ struct value *function_add_input(struct function *f, const char *name, const str
  * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
 /* Zeroed memory for the data of one constant, of type_bytes. From CONSTANT_LARGE bytes on, it is valid until the next sweep that
- * finds no constant with this data; sweeps are between passes. */
+ * finds no constant with this data: between passes, and where a pass asks for it (module_drop_constants). */
 enum { CONSTANT_LARGE = 16 * 1024 };
 void *constant_room(struct module *m, size_t bytes);
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);        /* floats, each rounded once */
@@ -268,6 +268,10 @@ bool constant_is_inline(const struct constant *c);
 void module_settle_constants(struct module *m);
 /* What constants no longer read is given out again. Never where the module has a copy, which shares the data. */
 void module_sweep_constants(struct module *m);
+/* The same within a pass, between two rewrites, where much has been given out since: weights are packed in the memory of those
+ * that were packed before. Constants that nothing uses go, so the pass may not keep any of them for later. */
+bool module_wants_sweep(const struct module *m);
+void module_drop_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
 /* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not gone):
  * constant_packed is transpose(reshape(pad(c, zeros behind it, up to the extents padded), dims), perm), where each dimension of

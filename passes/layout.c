@@ -89,6 +89,25 @@ static bool convert(struct layout *l, struct op *op)
         }
 }
 
+/* What op computes has been built anew: it needs no weights any more. */
+static void release_weights(struct layout *l, struct op *op)
+{
+        for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION; i++)
+                if (value_is_constant(op_operand(op, i)))
+                        op_set_operand(op, i, constant_number(l->m, op_operand(op, i)->type, 0));
+}
+
+/* the memory of weights that have been packed, for the next ones */
+static void reuse_weights(struct layout *l)
+{
+        for (int i = 0; i < l->formed_count; i++) {
+                struct form *form = l->formed[i]->scratch;
+                if (form->blocks && value_is_constant(form->blocks) && !form->blocks->uses)
+                        form->blocks = NULL;
+        }
+        module_drop_constants(l->m);
+}
+
 static void visit_region(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
@@ -99,6 +118,9 @@ static void visit_region(struct layout *l, struct region *region)
                         continue;
                 ARENA_GROW(l->arena, l->replaced, l->replaced_count);
                 l->replaced[l->replaced_count++] = op;
+                release_weights(l, op);
+                if (module_wants_sweep(l->m))
+                        reuse_weights(l);
         }
 }
 

@@ -129,8 +129,28 @@ static bool is_used(const struct op *op)
         return used;
 }
 
+/* Erases op, which has been rewritten, and what only it used: weights that were made anew are not held until the pass ends.
+ * previous: an operation in front of it; another one when that goes, too. */
+static struct op *erase_rewritten(struct op *op, struct op *previous)
+{
+        if (is_used(op))
+                return previous;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *v = op_operand(op, i);
+                op_set_operand(op, i, NULL);
+                struct op *source = v && v->kind == VALUE_RESULT && v->op->region == op->region ? v->op : NULL;
+                if (!source || is_used(source) || !(op_info[source->code].traits & TRAIT_PURE))
+                        continue;
+                previous = source == previous ? source->previous : previous;
+                op_erase(source);
+        }
+        op_erase(op);
+        return previous;
+}
+
 static int simplify_region(struct region *region, struct simplifying *s)
 {
+        struct module *m = region->function->module;
         int rewrites = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 struct op *previous = op->previous;
@@ -142,12 +162,10 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 rewrites += done;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */
+                        previous = erase_rewritten(op, previous);
                         next = previous ? previous->next : region->first;
-                        if (!is_used(op)) {
-                                if (next == op)
-                                        next = op->next;
-                                op_erase(op);
-                        }
+                        if (module_wants_sweep(m))
+                                module_drop_constants(m);
                 }
         }
         return rewrites;

@@ -217,6 +217,8 @@ int pass_winograd(struct function *f, struct pass_context *context)
         for (int i = 0; i < count; i++) {
                 if (!choices[i].tile)
                         continue;
+                if (module_wants_sweep(f->module))
+                        module_drop_constants(f->module);
                 if (!replace(choices[i].op, winograd_find(choices[i].tile), context->diag))
                         return -1;
                 replaced++;

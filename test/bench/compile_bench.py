@@ -9,7 +9,6 @@ import os
 import pathlib
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -20,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DNNCC = os.environ.get("DNNCC", ROOT / "build" / "dnncc")
 sys.path.insert(0, str(ROOT / "test" / "support"))
 import large_graphs  # noqa: E402
+import measured  # noqa: E402
 
 NODES = 100_000
 TITLE = "# Compile time"
@@ -35,14 +35,10 @@ FEW = 40        # MB of weights
 
 def run(command):
     """(standard error, seconds of processor time, peak resident MB) of a command"""
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen([str(c) for c in command], stderr=said)
-        _, status, usage = os.wait4(process.pid, 0)
-        said.seek(0)
-        text = said.read()
-    if status:
+    code, text, seconds, megabytes = measured.run(command)
+    if code:
         raise subjects.Failed(f"{command[0]}: {text}")
-    return text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return text, seconds, megabytes
 
 
 def milliseconds(said):

@@ -1,6 +1,6 @@
 """Graphs of 100,000 nodes: a chain, values that a thousand others read, a thousand branches side by side. All of a compilation, the
 verifier included, stays within seconds of processor time, because no pass is quadratic in nodes, uses, or what is alive at once; and
-weights pass through it at the speed of memory."""
+weights pass through it at the speed of memory, in little more memory than they take."""
 import pathlib
 import re
 import resource
@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 import large_graphs  # noqa: E402
+import measured  # noqa: E402
 
 NODES, WIDTH = 100_000, large_graphs.WIDTH
 SECONDS = 10        # of processor time; 1 to 3 on an idle machine
@@ -78,3 +79,32 @@ def test_weights(tmp_path, weights, target):
     assert int(speed) > 40, done.stderr
     if weights == "file":
         assert (tmp_path / "m.weights").stat().st_size == (count - 1) * layer + 64
+
+
+def normed_convolutions(path, channels, count):
+    """1 x 1 convolutions with batch norms: weights are scaled, then packed"""
+    rng, nodes, tensors = np.random.default_rng(0), [], []
+    for i in range(count):
+        w = rng.standard_normal((channels, channels, 1, 1)).astype(np.float32) / channels
+        scale = [rng.random(channels).astype(np.float32) + 1 for _ in range(4)]
+        names = [f"{name}{i}" for name in ("scale", "bias", "mean", "variance")]
+        tensors += [numpy_helper.from_array(a, n) for a, n in zip([w, *scale], [f"w{i}", *names])]
+        nodes += [helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"c{i}"]), helper.make_node("BatchNormalization", [f"c{i}", *names], [f"n{i}"]),
+                  helper.make_node("Relu", [f"n{i}"], [f"x{i + 1}"])]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, channels, 4, 4]) for n in ("x0", f"x{count}"))
+    onnx.save(helper.make_model(helper.make_graph(nodes, "convolutions", [x], [y], tensors), opset_imports=[helper.make_opsetid("", 17)]), path)
+
+
+@pytest.mark.skipif("asan" in str(dnncc.DNNCC), reason="a sanitizer's memory is its own")
+@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
+@pytest.mark.parametrize("layers", [dense_layers, normed_convolutions], ids=lambda f: f.__name__)
+def test_memory_of_weights(tmp_path, layers, target):
+    """what has been rewritten makes room for what is rewritten next"""
+    peaks = []
+    for count in 2, 18:
+        layers(tmp_path / "m.onnx", 1024, count)
+        code, said, _, megabytes = measured.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c", "--weights=file",
+                                                 f"--target={target}"])
+        assert code == 0, said
+        peaks.append(megabytes)
+    assert peaks[1] - peaks[0] < 1.3 * 16 * 4

@@ -161,8 +161,13 @@ static void test_store_reuse(void **state)
         (void)state;
         struct store *store = store_new();
         char *first = store_alloc(store, BYTES), *second = store_alloc(store, BYTES);
+        assert_false(store_is_due(store));
+        for (int i = 0; i < 8; i++)
+                store_alloc(store, BYTES);
+        assert_true(store_is_due(store));
         store_keep(store, second, BYTES);
         store_sweep(store);
+        assert_false(store_is_due(store));
         assert_ptr_equal(store_alloc(store, BYTES), first);
         store_pin(store);
         store_sweep(store);
