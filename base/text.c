@@ -292,6 +292,14 @@ void map_set(struct map *map, const char *key, size_t length, void *value)
         map->count++;
 }
 
+struct map *map_copy(struct arena *arena, const struct map *map)
+{
+        struct map *copy = arena_copy(arena, map, sizeof *map);
+        copy->arena = arena;
+        copy->entries = arena_copy(arena, map->entries, map->capacity * sizeof *map->entries);
+        return copy;
+}
+
 size_t map_count(const struct map *map)
 {
         return map->count;

@@ -38,6 +38,7 @@ struct map *map_new(struct arena *arena);
 void *map_get(const struct map *map, const char *key, size_t length);         /* NULL when absent */
 void map_set(struct map *map, const char *key, size_t length, void *value);   /* value != NULL */
 size_t map_count(const struct map *map);
+struct map *map_copy(struct arena *arena, const struct map *map);         /* with the keys of the first, which must stay */
 
 uint64_t text_hash(const void *bytes, size_t length);
 

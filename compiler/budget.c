@@ -1,14 +1,24 @@
 /* Compiling within --max-ram: first as without it, then, where that takes too much, again with ever more done about it. What fits first
- * is taken: who asks for little less than speed would take loses little of it. */
+ * is taken: who asks for little less than speed would take loses little of it.
+ *
+ *   import, passes that do not depend on it ---+--- copy, all other passes: too much
+ *   (once)                                     +--- copy, the same in the order of least memory: too much
+ *                                              +--- ...: fits
+ *
+ * Of the tries there are the best one and the last one, at most. What was done is said in the module (`within "rows"`), so that its dumps
+ * go on in the same way. */
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/store.h"
 #include "compiler/report.h"
 
 /* What a try does: each also what those before it do. */
-enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, UNBLOCKED };
-static const char *const doings[] = {
-        [IN_ORDER] = "in the order of least memory", [DIRECT] = "without Winograd's algorithm",
-        [IN_ROWS] = "with rows passed on", [UNBLOCKED] = "without blocked tensors",
+enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, UNBLOCKED, TRIES };
+static const struct { const char *name, *doing; } tries[] = {
+        [FOR_SPEED] = { "speed", "as without a budget" }, [IN_ORDER] = { "order", "in the order of least memory" },
+        [DIRECT] = { "direct", "without Winograd's algorithm" }, [IN_ROWS] = { "rows", "with rows passed on" },
+        [UNBLOCKED] = { "unblocked", "without blocked tensors" },
 };
 
 /* One module up to the passes that are of one target, then one for each. */
@@ -21,14 +31,16 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
         if (tensors_only)
                 return true;
         struct c_program *lesser = arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
+        run->lesser_modules = arena_array(run->arena, (size_t)run->target_count, sizeof *run->lesser_modules);
         struct pipeline_options of_target = pipeline;
         of_target.part = PIPELINE_OF_TARGET;
+        of_target.resumed = true;
         of_target.observe = NULL;       /* the report is about the best one */
         for (int i = 0; i + 1 < run->target_count; i++) {
                 struct run own = *run;  /* as if there were no other target */
                 own.context.target = own.context.lower.target = run->targets[i];
                 own.context.book = NULL;
-                own.state.module = module_copy(run->state.module);
+                own.state.module = run->lesser_modules[i] = module_copy(run->state.module);
                 of_target.label = run->targets[i]->name;
                 of_target.runner = &own;
                 if (!pipeline_run(&own.state, &of_target, &own.context))
@@ -77,46 +89,107 @@ static bool is_promising(struct run *run, int doing)
         }
 }
 
-/* what is tried, and what came of it */
-struct outcome { struct pass_context context; struct pipeline_state state; struct c_program *lesser; int64_t ram; };
-
 static bool compile_so(struct run *run, const struct pipeline_options *pipeline, int doing)
 {
         run->context.memory |= doing >= IN_ORDER;
         run->context.direct = doing >= DIRECT;
         run->context.max_ram = doing >= IN_ROWS ? run->options.max_ram : -1;
         run->context.unblocked = doing >= UNBLOCKED;
-        report_forget(run);
+        if (run->state.module && run->options.max_ram >= 0)
+                run->state.module->within = tries[doing].name;
         return run->target_count > 1 ? compile_targets(run, *pipeline) : pipeline_run(&run->state, pipeline, &run->context);
+}
+
+/* what came of a try */
+struct outcome {
+        struct pass_context context;
+        struct pipeline_state state;
+        struct c_program *lesser;
+        struct module **lesser_modules;
+        int64_t ram;
+};
+
+static void take(struct run *run, const struct outcome *o)
+{
+        run->context = o->context;
+        run->state = o->state;
+        run->lesser = o->lesser;
+        run->lesser_modules = o->lesser_modules;
+}
+
+static void forget(const struct run *run, const struct outcome *o)
+{
+        for (int i = 0; o->lesser_modules && i + 1 < run->target_count; i++)
+                module_free(o->lesser_modules[i]);
+        module_free(o->state.module);
+}
+
+void compile_forget(struct run *run)
+{
+        forget(run, &(struct outcome){ .state = run->state, .lesser_modules = run->lesser_modules });
+        module_free(run->common);
+        arena_free(run->state.program_arena);
+}
+
+/* The tries, from what they have in common on. */
+static bool search(struct run *run, struct pipeline_options pipeline)
+{
+        const struct outcome start = { .context = run->context, .ram = INT64_MAX };
+        const int states = run->state_count;
+        const int64_t budget = run->options.max_ram;
+        struct outcome best = start;
+        pipeline.resumed = true;
+        for (int doing = FOR_SPEED; doing < TRIES && best.ram > budget; doing++) {
+                if (doing > FOR_SPEED) {
+                        if (!is_promising(run, doing))
+                                continue;
+                        diag_note(&run->diag, "this takes %" PRId64 " bytes: compiled again %s", best.ram, tries[doing].doing);
+                }
+                take(run, &start);
+                report_forget(run, states);
+                run->state.module = module_copy(run->common);
+                bool fine = compile_so(run, &pipeline, doing);
+                bool better = fine && run->state.program && most_ram(run) < best.ram;
+                struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules, better ? most_ram(run) : 0 };
+                if (!fine || !run->state.program || better) {             /* else the one before is kept */
+                        forget(run, &best);
+                        best = made;
+                } else {
+                        forget(run, &made);
+                        take(run, &best);
+                }
+                if (!run->state.program)
+                        return fine;    /* --passes end before */
+        }
+        return true;
+}
+
+/* the try that a dump came about by, or whatever can still be done to it; -1: there is no such try */
+static int find_try(const char *name)
+{
+        int doing = TRIES - 1;
+        while (doing >= 0 && *name && strcmp(tries[doing].name, name) != 0)
+                doing--;
+        return *name ? doing : IN_ROWS;
 }
 
 bool compile_within(struct run *run, const struct pipeline_options *pipeline)
 {
-        int64_t budget = run->options.max_ram;
-        const struct module *model = run->state.module;
-        if (budget < 0)
+        struct module *m = run->state.module;
+        const char *within = m ? m->within : run->state.program->within;
+        if (run->options.max_ram < 0)
                 return compile_so(run, pipeline, FOR_SPEED);
-        if (!model || *model->passes_done || pipeline->part == PIPELINE_TENSOR)   /* no way back, or nothing to measure */
-                return compile_so(run, pipeline, IN_ROWS);
-        struct pass_context fresh = run->context;
-        struct outcome best = { .ram = -1 };
-        for (int doing = FOR_SPEED; doing <= UNBLOCKED && (best.ram < 0 || best.ram > budget); doing++) {
-                if (best.ram >= 0) {
-                        if (!is_promising(run, doing))
-                                continue;
-                        diag_note(&run->diag, "this takes %" PRId64 " bytes: compiled again %s", most_ram(run), doings[doing]);
-                }
-                run->context = fresh;
-                run->state = (struct pipeline_state){ .module = module_copy(model) };
-                if (!compile_so(run, pipeline, doing))
-                        return false;
-                if (!run->state.program)
-                        return true;    /* --passes end before */
-                if (best.ram < 0 || most_ram(run) < best.ram)
-                        best = (struct outcome){ run->context, run->state, run->lesser, most_ram(run) };
+        if (*within || !pipeline_is_common(&run->state) || pipeline->part == PIPELINE_TENSOR) {  /* no way back, or nothing to measure */
+                int doing = find_try(within);
+                if (doing < 0)
+                        diag_error(&run->diag, EXIT_INVALID, "nothing that is done within --max-ram is called '%s'", within);
+                return doing >= 0 && compile_so(run, pipeline, doing);
         }
-        run->context = best.context;
-        run->state = best.state;
-        run->lesser = best.lesser;
-        return true;
+        struct pipeline_options common = *pipeline;
+        common.part = PIPELINE_COMMON;
+        if (!pipeline_run(&run->state, &common, &run->context))
+                return false;
+        store_trim(m->store);
+        run->common = m;
+        return search(run, *pipeline);
 }

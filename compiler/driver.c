@@ -363,11 +363,9 @@ static enum exit_code finish(struct run *run, bool fine)
                 fine = false;
         }
         outputs_discard(run->outputs);
-        report_forget(run);
+        report_forget(run, 0);
         unfinished = NULL;
-        if (run->state.module)
-                module_free(run->state.module);
-        arena_free(run->state.program_arena);
+        compile_forget(run);
         free(run->bytes);
         enum exit_code code = fine ? EXIT_OK : run->diag.code ? run->diag.code : EXIT_INTERNAL;
         arena_free(run->arena);

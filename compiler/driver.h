@@ -14,10 +14,12 @@ struct run {
         struct diag diag;
         struct pass_context context;
         struct pipeline_state state;
+        struct module *common;          /* what the state's module is a copy of, with --max-ram; or NULL */
         /* of --target, the least first: context and state are for the last, and there is a program for each of the others */
         const struct target **targets;
         int target_count;
         struct c_program *lesser;       /* [target_count - 1]; NULL before there are programs */
+        struct module **lesser_modules; /* that these live in */
         struct outputs *outputs;
         unsigned char *bytes;           /* of the model */
         size_t length;
@@ -45,6 +47,7 @@ bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
 
 /* All passes, for all targets, within --max-ram as far as that can be (budget.c). */
 bool compile_within(struct run *run, const struct pipeline_options *pipeline);
+void compile_forget(struct run *run);   /* modules and programs */
 
 /* the planned program of a target */
 struct loop_program *run_program(const struct run *run, int target);

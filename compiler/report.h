@@ -33,7 +33,7 @@ struct report_state {
 };
 /* for pipeline_options.observe; runner: the struct run */
 void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass, int rewrites);
-void report_forget(struct run *run);
+void report_forget(struct run *run, int kept);            /* all states but the first */
 
 /* the tables as text: --help-passes, --help-ops, --limit help */
 void report_passes(void);

@@ -30,11 +30,10 @@ void report_observe(void *runner, const struct pipeline_state *state, const stru
         run->states[run->state_count++] = s;
 }
 
-void report_forget(struct run *run)
+void report_forget(struct run *run, int kept)
 {
-        for (int i = 0; i < run->state_count; i++)
-                text_free(&run->states[i].text);
-        run->state_count = 0;
+        while (run->state_count > kept)
+                text_free(&run->states[--run->state_count].text);
 }
 
 bool report_is_page(const struct run *run)

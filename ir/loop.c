@@ -18,7 +18,7 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
         struct loop_program *p = ARENA_NEW(arena, struct loop_program);
         p->arena = arena;
         p->name = arena_string(arena, name);
-        p->command = p->passes_done = "";
+        p->command = p->within = p->passes_done = "";
         p->buffers_end = &p->buffers;
         p->kernels_end = &p->kernels;
         p->main = loop_function_new(arena, FUNCTION_MAIN, "main");

@@ -244,6 +244,7 @@ struct loop_program {
         const char *name;
         char source[65];
         const char *command;            /* options that shaped it so far, safe text, or "" */
+        const char *within;             /* as its module's: what is done to stay within --max-ram, or "" */
         const char *passes_done;        /* comma list of the passes it and its module went through, or "" */
         struct loop_buffer *buffers, **buffers_end;
         struct loop_function *kernels, **kernels_end;

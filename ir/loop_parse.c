@@ -343,6 +343,8 @@ static bool parse_head(struct program_reader *r)
         memcpy(p->program->source, source, strlen(source) + 1);
         if (loop_lex_accept(p, "command") && !(p->program->command = parse_name(p)))
                 return false;
+        if (loop_lex_accept(p, "within") && !(p->program->within = parse_name(p)))
+                return false;
         if (loop_lex_accept(p, "passes") && !(p->program->passes_done = parse_name(p)))
                 return false;
         if (!loop_lex_accept(p, "workspace"))

@@ -431,6 +431,8 @@ void loop_print(struct text *out, const struct loop_program *program,
         text_add(out, "loop 1\nprogram \"%s\" source \"%s\"", program->name, program->source);
         if (program->command[0])
                 text_add(out, " command \"%s\"", program->command);
+        if (program->within[0])
+                text_add(out, " within \"%s\"", program->within);
         if (program->passes_done[0])
                 text_add(out, " passes \"%s\"", program->passes_done);
         if (program->planned)

@@ -265,6 +265,7 @@ struct loop_program *lower_module(struct module *m, struct function *f,
         l.p = loop_program_new(m->arena, m->name ? m->name : "", library);
         memcpy(l.p->source, m->source, sizeof l.p->source);
         l.p->command = m->command;
+        l.p->within = m->within;
         l.kernels = map_new(l.marks);
         l.loops = map_new(l.marks);
         bool good = lower_function(&l, f);

@@ -17,7 +17,7 @@ struct module *module_new(const char *name)
         m->arena = arena;
         m->store = store_new();
         m->name = arena_string(arena, name);
-        m->command = m->passes_done = "";
+        m->command = m->within = m->passes_done = "";
         m->functions_end = &m->functions;
         m->constants_end = &m->constants;
         m->constant_names = names_new(arena);

@@ -224,6 +224,7 @@ struct module {
         const char *name;               /* text_safe of the model's file or graph name */
         char source[65];                /* hex SHA-256 of the model and its external data, or "" */
         const char *command;            /* options that shaped it so far, safe text; "" at first */
+        const char *within;             /* what is done for it to stay within --max-ram (compiler/budget.c); "" without that */
         const char *passes_done;        /* comma list of the passes it went through; "" at first */
         struct function *functions, **functions_end;
         struct constant *constants, **constants_end;
@@ -388,8 +389,7 @@ bool value_is_inside(const struct value *v, const struct region *region);       
 struct op *op_clone(struct builder *b, const struct op *op);
 /* the same for arguments and operations of a region, into an empty one */
 void region_clone(struct builder *b, const struct region *from, struct region *to);
-/* A module like m that shares its arena, types, symbols and the data of constants: it lives and ends with m, and neither
- * may get further symbols. */
+/* A module like m, in memory of its own but for names, types and the data of constants, which are m's: m must outlive it. */
 struct module *module_copy(const struct module *m);
 /* values used inside op's regions but defined outside them, in order of first use; count in *count */
 struct value **op_captures(struct arena *arena, const struct op *op, int *count);

@@ -1,4 +1,4 @@
-/* A second module to change without touching the first. */
+/* A second module to change without touching the first. Names, types and the data of constants are those of the first. */
 #include "base/store.h"
 #include "base/text.h"
 #include "ir/tensor.h"
@@ -6,7 +6,7 @@
 static void copy_constants(const struct module *m, struct module *copy)
 {
         for (struct constant *c = m->constants; c; c = c->next) {
-                struct constant *own = ARENA_NEW(m->arena, struct constant);
+                struct constant *own = ARENA_NEW(copy->arena, struct constant);
                 *own = *c;
                 own->next = NULL;
                 own->value.constant = own;
@@ -29,16 +29,35 @@ static void copy_function(const struct function *f, struct module *copy)
         region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);
 }
 
+/* Arrays may grow: what they are in is the copy's own. */
+static void copy_dims(const struct module *m, struct module *copy)
+{
+        copy->symbols = NULL;
+        copy->dims = NULL;
+        for (int i = 0; i < m->symbol_count; i++) {
+                ARENA_GROW(copy->arena, copy->symbols, i);
+                copy->symbols[i] = m->symbols[i];
+        }
+        for (int i = 0; i < m->dim_count; i++) {
+                ARENA_GROW(copy->arena, copy->dims, i);
+                copy->dims[i] = m->dims[i];
+        }
+        copy->types = map_copy(copy->arena, m->types);
+}
+
 struct module *module_copy(const struct module *m)
 {
-        struct module *copy = ARENA_NEW(m->arena, struct module);
-        *copy = *m;
+        struct arena *arena = arena_new();
+        struct module *copy = arena_copy(arena, m, sizeof *m);
         store_pin(m->store);
+        copy->arena = arena;
+        copy->store = store_new();
         copy->functions = NULL;
         copy->functions_end = &copy->functions;
         copy->constants = NULL;
         copy->constants_end = &copy->constants;
-        copy->constant_names = names_new(m->arena);
+        copy->constant_names = names_new(arena);
+        copy_dims(m, copy);
         copy_constants(m, copy);
         for (const struct function *f = m->functions; f; f = f->next)
                 copy_function(f, copy);

@@ -342,6 +342,8 @@ static bool read_head(struct reader *r)
                 return false;
         if (reader_accept_word(r, "command") && !(r->m->command = reader_remark(r, "the options")))
                 return false;
+        if (reader_accept_word(r, "within") && !(r->m->within = reader_remark(r, "what is done for --max-ram")))
+                return false;
         return !reader_accept_word(r, "passes") || (r->m->passes_done = reader_remark(r, "the list of passes"));
 }
 

@@ -294,6 +294,8 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
                 text_add(out, " source \"%s\"", m->source);
         if (m->command[0])
                 text_add(out, " command \"%s\"", m->command);
+        if (m->within[0])
+                text_add(out, " within \"%s\"", m->within);
         if (m->passes_done[0])
                 text_add(out, " passes \"%s\"", m->passes_done);
         text_add(out, "\n");

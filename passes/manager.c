@@ -30,6 +30,15 @@ static const char *const of_target[] = {
 #define PIPELINE(...)
 #define OF_TARGET(name) #name,
 #include "passes/passes.def"
+        NULL
+};
+
+static const char *const of_budget[] = {
+#define PASS(...)
+#define PIPELINE(...)
+#define OF_BUDGET(name) #name,
+#include "passes/passes.def"
+        NULL
 };
 
 const struct limits limits_preset = {
@@ -168,47 +177,59 @@ static const char *remaining(const struct pipeline_state *state, const struct pi
 
 /* ---- parts ---- */
 
-static bool is_of_target(const struct pass *pass)
+/* Is it one of these, or `lower`, or behind it? */
+static bool is_behind(const struct pass *pass, const char *const *names)
 {
         bool found = pass->level != LEVEL_TENSOR;
-        for (size_t i = 0; i < sizeof of_target / sizeof *of_target && !found; i++)
-                found = !strcmp(of_target[i], pass->name);
+        for (; *names && !found; names++)
+                found = !strcmp(*names, pass->name);
         return found;
 }
 
 /* how many passes of the list a part runs */
 static int part_of(enum pipeline_part part, const struct pass **list, int count)
 {
+        static const char *const none[] = { NULL };
         int end = 0;
         if (part == PIPELINE_WHOLE || part == PIPELINE_OF_TARGET)
                 return count;
-        while (end < count && (part == PIPELINE_SHARED ? !is_of_target(list[end]) : list[end]->level == LEVEL_TENSOR))
+        const char *const *behind = part == PIPELINE_SHARED ? of_target : part == PIPELINE_COMMON ? of_budget : none;
+        while (end < count && !is_behind(list[end], behind))
                 end++;
         return end;
 }
 
-/* a list of the user's, without what is shared */
-static const char *of_target_list(const char *list)
+/* a list of the user's, without the part before */
+static const char *rest_of(const char *list, const char *const *names)
 {
         const char *rest = list;
         while (*list) {
                 const struct pass *pass = pass_next(&rest);
-                if (!pass || is_of_target(pass))
+                if (!pass || is_behind(pass, names))
                         break;
                 list = rest;
         }
         return list;
 }
 
+/* none of these, nor `lower`, has run */
+static bool is_before(const struct pipeline_state *state, const char *const *names)
+{
+        const char *done = state->program ? "" : state->module->passes_done;
+        bool before = !state->program;
+        while (*done && before) {
+                const struct pass *pass = pass_next(&done);
+                before = !pass || !is_behind(pass, names);
+        }
+        return before;
+}
+
+bool pipeline_is_common(const struct pipeline_state *state) { return is_before(state, of_budget); }
+
 /* false: the state comes from a text that is for one target */
 static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
 {
-        const char *done = state->program ? "" : state->module->passes_done;
-        bool fine = !state->program;
-        while (*done && fine) {
-                const struct pass *pass = pass_next(&done);
-                fine = !pass || !is_of_target(pass);
-        }
+        bool fine = is_before(state, of_target);
         if (!fine)
                 diag_error(diag, EXIT_USAGE, "this is for one target already: compile it for that one, or a text from before %s",
                            of_target[0]);
@@ -218,7 +239,7 @@ static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
 static int passes_before(const struct pipeline_state *state, const struct pipeline_options *options)
 {
         int count = 0;
-        for (const char *done = options->label ? state->module->passes_done : ""; *done; count++)
+        for (const char *done = options->resumed ? state->module->passes_done : ""; *done; count++)
                 pass_next(&done);
         return count;
 }
@@ -268,7 +289,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
 {
         const struct pass *list[PASSES_MAX];
         const char *names = !options->passes ? remaining(state, options)
-                            : options->part == PIPELINE_OF_TARGET ? of_target_list(options->passes) : options->passes;
+                            : options->resumed ? rest_of(options->passes, options->part == PIPELINE_OF_TARGET ? of_target : of_budget)
+                            : options->passes;
         int count = parse_list(names, state, context->exact, list, context->diag);
         if (count < 0 || !is_choice(options->print_before, context->diag) || !is_choice(options->print_after, context->diag))
                 return false;
@@ -281,9 +303,9 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         if (options->part == PIPELINE_SHARED && !can_be_shared(state, context->diag))
                 return false;
         int end = part_of(options->part, list, count), number = passes_before(state, options);
-        if (options->dump_dir && !options->label && !state_dump(state, options->dump_dir, 0, "import", context->diag))
+        if (options->dump_dir && !options->resumed && !state_dump(state, options->dump_dir, 0, "import", context->diag))
                 return false;
-        if (options->observe)
+        if (options->observe && !options->resumed)
                 options->observe(options->runner, state, NULL, 0);
         struct check *check = options->check ? check_begin(state, options, context) : NULL;
         bool fine = true;

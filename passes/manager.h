@@ -11,10 +11,12 @@ struct pipeline_state {
         struct arena *program_arena;
 };
 
-/* Code for several targets: SHARED once, for the best of them, then OF_TARGET on a copy of the module for each. */
+/* Under --max-ram: COMMON once, then each try on a copy of the module. Code for several targets: SHARED once, for the best of them,
+ * then OF_TARGET on a copy of the module for each. */
 enum pipeline_part {
         PIPELINE_WHOLE,
         PIPELINE_TENSOR,                /* tensor passes only */
+        PIPELINE_COMMON,                /* up to the first pass that is of one budget (passes.def) */
         PIPELINE_SHARED,                /* up to the first pass that is of one target (passes.def) */
         PIPELINE_OF_TARGET              /* from there on */
 };
@@ -28,6 +30,7 @@ struct pipeline_options {
         bool check;                     /* compare before and after each pass on random inputs */
         bool time, stats;               /* reports to standard error */
         enum pipeline_part part;
+        bool resumed;                   /* another part was before this one: dumps are numbered on */
         const char *label;              /* the target's name, in names of files and reports; NULL: there is one only */
         /* Runs a planned program as compiled C, for --check of what takes the interpreter too long. NULL, or why it could not be
          * run; *code: what the run ended with. May be NULL. */
@@ -39,6 +42,8 @@ struct pipeline_options {
 
 /* Runs the passes that the module or program has not been through yet (passes_done). False after one error. */
 bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context);
+/* Has it been through no pass that COMMON ends before? */
+bool pipeline_is_common(const struct pipeline_state *state);
 
 /* What a module or program has been through: which passes may follow (order.c; the rules are in passes.def). */
 struct history { enum pass_level level; uint64_t passed; };

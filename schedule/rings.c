@@ -420,6 +420,8 @@ bool rings_kernel(struct emit *e, const struct kernel_request *request, struct l
         if (!find_rings(r, request->region, request->results[0]))
                 return false;
         struct ring *last = &r->list[r->count - 1];
+        for (const struct op *op = request->region->first; op->code != OP_yield; op = op->next)
+                emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: a ring is no tensor with fewer rows */
         e->kernel->again = count_again(r);
         for (int i = 0; i + 1 < r->count; i++)
                 r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element, ring_elements(&r->list[i]));

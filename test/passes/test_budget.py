@@ -58,6 +58,26 @@ def test_steps(target, model):
     assert ("without Winograd's algorithm" in notes) == (target != "generic")
 
 
+@pytest.mark.parametrize("target", TARGETS[:2])
+def test_restart(target, model):
+    """A dump of any stage says what was done to stay within the budget, and goes on to the same C with it."""
+    folder, tried = model.parent, []
+    plain, _, _ = compile_with(model, target)
+    for budget in plain, plain - 1, plain * 3 // 4, plain // 2, plain // 3:
+        dumps = folder / str(budget)
+        if compile_with(model, target, f"--max-ram={budget}", f"--dump-dir={dumps}")[0] is None:
+            continue
+        want = (folder / "model.c").read_text()
+        for dump in sorted(dumps.glob("*.dnn")) + sorted(dumps.glob("*.loops")):
+            tried += re.findall(r' within "(\w+)"', dump.read_text().split("\n", 2)[1])
+            dnncc.run([dnncc.DNNCC, dump, f"--target={target}", f"--max-ram={budget}", "-o", folder / "model.c"])
+            assert (folder / "model.c").read_text() == want, dump
+    assert set(tried) >= ({"speed", "rows"} if target == "generic" else {"speed", "direct", "rows"}), tried
+    dump.write_text(dump.read_text().replace(f'within "{tried[-1]}"', 'within "nothing"'))
+    done = dnncc.run([dnncc.DNNCC, dump, f"--target={target}", "--max-ram=1M", "-o", folder / "model.c"])
+    assert done.returncode == dnncc.INVALID and "is called 'nothing'" in done.stderr
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_error(target, model):
     """one line, with or without -v: bytes taken and allowed, the kernel, the tensors, and what keeps rows from being passed on"""
