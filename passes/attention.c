@@ -94,15 +94,16 @@ static struct op *find_first(const struct value *x)
                 struct op *kernel = x->op;
                 if (product_of(kernel))
                         return kernel;
-                if (kernel->code != OP_fusion)
-                        return NULL;
-                int count;
+                int count = kernel->operand_count;
                 struct arena *arena = arena_new();
-                struct value **captures = op_captures(arena, kernel, &count);
+                struct value **captures = kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
                 const struct value *next = NULL;
-                for (int i = 0; i < count; i++)
-                        if (captures[i]->kind == VALUE_RESULT && type_same_dims(captures[i]->type, x->type))
-                                next = captures[i];
+                for (int i = 0; i < count; i++) {
+                        const struct value *read = captures ? captures[i] : op_operand(kernel, i);
+                        if (read && read->kind == VALUE_RESULT && attention_same_rows(read->type, x->type) &&
+                            (!next || read->type->dims[COLUMN] > next->type->dims[COLUMN]))
+                                next = read;
+                }
                 arena_free(arena);
                 if (!next || next->op->region != kernel->region)
                         return NULL;
@@ -156,7 +157,7 @@ static int64_t block_tiles(const struct attention *a, struct tiles tiles, const 
 static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
 {
         int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
-        int64_t keys = target_l2_bytes(machine->target) / 4 / (depth * (int64_t)sizeof(float)) / LEAST_KEYS * LEAST_KEYS;
+        int64_t keys = target_l2_bytes(machine->target) / 4 / (depth * element_info[op_operand(a->first, 1)->type->element].bytes) / LEAST_KEYS * LEAST_KEYS;
         int64_t columns = attention_columns(a);
         return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
 }
@@ -202,8 +203,7 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles, const struc
 static bool reads_less(const struct attention *a, int64_t blocks, const struct schedule_machine *machine)
 {
         const struct type *scores = a->scores->type;
-        int64_t again = (type_elements(op_operand(a->first, 1)->type) + type_elements(op_operand(a->second, 1)->type)) /
-                        scores->dims[GROUP] * (int64_t)sizeof(float);
+        int64_t again = (type_bytes(op_operand(a->first, 1)->type) + type_bytes(op_operand(a->second, 1)->type)) / scores->dims[GROUP];
         int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
         return again <= target_l2_bytes(machine->target) || again <= spared / blocks;
 }

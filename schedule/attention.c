@@ -5,9 +5,10 @@
  *      y      = shares v                     <groups x rows x depth>          |  kernel's own; row by row, shares in their
  *                                                                             v  place; y of the block
  *
- * The products are written by their own lowering (packed.c), tile by tile of rows; what is between them by the element functions
+ * The products are written by their own lowering (packed.c, tiles.c), tile by tile of rows; what is between them by the element functions
  * of its operations, as loops over rows (ir/lower_rows.c) that vectorize does. A block of scores stays in the second cache, and no
- * workspace holds all of them. Where shares are not divided by their sum, but the result is, the sums of a block are kept, too.
+ * workspace holds all of them. Where shares are not divided by their sum, but the result is, the sums of a block are kept, too; where
+ * the second product reads bf16, shares rounded to that.
  *
  * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and keeps for each row the largest
  * score so far, and the sums of shares and of shares by values relative to it. Where a larger one comes, these are multiplied by
@@ -37,6 +38,7 @@ struct block {
         int64_t tiles;                  /* of rows in a block */
         int64_t keys;                   /* columns in a block, whole panels of the first product; 0: whole rows */
         struct emit_place scores, per_row;
+        struct emit_place multiplied;   /* what the second product reads: the scores' memory, or that of rounded shares */
         struct loop_expr *group, *from, *to;      /* rows */
         struct loop_expr *start;                  /* of the memory: row `from` is at from + start */
         /* of blocks of keys */
@@ -48,26 +50,37 @@ struct block {
 /* elements of a row of the products of shares and values in memory */
 static int64_t depth_of(const struct block *b) { return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES); }
 
+static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
+
+/* of a row that the second product reads, with zeros up to a whole tile */
+static int64_t width_read(const struct block *b)
+{
+        if (!rounds(b))
+                return b->width;
+        return b->keys ? round_up(b->keys, TILE_DEPTH) : b->a.multiplied->type->dims[COLUMN];
+}
+
 static struct stage *prepare_product(struct block *b, const struct op *op)
 {
         struct stage common;
         bool first = op == b->a.first;
         if (!stage_begin(&common, b->e, b->region, op))
                 return NULL;
-        const struct access strip = { .stride = { 0, 0, b->width, 1 } };
-        common.schedule.row_tasks = common.schedule.panel_tasks = 1;
+        common.schedule.row_tasks = b->tasks;
+        common.schedule.panel_tasks = 1;
         common.schedule.flat = common.schedule.strip = 0;
         common.between = first || b->keys;
         common.adds = !first && b->keys;
         common.result = first ? b->a.scores : b->keys ? op_result(op) : b->a.result;
-        common.x = common.y = strip;
+        common.y = (struct access){ .stride = { 0, 0, b->width, 1 } };
+        common.x = (struct access){ .stride = { 0, 0, width_read(b), 1 } };
         if (first && !access_read(b->region, op_operand(op, 0), &common.x))
                 return NULL;
         if (!first)
                 common.y = b->keys ? (struct access){ .stride = { 0, 0, depth_of(b), 1 } } : b->a.y;
         if (common.y.stride[COLUMN] != 1)
                 return NULL;
-        struct stage *s = packed_prepare(&common);
+        struct stage *s = schedule_lowering(op)(&common);
         return s && s->spatial_count == 1 && !s->write_all ? s : NULL;
 }
 
@@ -75,6 +88,12 @@ static int64_t columns_of_panel(const struct block *b)
 {
         const struct type *w = op_operand(b->a.first, 1)->type;
         return w->dims[w->rank - 2] * LANES;
+}
+
+/* Blocks of columns are whole panels of the first product, and begin where a tile of the second one may. */
+static int64_t least_keys(const struct block *b)
+{
+        return rounds(b) ? round_up(columns_of_panel(b), TILE_DEPTH) : columns_of_panel(b);
 }
 
 static bool prepare(struct block *b)
@@ -87,7 +106,7 @@ static bool prepare(struct block *b)
         int64_t columns = attention_columns(&b->a);
         b->tiles = schedule.strip;
         b->tasks = schedule.row_tasks;
-        b->keys = schedule.keys && b->a.sum ? round_up(schedule.keys < columns ? schedule.keys : columns, columns_of_panel(b)) : 0;
+        b->keys = schedule.keys && b->a.sum ? round_up(schedule.keys < columns ? schedule.keys : columns, least_keys(b)) : 0;
         b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would share few sets of the cache */
         b->band = attention_band(&b->a);
         b->first = prepare_product(b, b->a.first);
@@ -117,6 +136,10 @@ static void find_memory(struct block *b, struct loop_buffer *result)
         struct emit *e = b->e;
         b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", E_F32, b->tasks * b->rows * b->width),
                                     .stride = { 0, 0, b->width, 1 } };
+        b->multiplied = b->scores;
+        if (rounds(b))
+                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", E_BF16, b->tasks * b->rows * width_read(b)),
+                                                     .stride = { 0, 0, width_read(b), 1 } };
         if (b->keys) {
                 b->best = row_memory(b, "best", NULL);
                 b->sum = row_memory(b, "sum", b->a.sum->type);
@@ -127,7 +150,8 @@ static void find_memory(struct block *b, struct loop_buffer *result)
         }
         b->first->xs = emit_parameter(e, b->first->x.value);
         b->first->ws = emit_parameter(e, op_operand(b->a.first, 1));
-        b->first->ys = b->second->xs = b->scores.buffer;
+        b->first->ys = b->scores.buffer;
+        b->second->xs = b->multiplied.buffer;
         b->second->ws = emit_parameter(e, op_operand(b->a.second, 1));
         b->second->ys = b->keys ? b->products.buffer : result;
 }
@@ -149,6 +173,12 @@ static bool write_rows(struct block *b)
         emit_store(e, b->scores.buffer, emit_at(e, &b->scores, RANK, index), share);
         emit_end(e);
         emit_local(e, b->a.shares)->place = &b->scores;
+        if (rounds(b)) {
+                index[COLUMN] = emit_for(e, "j", number(e, 0), number(e, b->a.multiplied->type->dims[COLUMN]));
+                struct loop_expr *rounded = emit_element(e, b->a.multiplied, index);
+                emit_store(e, b->multiplied.buffer, emit_at(e, &b->multiplied, RANK, index), rounded);
+                emit_end(e);
+        }
         if (b->a.per_row) {
                 const struct type *t = b->a.per_row->type;
                 struct loop_expr *at[RANK_MAX];
@@ -180,13 +210,13 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-/* Opens loops over pieces from..to of a row in memory, which begins at `at`, and over the columns of a piece, whose number is known. */
-static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to, int64_t piece, struct loop_expr *at)
+/* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is known: the column. */
+static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to, int64_t piece)
 {
         struct emit *e = b->e;
         struct loop_expr *part = emit_for(e, "part", from, to);
         struct loop_expr *j = emit_for(e, "j", number(e, 0), number(e, piece));
-        return plus(e, plus(e, at, times(e, part, piece)), j);
+        return plus(e, times(e, part, piece), j);
 }
 
 static void end_columns(struct block *b)
@@ -201,10 +231,10 @@ static void reduce_columns(struct block *b, struct loop_variable *result, enum l
         struct emit *e = b->e;
         int64_t panel = columns_of_panel(b), joined = LONG / panel;
         struct loop_expr *longs = emit_let(e, "whole", emit_op_int(e, LOOP_DIV, b->panels, joined));
-        struct loop_expr *x = load(b, &b->scores, each_column(b, number(e, 0), longs, joined * panel, at));
+        struct loop_expr *x = load(b, &b->scores, plus(e, at, each_column(b, number(e, 0), longs, joined * panel)));
         emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
         end_columns(b);
-        x = load(b, &b->scores, each_column(b, times(e, longs, joined), b->panels, panel, at));
+        x = load(b, &b->scores, plus(e, at, each_column(b, times(e, longs, joined), b->panels, panel)));
         emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
         end_columns(b);
 }
@@ -234,20 +264,39 @@ static void hide_rest(struct block *b, struct loop_expr *at)
         emit_end(e);
 }
 
-/* shares in the place of the scores; what was added up so far is brought to the largest score that is now known */
+/* rounded shares behind the last panel, up to a whole tile */
+static void clear_rest(struct block *b, struct loop_expr *at)
+{
+        struct emit *e = b->e;
+        int64_t panel = columns_of_panel(b);
+        if (panel % TILE_DEPTH == 0)
+                return;
+        struct loop_expr *end = times(e, b->panels, panel), *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, TILE_DEPTH - 1)), TILE_DEPTH);
+        struct loop_expr *j = emit_for(e, "j", end, times(e, steps, TILE_DEPTH));
+        emit_store(e, b->multiplied.buffer, plus(e, at, j), loop_cast(e->arena, E_BF16, float_number(b, 0)));
+        emit_end(e);
+}
+
+/* shares in the place of the scores, and rounded; what was added up so far is brought to the largest score that is now known */
 static void write_shares(struct block *b)
 {
         struct emit *e = b->e;
         struct loop_expr *row = emit_let(e, "at", plus(e, emit_for(e, "row", b->from, b->to), b->start));
-        struct loop_expr *at = emit_let(e, "first", times(e, row, b->width));
+        struct loop_expr *at = emit_let(e, "first", times(e, row, b->width)), *shares_at = times(e, row, width_read(b));
         hide_rest(b, at);
         struct loop_expr *before = emit_let(e, "before", load(b, &b->best, row));
         struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), before);
         reduce_columns(b, best, LOOP_MAX, at);
         struct loop_expr *scale = emit_let(e, "scale", exponential(b, minus(e, before, loop_use(e->arena, best))));
-        struct loop_expr *column = each_column(b, number(e, 0), b->panels, columns_of_panel(b), at);
-        emit_store(e, b->scores.buffer, column, exponential(b, minus(e, load(b, &b->scores, column), loop_use(e->arena, best))));
+        struct loop_expr *column = each_column(b, number(e, 0), b->panels, columns_of_panel(b)), *score_at = plus(e, at, column);
+        struct loop_expr *share = exponential(b, minus(e, load(b, &b->scores, score_at), loop_use(e->arena, best)));
+        share = emit_let(e, "share", share);
+        emit_store(e, b->scores.buffer, score_at, share);
+        if (rounds(b))
+                emit_store(e, b->multiplied.buffer, plus(e, shares_at, column), loop_cast(e->arena, E_BF16, share));
         end_columns(b);
+        if (rounds(b))
+                clear_rest(b, shares_at);
         struct loop_expr *sum_before = emit_op(e, LOOP_MUL, load(b, &b->sum, row), scale);
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), sum_before);
         reduce_columns(b, sum, LOOP_ADD, at);
@@ -304,7 +353,8 @@ static void find_panels(struct block *b, struct loop_expr **first, struct loop_e
         *end = number(e, panels);
         if (from_low) {
                 struct loop_expr *low = maximum(e, plus(e, from, number(e, b->band.low)), number(e, 0));
-                *first = emit_let(e, "first_panel", emit_op_int(e, LOOP_DIV, low, panel));
+                int64_t least = least_keys(b);
+                *first = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, low, least), least / panel));
         }
         if (to_high) {
                 struct loop_expr *high = maximum(e, plus(e, to, number(e, b->band.high + panel - 1)), number(e, 0));
@@ -356,11 +406,15 @@ static bool write_block(struct block *b, struct loop_expr *tile, struct loop_exp
         b->to = emit_let(e, "to_row", row_of(b, end));
         b->start = emit_let(e, "first", minus(e, times(e, task, b->rows), b->from));
         b->per_row.start = b->sum.start = b->start;
-        b->scores.start = emit_let(e, "start", times(e, b->start, b->width));
+        b->scores.start = b->multiplied.start = emit_let(e, "start", times(e, b->start, b->width));
+        if (rounds(b))
+                b->multiplied.start = emit_let(e, "shares_at", times(e, b->start, width_read(b)));
         b->first->group = b->second->group = b->group;
         b->first->image = b->second->image = number(e, 0);
         b->first->x_start = number(e, b->first->x.offset);
-        b->first->y_start = b->second->x_start = b->scores.start;
+        b->first->y_start = b->scores.start;
+        b->second->x_start = b->multiplied.start;
+        b->first->task = b->second->task = task;
         b->second->y_start = number(e, b->second->y.offset);
         if (b->keys) {
                 b->products.start = b->second->y_start = emit_let(e, "products_at", times(e, b->start, depth_of(b)));

@@ -31,8 +31,7 @@ static bool find_products(const struct region *region, struct attention *a)
                         continue;
                 const struct type *y = op_result(op)->type;
                 if (op->code != OP_convolve_packed || count == 2 || y->rank != RANK || y->dims[0] != 1 ||
-                    y->dims[GROUP] != op_int(op, "groups") || y->element != E_F32 ||
-                    op_operand(op, 0)->type->element != E_F32 || op_operand(op, 1)->type->element != E_F32)
+                    y->dims[GROUP] != op_int(op, "groups") || y->element != E_F32)
                         return false;
                 *(count++ ? &a->second : &a->first) = op;
         }
@@ -53,6 +52,21 @@ static void find_scores(const struct region *region, struct attention *a)
                         return;
                 a->scores = op_result(user);
         }
+}
+
+/* what is rounded to bf16 and has zeros behind its columns, as hardware tiles read it; other values as they are */
+static struct value *unrounded(struct value *v)
+{
+        if (v->type->element != E_BF16)
+                return v;
+        double fill;
+        int64_t low[RANK_MAX];
+        int count;
+        bool padded = op_is(v, OP_pad) && !op_int(v->op, "mode") && op_operand(v->op, 1) && value_is_splat(op_operand(v->op, 1), &fill) &&
+                      fill == 0 && value_ints(op_operand(v->op, 2), low, RANK_MAX, &count) && !low[COLUMN] &&
+                      attention_same_rows(v->type, op_operand(v->op, 0)->type);
+        v = padded ? op_operand(v->op, 0) : v;
+        return op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
 }
 
 /* What gives every row of v a number: the value spread along columns, or NULL where v is not spread so. */
@@ -86,7 +100,7 @@ static bool check_operations(const struct region *region, struct attention *a)
                 if (op == a->first || op == a->second || !depends(region, op_result(op), a->first, 0))
                         continue;
                 if (!depends(region, op_result(op), a->second, 0)) {
-                        if (!elementwise && !moves && op->code != OP_reduce)
+                        if (!elementwise && !moves && op->code != OP_reduce && op_result(op) != a->multiplied)
                                 return false;
                         continue;
                 }
@@ -119,8 +133,8 @@ static bool reduces_row(const struct attention *a, const struct value *v, const 
                op_operand(v->op, 0) == of && (enum reducer)op_int(v->op, "kind") == kind;
 }
 
-/* Are shares exp(score - the largest of its row), and is the second product divided by their sum, and nothing else between? */
-static struct value *find_sum(const struct region *region, const struct attention *a)
+/* Are shares exp(score - the largest of its row), and is the second product divided by their sum? */
+static struct value *find_sum(const struct attention *a)
 {
         const struct op *power = a->shares->op;
         const struct value *x = power->code == OP_exp ? op_operand(power, 0) : NULL;
@@ -134,11 +148,6 @@ static struct value *find_sum(const struct region *region, const struct attentio
         if (!reduces_row(a, largest, a->scores, REDUCE_max) || !reduces_row(a, sum, a->shares, REDUCE_sum) ||
             !value_has_one_use(y) || user->code != OP_mul || spread_of(a, op_operand(user, op_operand(user, 0) == y)) != a->per_row)
                 return NULL;
-        for (const struct op *op = a->scores->op->next; op != region->last; op = op->next)
-                if (depends(region, op_result(op), a->first, 0) && !depends(region, op_result(op), a->second, 0) &&
-                    op->code != OP_reshape && op->code != OP_broadcast && op != power && op != x->op && op != largest->op &&
-                    op != sum->op && op != inverse->op)
-                        return NULL;
         return sum;
 }
 
@@ -148,14 +157,15 @@ bool attention_find(const struct region *region, struct value *result, struct at
         *a = (struct attention){ 0 };
         if (!find_products(region, a))
                 return false;
-        a->shares = op_operand(a->second, 0);
+        a->multiplied = op_operand(a->second, 0);
+        a->shares = unrounded(a->multiplied);
         if (depends(region, op_operand(a->second, 1), a->first, 0) || !depends(region, a->shares, a->first, 0))
                 return false;
         find_scores(region, a);
         if (a->shares == a->scores || a->shares->type != a->scores->type || !check_operations(region, a))
                 return false;
-        a->sum = find_sum(region, a);
-        return access_store(region, result, &a->result, &a->y, &pad) && !pad && depends(region, a->result, a->second, 0) &&
-               type_same_dims(a->result->type, op_result(a->second)->type) && a->result->type->element == E_F32;
+        a->sum = find_sum(a);
+        return access_store(region, result, &a->result, &a->y, &pad) && !pad && element_is_float(a->result->type->element) &&
+               depends(region, a->result, a->second, 0) && type_same_dims(a->result->type, op_result(a->second)->type);
 }
 

@@ -128,7 +128,10 @@ static void add_up(struct tiles *t, struct loop_variable *sums, const struct loo
                 count *= t->s.spatial[d].window;
         struct loop_expr *x = plus(e, stage_x(&t->s), times(e, t->group, t->blocks * t->s.x.stride[1]));
         struct loop_expr *panel = plus(e, times(e, t->group, t->s.panels), t->panel);
-        struct loop_expr *base = emit_let(e, "w_at", times(e, panel, t->panel_size)), *next = next_panel(t, panel), *step = number(e, 0);
+        struct loop_expr *base = times(e, panel, t->panel_size), *next = next_panel(t, panel), *step = number(e, 0);
+        if (t->s.first_channel)
+                base = plus(e, base, times(e, t->s.first_channel, (int64_t)t->vectors * TILE_LANES));
+        base = emit_let(e, "w_at", base);
         x = emit_let(e, "x_at", x);
         struct { const char *name; int64_t extent, x_step; } loops[WINDOW_LOOPS + 2];
         int n = 0, opened = 0;
@@ -141,7 +144,10 @@ static void add_up(struct tiles *t, struct loop_variable *sums, const struct loo
                 count /= loops[i].extent;
                 if (loops[i].extent == 1)
                         continue;
-                struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
+                bool some = i == n - 1 && t->s.channels;
+                struct loop_expr *extent = some ? emit_op_int(e, LOOP_DIV, plus(e, t->s.channels, number(e, t->depth - 1)), t->depth)
+                                                : number(e, loops[i].extent);
+                struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), extent);
                 x = emit_let(e, "xi", plus(e, x, times(e, k, loops[i].x_step)));
                 step = plus(e, step, times(e, k, count));
                 opened++;
@@ -190,6 +196,8 @@ static bool write_position(struct tiles *t, struct loop_expr *at)
                         break;
                 vector_index(t, j, index, &first_lane);
                 struct loop_expr *sum = stage_load(&t->s, "sum", t->sums, at, j * TILE_LANES, TILE_LANES);
+                if (t->s.adds)
+                        sum = plus(t->s.e, stage_load(&t->s, "before", t->s.ys, plus(t->s.e, stage_y(&t->s, index), first_lane), 0, left), sum);
                 if (!stage_store(&t->s, sum, index, first_lane, left))
                         return false;
         }
@@ -260,9 +268,10 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
         t->sums = t->sums ? t->sums : emit_scratch(s->e, "sums", E_F32, (int64_t)BLOCK_SUMS * s->schedule.row_tasks * s->schedule.panel_tasks);
         if (t->alike)
                 say_shape(t, shape_of(t, s->row.size, s->column.size));
-        t->group = emit_for(s->e, "group", number(s->e, 0), number(s->e, t->groups));
+        t->group = s->group ? s->group : emit_for(s->e, "group", number(s->e, 0), number(s->e, t->groups));
         bool good = write_panels(t, from, to, first, end);
-        emit_end(s->e);
+        if (!s->group)
+                emit_end(s->e);
         say_shape(t, none);
         return good;
 }
