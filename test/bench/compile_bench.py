@@ -1,7 +1,7 @@
-"""What compiling costs: the passes, all of dnncc with the weights, its memory; and gcc -O2 on what it wrote.
+"""What compiling costs: the passes, all of dnncc with the weights, its memory; and what a C compiler makes of what it wrote.
 
     make bench-compile                                      # dnncc on all models and large graphs: docs/compile-time.md
-    compile_bench.py yolo vgg16 --gcc --target=x86-64-v4    # these, and gcc -O2 on each form of weights
+    compile_bench.py yolo vgg16 --cc --target=x86-64-v4     # these, and gcc -O2 and clang -O2 on each form of weights
 
 Seconds are of processor time, by dnncc's own --time-passes, the verifier behind every pass included: the least of some runs."""
 import argparse
@@ -28,9 +28,13 @@ HEAD = """Written by `make bench-compile` (test/bench/compile_bench.py) from mea
 dnncc on one core of {machine}, the verifier behind every pass included. Seconds are of processor time, the least of {runs} runs.
 MB/s: the model's weights by the time of all of dnncc, from the first byte read to the last byte written, once as text of the C file
 (one run), once as a file beside it; a model of few weights has none, for its graph is what takes time. Memory: the most that dnncc held
-at once, as a multiple of the weights. When it began, the machine's load was {load:.1f}: page faults and caches suffer from others.
+at once, as a multiple of the weights. Of the C compilers, the last table has the time and memory for one file with all weights in it, the
+code that results (.text), and the constants (.rodata), which are packed for the vectors of the target.
+When it began, the machine's load was {load:.1f}: page faults and caches suffer from others.
 """
 FEW = 40        # MB of weights
+VECTORS = ["--target=x86-64-v4"]
+COMPILED = "resnet50", "resnet18", "mobilenet_v2", "densenet121", "inception_v3", "vgg16", "unet", "yolo"     # by C compilers, too
 
 
 def run(command):
@@ -80,15 +84,29 @@ def rows(models, folder, runs, options):
                f"{file['whole'] / 1e3:.2f} | {speed(inline)} | {speed(file)} | {memory} |")
 
 
-def gcc_rows(models, folder, options):
-    yield "| model | weights | C, MB | dnncc, s | gcc -O2, s | gcc, MB |"
-    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+def sizes(path):
+    """(code, constants) in bytes of an object file"""
+    found = {"text": 0, "rodata": 0}
+    for line in subprocess.run(["size", "-A", path], check=True, capture_output=True, text=True).stdout.splitlines():
+        part = line.split(".")[1].split()[0] if line.startswith(".") else ""
+        if part in found:
+            found[part] += int(line.split()[1])
+    return found["text"], found["rodata"]
+
+
+def cc_rows(models, folder, options, forms=("inline", "incbin", "file")):
+    yield "| model | weights | C, MB | compiler | s | memory, MB | code, KB | constants, of the model's |"
+    yield "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"
     for name, path in models:
-        for weights in "inline", "incbin", "file":
-            c = folder / "model.c"
+        for weights in forms:
+            c, out = folder / "model.c", folder / "model.o"
             row = compile_once(path, folder, weights, options)
-            _, seconds, memory = run(["gcc", "-std=c99", "-O2", f"-I{folder}", "-c", c, "-o", folder / "model.o"])
-            yield f"| {name} | {weights} | {c.stat().st_size / 1e6:.1f} | {row['whole'] / 1e3:.2f} | {seconds:.1f} | {memory:.0f} |"
+            for compiler in "gcc", "clang":
+                _, seconds, memory = run([compiler, "-std=c99", "-O2", f"-I{folder}", "-c", c, "-o", out])
+                code, constants = sizes(out)
+                share = f"{constants / 1e6 / row['weights']:.2f}" if weights == "inline" and row["weights"] else "-"
+                yield (f"| {name} | {weights} | {c.stat().st_size / 1e6:.1f} | {compiler} -O2 | {seconds:.1f} | {memory:.0f} | "
+                       f"{code / 1e3:.0f} | {share} |")
 
 
 def everything(folder):
@@ -111,7 +129,7 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", help="of the zoo, or paths; without: the zoo, the real models, graphs of 100,000 nodes")
-    parser.add_argument("--gcc", action="store_true", help="gcc -O2 on what dnncc wrote, instead")
+    parser.add_argument("--cc", action="store_true", help="gcc -O2 and clang -O2 on what dnncc wrote, instead")
     parser.add_argument("--runs", type=int, default=2, help="of each, the fastest counts (default: 2)")
     parser.add_argument("--write", type=pathlib.Path, metavar="FILE", help="write the tables there, too")
     options, rest = parser.parse_known_args()
@@ -123,11 +141,14 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         models = [(pathlib.Path(m).stem, m if os.path.exists(m) else zoo.build(m)) for m in options.models] or list(everything(folder))
-        if options.gcc:
-            tables = [(rest, gcc_rows(models, folder, rest))]
+        if options.cc:
+            tables = [(rest, cc_rows(models, folder, rest))]
         else:
-            targets = [rest] if rest else [[], ["--target=x86-64-v4"]]
+            targets = [rest] if rest else [[], VECTORS]
             tables = [(t, rows(models, folder, options.runs, t)) for t in targets]
+            if not options.models and not rest:
+                chosen = [(m, zoo.build(m)) for m in COMPILED]
+                tables += [(VECTORS + ["&& cc -std=c99 -O2 -c model.c"], cc_rows(chosen, folder, VECTORS, ["inline"]))]
         say(TITLE + "\n\n" + HEAD.format(machine=machine(), runs=options.runs, load=os.getloadavg()[0]))
         for chosen, table in tables:
             say("\n" + " ".join(["## `dnncc MODEL -o model.c", *chosen]) + "`\n")

@@ -107,8 +107,9 @@ def rates(flops, seconds, result):
 def summary(result):
     total = result["total"]
     weights = sum(c["constants"] for c in result["calls"])
+    amid = f" ({result['amid']:.0f} amid the kernels)" if result.get("amid") else ""
     return (f"{1e3 * total:.3f} ms a run ({result['runs']} runs, {1e3 * sum(c['time'] for c in result['calls']):.3f} ms in kernels); "
-            f"peak {result['peak']:.0f} GFLOP/s in vectors of {result['lanes']}, reading {result['footprint'] / 1e6:.1f} MB again and again "
+            f"peak {result['peak']:.0f} GFLOP/s{amid} in vectors of {result['lanes']}, reading {result['footprint'] / 1e6:.1f} MB again and again "
             f"{result['read']:.1f} GB/s, weights are read at {1e-9 * weights / total:.1f} GB/s")
 
 

@@ -173,6 +173,12 @@ static void time_runs(double seconds)
 static int call_count, calls_before = -1;
 static double last_call;
 
+/* Multiply-adds behind a kernel, at the clock that the kernels before have left: those that keep loads and multiply-adds busy draw more
+ * power than multiply-adds of registers alone, and lower it for some milliseconds. One core's, for one thread. */
+enum { PROBES = 64 };
+static double amid[PROBES], probing;
+static int amid_count, probe_after = -1, probe_lanes;
+
 /* What the model compiled with --profile calls: samples are rows of call_count times, a row for each run. Calls under
  * loops add up. */
 void dnncc_profile(int kernel);
@@ -183,6 +189,11 @@ void dnncc_profile(int kernel)
                 call_count = kernel + 1 > call_count ? kernel + 1 : call_count;
         else if (kernel >= 0 && kernel < call_count)
                 samples[calls_before + kernel] += t - last_call;
+        if (kernel >= 0 && kernel == probe_after) {
+                amid[amid_count++] = 1e-9 * probe_work(&(struct probe){ .lanes = probe_lanes }, 0);
+                probe_after = -1;
+                probing += now() - t;
+        }
         last_call = now();
 }
 
@@ -213,9 +224,10 @@ static double column_quantile(int column, int columns, size_t percent)
 
 static void time_layers(double seconds, int lanes, uint64_t footprint)
 {
-        enum { PROBES = 64 };
         double peaks[PROBES], next_probe = 0;
         size_t probes = 0;
+        probe_lanes = lanes;
+        amid_count = 0;
         calls_before = -1;
         sample_count = 0;
         run();                          /* counts the calls */
@@ -223,6 +235,7 @@ static void time_layers(double seconds, int lanes, uint64_t footprint)
                 fail("the model was not compiled with --profile", NULL);
         for (double end = now() + seconds, start = now(); !sample_count || start < end; start = now()) {
                 if (start >= next_probe && probes < PROBES) {
+                        probe_after = probe_core_count == 1 ? (int)probes * 37 % call_count : -1;
                         peaks[probes++] = probe_fma(lanes);
                         next_probe = now() + seconds / PROBES;
                 }
@@ -230,14 +243,16 @@ static void time_layers(double seconds, int lanes, uint64_t footprint)
                 for (int i = 0; i <= call_count; i++)
                         add_sample(0);
                 calls_before = (int)row;
+                probing = 0;
                 start = now();
                 run();
-                samples[row + (size_t)call_count] = now() - start;
+                samples[row + (size_t)call_count] = now() - start - probing;
         }
         int columns = call_count + 1;
         double read = probe_read(lanes, footprint);
-        printf("{\"runs\": %zu, \"total\": %.9f, \"peak\": %.4g, \"read\": %.4g, \"calls\": [",
-               sample_count / (size_t)columns, column_quantile(call_count, columns, 50), quantile(peaks, probes, 90), read);
+        printf("{\"runs\": %zu, \"total\": %.9f, \"peak\": %.4g, \"amid\": %.4g, \"read\": %.4g, \"calls\": [",
+               sample_count / (size_t)columns, column_quantile(call_count, columns, 50), quantile(peaks, probes, 90),
+               quantile(amid, (size_t)amid_count, 50), read);
         for (int i = 0; i < call_count; i++)
                 printf("%s[%.9f, %.9f]", i ? ", " : "", column_quantile(i, columns, 50), column_quantile(i, columns, 10));
         puts("]}");

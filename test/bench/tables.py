@@ -58,6 +58,13 @@ process. Convolutions and products by class, as compiled by default and ("direct
 Winograd's algorithm out; what that computes counts as it is computed, with its transforms. "wanted" is what a direct convolution
 of the class should reach.
 """.format(direct=layers.DIRECT)
+CLOCKS = """
+### The clock
+
+What multiply-adds of registers alone reach, between runs (this is the peak above) and behind kernels in the middle of runs, GFLOP/s, with
+one thread. Kernels that keep multiply-adds and loads busy draw more power and lower the clock: against what the core does at the clock
+they leave, none is as far from the peak as above.
+"""
 KINDS = "\n### All kernels\n"
 
 
@@ -200,13 +207,15 @@ def share_rows(model, threads, default, direct):
 
 def in_situ(documents):
     """share of peak by class of layer and by kind of kernel; ResNet-50 one by one"""
-    shares, rows, text = [], [], []
+    shares, clocks, rows, text = [], [], [], []
     for document in documents:
         last = {(run["threads"], layers.DIRECT in run["options"].split()): run for run in document["runs"]}
         for threads in sorted({t for t, _ in last}):
             default, direct = last.get((threads, False)), last.get((threads, True))
             shares += share_rows(document["model"], threads, default, direct)
             result = default or direct
+            if any(r and r.get("amid") for r in (default, direct)):
+                clocks.append([document["model"], *(f"{r[k]:.0f}" if r and r.get("amid") else "" for r in (default, direct) for k in ("peak", "amid"))])
             for what, count, seconds, flops in layers.by_kind(result):
                 rows.append([document["model"], threads, what, count, f"{1e3 * seconds:.3f}", f"{seconds / result['total']:.1%}",
                              *layers.rates(flops, seconds, result)])
@@ -217,7 +226,10 @@ def in_situ(documents):
                                for c in result["calls"]])]
     head = ["model", "threads", "kind", "calls", "ms", "of time", "GFLOP/s", "of peak"]
     measured = ["calls", "ms", "GFLOP/s", "of peak"]
-    tables = [LAYERS, grid(["model", "threads", "layers", *measured, *(f"direct: {m}" for m in measured), "wanted"], shares), KINDS, grid(head, rows)]
+    tables = [LAYERS, grid(["model", "threads", "layers", *measured, *(f"direct: {m}" for m in measured), "wanted"], shares)]
+    if clocks:
+        tables += [CLOCKS, grid(["model", "between runs", "amid", "direct: between runs", "direct: amid"], clocks)]
+    tables += [KINDS, grid(head, rows)]
     return "\n".join([*tables, *text]) if rows else ""
 
 

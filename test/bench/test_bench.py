@@ -59,13 +59,13 @@ def test_a_run(tmp_path, model):
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
 
 
-@pytest.mark.parametrize("options, columns", [([], 8), (["--gcc"], 6)], ids=["dnncc", "gcc"])
+@pytest.mark.parametrize("options, columns", [([], 8), (["--cc"], 8)], ids=["dnncc", "cc"])
 def test_compile_time(tmp_path, model, options, columns):
     command = [sys.executable, HERE / "compile_bench.py", model, "--target=generic", "--runs=1", f"--write={tmp_path / 'c.md'}", *options]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = [line.split("|")[1:-1] for line in (tmp_path / "c.md").read_text().splitlines() if line.startswith("| tiny |")]
-    assert len(rows) == (3 if options else 1) and all(len(row) == columns for row in rows)
+    assert len(rows) == (6 if options else 1) and all(len(row) == columns for row in rows)
     assert float(rows[0][4]) >= 0, rows
 
 
@@ -74,7 +74,7 @@ def test_layers(tmp_path, model, weights):
     done = bench(tmp_path, model, "--layers", "--threads=1", f"--options=--weights={weights}")
     run, = json.loads((tmp_path / "results" / "tiny.layers.json").read_text())["runs"]
     call, = run["calls"]
-    assert call["kind"] == "3x3 s1" and call["flops"] == 8 * 8 * 64 * (2 * 27 + 2) and run["peak"] > 0 and run["read"] > 0
+    assert call["kind"] == "3x3 s1" and call["flops"] == 8 * 8 * 64 * (2 * 27 + 2) and run["peak"] > 0 and run["amid"] > 0 and run["read"] > 0
     assert 0 < call["time"] <= run["total"] and "conv" in done.stdout and "by kind:" in done.stdout
 
 
@@ -123,6 +123,8 @@ def test_shares():
     assert rows[:2] == ["| m | 1 | 3x3 s1 | 2 | 2.000 | 60.0 | 60 % | 1 | 4.000 | 160.0 | 80 % | 80 % |",
                         "| m | 1 | winograd | 1 | 1.000 | 50.0 | 50 % |  |  |  |  |  |"]
     assert rows[2] == "| m | 1 | other | 1 | 100.000 | 10.0% | 0.0 | 0 % |" and len(rows) == 5
+    document["runs"][2]["amid"] = 180.0
+    assert "| m |  |  | 200 | 180 |" in tables.in_situ([document])
 
 
 def test_error():
