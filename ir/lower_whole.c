@@ -115,28 +115,41 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
 /* ---- argsort ---- */
 
 /* A line along the axis is sorted by merging ever longer stretches: its elements stay in `keys`, the two halves of `order` take
- * turns. */
+ * turns. Where few of it are asked for, `keys` and `order` hold these alone, and whatever goes before the last of them is put in. */
 struct sort {
         struct emit *e;
         const struct op *op;
-        struct loop_buffer *keys, *order;
-        int64_t count;
+        int axis;
+        int64_t count, kept;            /* elements of the line; of the result's */
+        struct loop_buffer *keys, *order, *y;
 };
 
+/* x goes before y, whichever is there first */
+static struct loop_expr *goes_before(const struct sort *s, struct loop_expr *x, struct loop_expr *y)
+{
+        bool descending = op_int(s->op, "descending"), may_be_nan = element_is_float(s->keys->element);
+        struct loop_expr *args[] = { descending ? x : y, descending ? y : x };
+        return emit_formula(s->e, may_be_nan ? "~(x <= y) & y == y" : "x > y", args, 2);
+}
+
+static struct loop_expr *key_of(const struct sort *s, struct loop_expr **index)
+{
+        return emit_compute(s->e, op_operand(s->op, 0), index);
+}
+
+static struct loop_expr *as_order(const struct sort *s, struct loop_expr *i)
+{
+        return loop_cast(s->e->arena, s->order->element, i);
+}
+
+/* ---- argsort by merging ---- */
+
 /* Where a stretch has ended, its last element stands in: who asks looks at that first. */
-static struct loop_expr *key(const struct sort *s, struct loop_expr *from, struct loop_expr *at)
+static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, struct loop_expr *at)
 {
         struct arena *arena = s->e->arena;
         struct loop_expr *within = emit_op(s->e, LOOP_ADD, from, emit_op_int(s->e, LOOP_MIN, at, s->count - 1));
         return loop_load(arena, s->keys, loop_cast(arena, E_INDEX, loop_load(arena, s->order, within)));
-}
-
-/* what lies behind, at `right`, has to go before what lies at `left` */
-static struct loop_expr *goes_before(const struct sort *s, struct loop_expr *from, struct loop_expr *right, struct loop_expr *left)
-{
-        bool descending = op_int(s->op, "descending"), may_be_nan = element_is_float(s->keys->element);
-        struct loop_expr *args[] = { key(s, from, descending ? right : left), key(s, from, descending ? left : right) };
-        return emit_formula(s->e, may_be_nan ? "x > y | (x != x & y == y)" : "x > y", args, 2);
 }
 
 /* One level: of every two stretches of `width` there becomes one. */
@@ -156,7 +169,7 @@ static void merge_stretches(const struct sort *s, struct loop_expr *level)
         struct loop_variable *right = emit_var(e, "right", LOOP_TYPE(E_INDEX), middle);
         struct loop_expr *a = loop_use(e->arena, left), *b = loop_use(e->arena, right);
         struct loop_expr *k = emit_for(e, "k", first, end);
-        struct loop_expr *goes = emit_op(e, LOOP_AND, emit_op(e, LOOP_LT, b, end), goes_before(s, from, b, a));
+        struct loop_expr *goes = emit_op(e, LOOP_AND, emit_op(e, LOOP_LT, b, end), goes_before(s, key_at(s, from, b), key_at(s, from, a)));
         goes = emit_let(e, "goes", emit_op(e, LOOP_OR, emit_op(e, LOOP_GE, a, middle), goes));
         struct loop_expr *at = emit_op(e, LOOP_ADD, from, loop_op(e->arena, LOOP_SELECT, goes, b, a));
         emit_store(e, s->order, emit_op(e, LOOP_ADD, into, k), loop_load(e->arena, s->order, at));
@@ -166,43 +179,100 @@ static void merge_stretches(const struct sort *s, struct loop_expr *level)
         close_loops(e, 2);
 }
 
-/* sorts the line at index, and stores the first of its order in y */
-static void sort_line(const struct sort *s, struct loop_expr **index, int axis, struct loop_buffer *y)
+static int64_t levels_of(const struct sort *s)
 {
-        struct emit *e = s->e;
-        const struct type *t = op_result(s->op)->type;
         int64_t levels = 0;
-        index[axis] = emit_for(e, "k", emit_int(e, 0), emit_int(e, s->count));
-        emit_store(e, s->keys, index[axis], emit_compute(e, op_operand(s->op, 0), index));
-        emit_store(e, s->order, index[axis], loop_cast(e->arena, s->order->element, index[axis]));
-        emit_end(e);
         while (INT64_C(1) << levels < s->count)
                 levels++;
+        return levels;
+}
+
+/* where in `order` the result begins */
+static int64_t merge_line(const struct sort *s, struct loop_expr **index)
+{
+        struct emit *e = s->e;
+        int64_t levels = levels_of(s);
+        struct loop_expr *k = index[s->axis] = emit_for(e, "k", emit_int(e, 0), emit_int(e, s->count));
+        emit_store(e, s->keys, k, key_of(s, index));
+        emit_store(e, s->order, k, as_order(s, k));
+        emit_end(e);
         if (levels) {
                 merge_stretches(s, emit_for(e, "level", emit_int(e, 0), emit_int(e, levels)));
                 emit_end(e);
         }
-        index[axis] = emit_for(e, "k", emit_int(e, 0), emit_int(e, t->dims[axis]));
-        struct loop_expr *number = loop_load(e->arena, s->order, emit_op_int(e, LOOP_ADD, index[axis], levels % 2 * s->count));
-        emit_store(e, y, emit_position(e, t->rank, t->dims, index), loop_cast(e->arena, E_I64, number));
+        return levels % 2 * s->count;
+}
+
+/* ---- argsort by insertion ---- */
+
+/* x, number i of the line, among the `held` elements so far: behind those it does not go before; the last one may drop out */
+static void insert(const struct sort *s, struct loop_expr *x, struct loop_expr *i, struct loop_expr *held)
+{
+        struct emit *e = s->e;
+        struct arena *arena = e->arena;
+        struct loop_variable *before = emit_var(e, "before", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+        struct loop_expr *at = loop_use(arena, before), *one = emit_int(e, 1);
+        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), held);
+        struct loop_expr *stays = loop_op(arena, LOOP_NOT, goes_before(s, x, loop_load(arena, s->keys, k)), NULL, NULL);
+        emit_set(e, before, emit_op(e, LOOP_ADD, at, loop_cast(arena, E_INDEX, stays)));
+        emit_end(e);
+        struct loop_expr *last = emit_let(e, "last", emit_op_int(e, LOOP_MIN, held, s->kept - 1));
+        k = emit_for(e, "k", emit_int(e, 0), emit_op(e, LOOP_SUB, last, at));
+        struct loop_expr *to = emit_op(e, LOOP_SUB, last, k), *from = emit_op(e, LOOP_SUB, to, one);
+        emit_store(e, s->keys, to, loop_load(arena, s->keys, from));
+        emit_store(e, s->order, to, loop_load(arena, s->order, from));
+        emit_end(e);
+        emit_store(e, s->keys, at, x);
+        emit_store(e, s->order, at, as_order(s, i));
+}
+
+static void insert_line(const struct sort *s, struct loop_expr **index)
+{
+        struct emit *e = s->e;
+        struct loop_expr *i = index[s->axis] = emit_for(e, "i", emit_int(e, 0), emit_int(e, s->kept));
+        insert(s, emit_let(e, "x", key_of(s, index)), i, i);
+        emit_end(e);
+        i = index[s->axis] = emit_for(e, "i", emit_int(e, s->kept), emit_int(e, s->count));
+        struct loop_expr *x = emit_let(e, "x", key_of(s, index));
+        emit_if(e, goes_before(s, x, loop_load(e->arena, s->keys, emit_int(e, s->kept - 1))));
+        insert(s, x, i, emit_int(e, s->kept));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* ---- argsort ---- */
+
+static void sort_line(const struct sort *s, struct loop_expr **index, bool inserts)
+{
+        struct emit *e = s->e;
+        const struct type *t = op_result(s->op)->type;
+        int64_t from = 0;
+        if (inserts)
+                insert_line(s, index);
+        else
+                from = merge_line(s, index);
+        struct loop_expr *k = index[s->axis] = emit_for(e, "k", emit_int(e, 0), emit_int(e, s->kept));
+        struct loop_expr *number = loop_load(e->arena, s->order, emit_op_int(e, LOOP_ADD, k, from));
+        emit_store(e, s->y, emit_position(e, t->rank, t->dims, index), loop_cast(e->arena, E_I64, number));
         emit_end(e);
 }
 
 struct loop_expr *element_argsort(struct emit *e, const struct op *op, int result, struct loop_expr *const *index)
 {
+        enum { INSERTED_PER_LEVEL = 8 };          /* of so many elements for each level of merges, insertion is faster at its worst, too */
         (void)result;
         const struct type *x = op_operand(op, 0)->type;
         int axis = (int)op_int(op, "axis");
-        struct sort s = { .e = e, .op = op, .count = x->dims[axis] };
+        struct sort s = { .e = e, .op = op, .axis = axis, .count = x->dims[axis], .kept = op_result(op)->type->dims[axis] };
         struct loop_expr *at[RANK_MAX];
-        struct loop_buffer *y = place_whole(e, op);
-        s.keys = emit_scratch(e, "keys", element_info[x->element].compute, s.count);
-        s.order = emit_scratch(e, "order", s.count <= INT32_MAX ? E_I32 : E_I64, 2 * s.count);
+        bool inserts = s.kept <= INSERTED_PER_LEVEL * levels_of(&s), flat = !emit_local(e, op_operand(op, 0))->inside;
+        s.y = place_whole(e, op);
+        s.keys = emit_scratch(e, "keys", element_info[x->element].compute, inserts ? s.kept : s.count);
+        s.order = emit_scratch(e, "order", s.count <= INT32_MAX ? E_I32 : E_I64, inserts ? s.kept : 2 * s.count);
         struct scope *saved = emit_prologue(e);
-        bool flat = !emit_local(e, op_operand(op, 0))->inside;
         int opened = open_loops(e, "i", x->dims, 0, axis, flat, at);
         opened += open_loops(e, "j", x->dims, axis + 1, x->rank, flat, at);
-        sort_line(&s, at, axis, y);
+        sort_line(&s, at, inserts);
         close_loops(e, opened);
         emit_resume(e, saved);
         return load_whole(e, op, index);

@@ -196,9 +196,6 @@ case("GatherND", "GatherND", [IMAGE, np.stack([np.zeros(500, int), whole(0, 64, 
 case("GatherND, elements", "GatherND", [ROWS, np.stack([whole(0, 128, 5000), whole(0, 768, 5000)], 1)])
 case("ScatterElements", "ScatterElements", [ROWS, whole(0, 128, (64, 768)), normal(64, 768)], axis=0, reduction="add")
 case("ScatterND", "ScatterND", [ROWS, random.permutation(128)[:64, None].astype(np.int64), normal(64, 768)])
-case("TopK, 5 of 1000", "TopK", [normal(32, 1000), np.array([5])], weights=(1,), outputs=2)
-case("TopK, 100 of 8400", "TopK", [normal(4, 8400), np.array([100])], weights=(1,), outputs=2)
-case("TopK, all", "TopK", [normal(32, 1000), np.array([1000])], weights=(1,), outputs=2)
 case("OneHot", "OneHot", [whole(0, 1000, 128), np.array(1000), np.array([0, 1], F)], weights=(1, 2))
 
 group = "images"
