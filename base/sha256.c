@@ -1,4 +1,4 @@
-/* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes every weight twice. */
+/* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes all of the model. */
 #include "base/sha256.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Weights beside the C file: constants of more than a few KB in a file that holds nothing else.
  *
- *     8 words of 64 bits      magic, format, bytes of the file, 0, SHA-256 of the build and the data
+ *     8 words of 64 bits      magic, format, bytes of the file, 0, digest of the build and the data
  *     constant                each at a multiple of 64 bytes, zeros between them
  *     ...
  *
@@ -85,13 +85,8 @@ void c_weights_place(struct c_writer *w)
 
 /* ---- the file ---- */
 
-typedef void sink(void *to, const void *bytes, size_t count);
-
-static void into_sha(void *to, const void *bytes, size_t count) { sha256_update(to, bytes, count); }
-static void into_file(void *to, const void *bytes, size_t count) { fwrite(bytes, 1, count, to); }
-
 /* The constant as the target reads it, zeros up to the next one. */
-static void pour(const struct c_writer *w, const struct loop_buffer *b, sink *into, void *to)
+static void write_constant(const struct c_writer *w, const struct loop_buffer *b, FILE *file)
 {
         static const unsigned char zeros[C_WEIGHTS_ALIGN];
         unsigned char piece[4096];
@@ -99,15 +94,15 @@ static void pour(const struct c_writer *w, const struct loop_buffer *b, sink *in
         size_t bytes = bytes_of(b), size = element_bytes(b), part;
         bool reverse = w->options->target->big_endian;
         if (!b->splat && !reverse)
-                into(to, data, bytes);
+                fwrite(data, 1, bytes, file);
         for (size_t done = 0; (b->splat || reverse) && done < bytes; done += part) {
                 part = bytes - done < sizeof piece ? bytes - done : sizeof piece;
                 for (size_t i = 0; i < part; i++)
                         piece[i] = data[(b->splat ? 0 : done + i / size * size) +
                                         (reverse ? size - 1 - i % size : i % size)];
-                into(to, piece, part);
+                fwrite(piece, 1, part, file);
         }
-        into(to, zeros, aligned(bytes) - bytes);
+        fwrite(zeros, 1, aligned(bytes) - bytes, file);
 }
 
 static void write_head(FILE *file, const struct dnncc_weights_head *head, bool big_endian)
@@ -115,6 +110,34 @@ static void write_head(FILE *file, const struct dnncc_weights_head *head, bool b
         const uint64_t *words = (const uint64_t *)(const void *)head;
         for (size_t i = 0; i < sizeof *head; i++)
                 fputc((int)(words[i / 8] >> 8 * (big_endian ? 7 - i % 8 : i % 8) & 255), file);
+}
+
+/* For data in the head's digest, at the speed of memory. It tells constants apart that differ by accident, as those of two builds do;
+ * that is what the head is for, since run reads it alone. */
+struct checksum { uint64_t words[8]; };
+
+/* whole rows; each word goes in by a bijection of what its column has so far, of operations that vectors have, too */
+static void add_rows(struct checksum *sum, const char *data, size_t rows)
+{
+        struct checksum row;
+        for (; rows; rows--, data += sizeof row) {
+                memcpy(&row, data, sizeof row);
+                for (int i = 0; i < 8; i++) {
+                        uint64_t mixed = sum->words[i] + row.words[i];
+                        mixed += mixed << 21;
+                        sum->words[i] = mixed ^ mixed >> 29;
+                }
+        }
+}
+
+static struct checksum checksum_of(const void *data, size_t bytes)
+{
+        struct checksum sum = { { 0 } }, last = sum;
+        size_t rows = bytes / sizeof last;
+        add_rows(&sum, data, rows);
+        memcpy(&last, (const char *)data + rows * sizeof last, bytes % sizeof last);
+        add_rows(&sum, (const char *)&last, 1);
+        return sum;
 }
 
 static uint64_t hex_value(const char *hex, int digits)
@@ -134,11 +157,14 @@ static struct dnncc_weights_head make_head(const struct c_writer *w, const char 
         char hex[65];
         sha256_init(&sha);
         sha256_update(&sha, build, strlen(build));
-        for (size_t i = 0; i < w->weight_count; i++)
-                pour(w, w->weights[i].buffer, into_sha, &sha);
+        for (size_t i = 0; i < w->weight_count; i++) {
+                const struct loop_buffer *b = w->weights[i].buffer;
+                struct checksum sum = checksum_of(b->data, b->splat ? element_bytes(b) : bytes_of(b));
+                sha256_update(&sha, &sum, sizeof sum);
+        }
         sha256_hex(&sha, hex);
         for (int i = 0; i < 4; i++)
-                head.sha256[i] = hex_value(hex + 16 * i, 16);
+                head.digest[i] = hex_value(hex + 16 * i, 16);
         return head;
 }
 
@@ -198,7 +224,7 @@ static const char incbin[] =
 static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 {
         const uint64_t *words = (const uint64_t *)(const void *)head;
-        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and the SHA-256 of this build and the\n"
+        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and a digest of this build and the\n"
                          " * constants. */\nstatic const uint64_t weights_head[8] = {");
         for (int i = 0; i < 8; i++)
                 text_add(w->out, "%s0x%016llxu,", i % 4 ? " " : "\n        ", (unsigned long long)words[i]);
@@ -252,12 +278,12 @@ void c_weights_print(struct c_writer *w, const char *build, FILE *c)
         put_order(w);
         put_struct(w);
         if (o->weights == C_WEIGHTS_INCBIN)
-                text_add(&text, incbin, o->prefix, (unsigned long long)head.sha256[0], C_WEIGHTS_ALIGN, o->weights_name);
+                text_add(&text, incbin, o->prefix, (unsigned long long)head.digest[0], C_WEIGHTS_ALIGN, o->weights_name);
         if (!o->unchecked)
                 put_head(w, &head);
         fwrite(text.data, 1, text.length, c);
         text_free(&text);
         write_head(o->weights_file, &head, o->target->big_endian);
         for (size_t i = 0; i < w->weight_count; i++)
-                pour(w, w->weights[i].buffer, into_file, o->weights_file);
+                write_constant(w, w->weights[i].buffer, o->weights_file);
 }

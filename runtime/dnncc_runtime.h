@@ -66,7 +66,7 @@ struct dnncc_weights_head {
         uint64_t magic, format;
         uint64_t bytes;                 /* of the whole file */
         uint64_t reserved;              /* 0 */
-        uint64_t sha256[4];             /* of the build and the constants */
+        uint64_t digest[4];             /* of the build and the constants */
 };
 
 /* The weights argument of run, read only, and how many bytes there are. map has the file's own pages: read when they are
