@@ -156,6 +156,13 @@ static int by_length(const void *x, const void *y)
         return p != q ? q - p : by_size(x, y);
 }
 
+/* what is in use when most is first, and of that what stays longest: later ones have to do with the gaps */
+static int by_crowd(const void *x, const void *y)
+{
+        const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+        return a->crowd != b->crowd ? (a->crowd < b->crowd ? 1 : -1) : by_length(x, y);
+}
+
 static int by_first_use(const void *x, const void *y)
 {
         const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
@@ -164,12 +171,37 @@ static int by_first_use(const void *x, const void *y)
 
 enum { LONG_PROGRAM = 4000 };           /* items in orders other than that of time: each asks all that were placed before it */
 
+static void find_crowds(struct placing *p)
+{
+        int end = 0;
+        for (int i = 0; i < p->count; i++)
+                end = p->items[i].last >= end ? p->items[i].last + 1 : end;
+        int64_t *live = arena_array(p->arena, (size_t)end + 1, sizeof *live);
+        for (int i = 0; i < p->count; i++)
+                for (int k = 0; k < p->items[i].span_count; k++) {
+                        const struct span *s = &p->items[i].spans[k];
+                        live[s->first] += s->end - s->start;
+                        live[s->last + 1] -= s->end - s->start;
+                }
+        for (int t = 1; t < end; t++)
+                live[t] += live[t - 1];
+        for (int i = 0; i < p->count; i++) {
+                struct item *item = &p->items[i];
+                item->crowd = 0;
+                for (int t = item->first; t <= item->last; t++)
+                        item->crowd = live[t] > item->crowd ? live[t] : item->crowd;
+        }
+}
+
 static void try_orders(struct placing *p, int64_t bound)
 {
         static const struct { int (*order)(const void *, const void *); bool tight, by_time; } tries[] = {
                 { by_first_use, true, true }, { by_first_use, false, true }, { by_size, false, false },
                 { by_size, true, false }, { by_length, false, false }, { by_length, true, false },
+                { by_crowd, false, false }, { by_crowd, true, false },
         };
+        if (p->count <= LONG_PROGRAM)
+                find_crowds(p);
         for (size_t t = 0; t < sizeof tries / sizeof *tries && p->size > bound; t++) {
                 if (p->count > LONG_PROGRAM && !tries[t].by_time)
                         continue;

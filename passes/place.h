@@ -11,6 +11,7 @@ struct item {
         int64_t bytes;                  /* where the last span ends, or more */
         int first, last;                /* of all spans */
         int64_t offset;
+        int64_t crowd;                  /* most bytes of all items in use while it is: place_items finds it */
 };
 
 /* How long to look: PLACE_QUICKLY tries several orders and small changes, PLACE_WELL proves what it can. */
