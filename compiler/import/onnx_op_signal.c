@@ -1,5 +1,6 @@
-/* Signal processing: DFT, STFT, window functions. A transform is one product with the matrix of its roots of
- * unity, which tensor operations compute from indices reduced modulo the period, so angles stay small and exact. */
+/* Signal processing: DFT, STFT, window functions. A transform is a product with the matrix of its roots of unity, which
+ * tensor operations compute from indices reduced modulo the period, so angles stay small and exact; one of many elements is
+ * several small ones (J. W. Cooley and J. W. Tukey, An algorithm for the machine calculation of complex Fourier series, 1965). */
 #include "compiler/import/onnx_helpers.h"
 
 static const double turn = 6.283185307179586477; /* 2 pi */
@@ -11,8 +12,16 @@ struct transform {
         bool inverse, folded; /* folded: the operand holds half of a symmetric spectrum */
 };
 
-/* <in x in_parts x out x out_parts x f64>: cos(turn * (i k / period + (part out - part in) / 4)), the other way
- * round for the inverse: part 1 is the imaginary one, a quarter turn away */
+/* cos(turn * (i k / period + quarters / 4)) */
+static struct value *cosines(struct onnx_import *im, struct value *i, struct value *k, struct value *quarters, int64_t period)
+{
+        struct value *at = onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)period), 4);
+
+        at = onnx_binary(im, OP_add, at, onnx_with(im, OP_mul, quarters, (double)period));
+        return onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)period)));
+}
+
+/* <in x in_parts x out x out_parts x f64>: part 1 is the imaginary one, a quarter turn away; the inverse turns the other way */
 static struct value *roots(struct onnx_import *im, const struct onnx_node *n, const struct transform *t)
 {
         const dim_t dims[4] = { t->in, t->in_parts, t->out, t->out_parts };
@@ -21,12 +30,9 @@ static struct value *roots(struct onnx_import *im, const struct onnx_node *n, co
         if (!index)
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
-        struct value *quarter = onnx_binary(im, OP_sub, build_iota(&im->b, index, 3), build_iota(&im->b, index, 1));
-        struct value *at =
-                onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)t->period), 4);
-        at = onnx_binary(im, t->inverse ? OP_sub : OP_add, at, onnx_with(im, OP_mul, quarter, (double)t->period));
-        struct value *root =
-                onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)t->period)));
+        struct value *quarters = onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3),
+                                             build_iota(&im->b, index, t->inverse ? 3 : 1));
+        struct value *root = cosines(im, i, k, quarters, t->period);
         if (t->folded) { /* every element but the first, and the middle one, stands for two */
                 struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0),
                                                 onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period));
@@ -50,6 +56,92 @@ static struct value *fitted(struct onnx_import *im, struct value *x, int axis, i
         return value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
 }
 
+/* ---- in steps ---- */
+
+/* of the first step; n itself: there is but one */
+static int64_t factor_of(int64_t n)
+{
+        enum { ONE_STEP = 32, FACTOR_MAX = 16 };
+
+        for (int64_t factor = FACTOR_MAX; factor > 1 && n > ONE_STEP; factor--)
+                if (n % factor == 0)
+                        return factor;
+        return n;
+}
+
+/* y <rows x q x 2 x p> times exp(-turn i (row of q) (column of p) / (p q)); the inverse turns the other way */
+static struct value *twiddled(struct onnx_import *im, struct value *y, bool inverse)
+{
+        const int64_t onto[3] = { 1, 2, 3 }, starts[4] = { 0, 0, 1, 0 }, steps[4] = { 1, 1, -1, 1 };
+        const struct type *index = y ? type_tensor(im->m, E_I64, 3, y->type->dims + 1) : NULL;
+
+        if (!y)
+                return NULL;
+        struct value *i = build_iota(&im->b, index, 0), *part = build_iota(&im->b, index, 1), *k = build_iota(&im->b, index, 2);
+        int64_t period = index->dims[0] * index->dims[2];
+        struct value *same = cosines(im, i, k, onnx_with(im, OP_mul, part, 0), period);
+        struct value *quarters = onnx_with(im, OP_sub, onnx_with(im, OP_mul, part, 2), 1);
+        struct value *other = cosines(im, i, k, inverse ? onnx_unary(im, OP_neg, quarters) : quarters, period);
+        same = onnx_spread(im, onnx_cast(im, same, onnx_element(y)), y->type, onto);
+        other = onnx_spread(im, onnx_cast(im, other, onnx_element(y)), y->type, onto);
+        struct value *swapped = build_slice(&im->b, y, starts, steps, y->type->dims);
+        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same), onnx_binary(im, OP_mul, swapped, other));
+}
+
+/* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th element:
+ *     y[k1 + p k2] = sum over i2 of w_q^(i2 k2) w_n^(i2 k1) (sum over i1 of w_p^(i1 k1) x[q i1 + i2]) */
+static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n, struct value *x, bool inverse)
+{
+        const int64_t over_x[2] = { 1, 2 }, over_roots[2] = { 0, 1 };
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+
+        if (!x)
+                return NULL;
+        int64_t rows = onnx_dim(x, 0), length = onnx_dim(x, 2), p = factor_of(length), q = length / p;
+        const struct transform t = { .period = p, .in = p, .in_parts = onnx_dim(x, 1), .out = p, .out_parts = 2, .inverse = inverse };
+        struct value *matrix = onnx_cast(im, roots(im, n, &t), onnx_element(x));
+        matrix = matrix ? build_transpose(&im->b, matrix, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
+        x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, t.in_parts, p, q });
+        if (!x || !matrix)
+                return NULL;
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", over_x, 2);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", over_roots, 2);
+        x = value_build(&im->b, OP_dot, (struct value *[]){ x, matrix }, 2, attrs, NULL);
+        if (q > 1) {
+                x = twiddled(im, x, inverse);
+                x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 3, 2, 1 }) : NULL;
+                x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows * p, 2, q }), inverse);
+                x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, p, 2, q });
+                x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 2, 3, 1 }) : NULL;
+        }
+        return onnx_reshape(im, x, 3, (const dim_t[]){ rows, 2, length });
+}
+
+/* x, whose last dimension is the parts, transformed along axis in steps */
+static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis, const struct transform *t)
+{
+        int rank = onnx_rank(x), k = 0;
+        int64_t perm[RANK_MAX], back[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX], rows = 1;
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < rank; d++)
+                if (d != axis)
+                        perm[k++] = d;
+        perm[k] = axis;
+        for (int d = 0; d < rank; d++) {
+                back[perm[d]] = d;
+                steps[d] = 1;
+                dims[d] = d < rank - 2 ? onnx_dim(x, (int)perm[d]) : d == rank - 2 ? 2 : t->period;
+                rows *= d < rank - 2 ? dims[d] : 1;
+        }
+        x = build_transpose(&im->b, x, perm);
+        x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows, t->in_parts, t->period }), t->inverse);
+        x = onnx_reshape(im, x, rank, dims);
+        dims[rank - 1] = t->out;
+        x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
+        return x ? build_transpose(&im->b, x, back) : NULL;
+}
+
 /* x, whose last dimension is the parts, transformed along axis */
 static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis,
                                  const struct transform *t)
@@ -60,6 +152,8 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
         int64_t perm[RANK_MAX];
 
         x = fitted(im, x, axis, t->in);
+        if (x && !t->folded && factor_of(t->period) < t->period)
+                return in_steps(im, n, x, axis, t);
         struct value *matrix = x ? onnx_cast(im, roots(im, n, t), onnx_element(x)) : NULL;
         if (!matrix)
                 return NULL;
@@ -100,8 +194,6 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!known)
                 return onnx_unsupported(im, n, "dft_length is a run-time value, want a constant");
-        if (inverse && !onesided)
-                return onnx_unsupported(im, n, "the inverse transform to complex values");
         if (n->opset < 20 ? !onnx_int(im, n, "axis", 1, &stated)
                           : !onnx_operand_int(im, n, 2, -2, &stated, &axis_known))
                 return false;

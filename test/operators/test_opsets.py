@@ -364,6 +364,25 @@ case("Gemm", [x(2, 3, dtype=I32), x(3, 4, dtype=I32), x(4, dtype=I32)], since=9,
 case("MatMulInteger", [x(2, 3, dtype=U8, low=0, high=255), x(3, 4, dtype=I8, low=-128, high=127), np.array(7, U8), np.array(-3, I8)],
      since=10)
 
+# ---- signals ----
+def parts(z, dtype=F32):
+    return np.stack([z.real, z.imag], -1).astype(dtype)
+
+
+def complex_of(a):
+    return a[..., 0] + 1j * a[..., 1] if a.shape[-1] == 2 else a[..., 0].astype(np.complex128)
+
+
+for n in 1, 31, 34, 64, 127, 400, 512, 1024:         # one step, several ones, primes
+    case("DFT", [x(2, n, 1), None, None], since=20, constants={1: ints(n)[0], 2: ints(1)[0]}, title=f"{n}",
+         expect=lambda a: parts(np.fft.fft(complex_of(a), axis=1)))
+    case("DFT", [x(n, 3, 2, dtype=F64)], since=17, until=19, axis=0, title=f"{n}, complex",
+         expect=lambda a: parts(np.fft.fft(complex_of(a), axis=0), F64))
+    case("DFT", [x(n, 3, 2)], since=17, until=19, axis=0, inverse=1, title=f"{n}, inverse", expect=lambda a: parts(np.fft.ifft(complex_of(a), axis=0)))
+    case("DFT", [x(1, n, 1, 1)], since=17, until=19, axis=1, onesided=1, title=f"{n}, half", expect=lambda a: parts(np.fft.rfft(a[..., 0], axis=1)))
+case("STFT", [x(1, 500, 1), None, np.hanning(64).astype(F32)], since=17, constants={1: ints(16)[0]},
+     expect=lambda a, w: parts(np.stack([np.fft.rfft(a[:, k:k + 64, 0] * w) for k in range(0, 500 - 63, 16)], 1)))
+
 # ---- convolutions and pools ----
 image = x(2, 4, 7, 6)
 case("Conv", [image, x(3, 4, 3, 3)])
