@@ -7,12 +7,13 @@
  *
  * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
  * none, is a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a
- * byte come first. Class R: errors are larger than those of plain sums, 1e-5 of the
- * largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles
- * take memory, and all rows at once: where that is more than --max-ram, there are none (compiler/budget.c). */
+ * byte come first. None where a file of schedules has one for the convolution itself. Class R: errors are larger than those of
+ * plain sums, 1e-5 of the largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Not where results
+ * are taken as integers. Tiles take memory, and all rows at once: where that is more than --max-ram, there are none
+ * (compiler/budget.c). */
 #include "ir/winograd.h"
 #include "passes/pass.h"
-#include "schedule/schedule.h"
+#include "schedule/book.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,12 @@ static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
         return true;
 }
 
+/* Whoever gives a schedule for the convolution itself wants it so. */
+static bool stays_direct(const struct op *op, const struct pass_context *context)
+{
+        return context->book && schedule_book_find(context->book, op->region->function->module, op);
+}
+
 /* a convolution that could be tiled so, what that saves, and by how many bytes constants grow */
 struct choice { struct op *op; int tile; double gain, bytes; };
 
@@ -170,14 +177,16 @@ static double constant_bytes(const struct module *m)
         return bytes;
 }
 
-static struct choice *find_choices(struct function *f, const struct schedule_machine *machine, int *count)
+static struct choice *find_choices(struct function *f, const struct pass_context *context, int *count)
 {
+        const struct schedule_machine machine = { context->target, context->lower.threads };
         struct choice *choices = NULL;
         int numbers = *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = numbers++;
-                for (int tile = 2; tile <= WINOGRAD_TILE_MAX && can_be_tiled(op); tile += 2) {
-                        double gain = schedule_winograd_gain(op, tile, machine);
+                bool tiled = can_be_tiled(op) && !stays_direct(op, context);
+                for (int tile = 2; tile <= WINOGRAD_TILE_MAX && tiled; tile += 2) {
+                        double gain = schedule_winograd_gain(op, tile, &machine);
                         const struct winograd *w = winograd_find(tile);
                         double growth = w->size * w->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
                         if (gain <= 0)
@@ -193,11 +202,10 @@ static struct choice *find_choices(struct function *f, const struct schedule_mac
 /* The best for the bytes that constants may grow by: each choice in turn that fits takes its operation, or improves it. */
 int pass_winograd(struct function *f, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads };
         int count, replaced = 0;
         if (target_lanes(context->target, E_F32) == 1 || context->exact || context->direct)
                 return 0;
-        struct choice *choices = find_choices(f, &machine, &count);
+        struct choice *choices = find_choices(f, context, &count);
         double room = constant_bytes(f->module) * (double)context->limits.winograd_percent / 100;
         if (count)
                 qsort(choices, (size_t)count, sizeof *choices, by_worth);

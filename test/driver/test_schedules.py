@@ -12,10 +12,9 @@ import dnncc  # noqa: E402
 TARGET = "--target=x86-64"                        # runs on any x86
 
 
-def convolution(folder):
-    weights = np.random.default_rng(1).standard_normal((16, 16, 3, 3)).astype(np.float32)
+def convolution(folder, weights=np.random.default_rng(1).standard_normal((16, 16, 3, 3)).astype(np.float32), width=11):
     node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], name="conv")
-    port = [onnx.helper.make_tensor_value_info(n, 1, [1, 16, 11, 11]) for n in "xy"]
+    port = [onnx.helper.make_tensor_value_info(n, 1, [1, len(weights), width, width]) for n in "xy"]
     graph = onnx.helper.make_graph([node], "g", port[:1], port[1:], [onnx.numpy_helper.from_array(weights, "w")])
     path = folder / "conv.onnx"
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
@@ -88,3 +87,13 @@ def test_without_time_the_file_lists_neighbours(tmp_path):
     key = next(line for line in lines if line.startswith("convolve_")).split(": ")[0]
     book.write_text(f"dnncc-schedule 1\n{key}: {others[0]}\n")
     assert f'schedule="{others[0]}"' in dump(path, f"--schedule={book}")
+
+
+def test_a_schedule_for_the_convolution_keeps_it_direct(tmp_path):
+    """and not tiled by Winograd's algorithm"""
+    weights = np.random.default_rng(1).standard_normal((64, 64, 3, 3)).astype(np.float32)
+    path, book = convolution(tmp_path, weights, 56), tmp_path / "book"
+    tiled = ["--limit", "winograd_percent=400"]
+    done = run(path, TARGET, "--tune", f"--schedule={book}", "--limit", "tune_seconds=0", "--limit", "winograd_percent=0")
+    assert done.returncode == 0 and "\nconvolve_packed " in book.read_text()
+    assert "convolve_winograd" in dump(path, *tiled) and "convolve_winograd" not in dump(path, *tiled, f"--schedule={book}")
