@@ -62,8 +62,8 @@ CLOCKS = """
 ### The clock
 
 What multiply-adds of registers alone reach, between runs (this is the peak above) and behind kernels in the middle of runs, GFLOP/s, with
-one thread. Kernels that keep multiply-adds and loads busy draw more power and lower the clock: against what the core does at the clock
-they leave, none is as far from the peak as above.
+one thread. Kernels that keep multiply-adds and loads busy draw more power and lower the clock, which takes milliseconds to rise again: a
+kernel's share of what the core can do while the network runs is its GFLOP/s by the second figure.
 """
 KINDS = "\n### All kernels\n"
 
