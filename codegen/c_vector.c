@@ -215,7 +215,7 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
                         float part = (float)l * (float)step.f;
                         n.f = (float)start.f + part;
                 } else {
-                        n = loop_wrap(E_I32, start.u + (uint64_t)l * step.u);
+                        n = element_wrap(E_I32, start.u + (uint64_t)l * step.u);
                 }
                 text_add(&list, "%s%s", l ? "," C_SOFT : "",
                          c_literal(w->arena, t == E_U32 ? E_I32 : t, n));

@@ -146,3 +146,17 @@ void element_store(enum element e, void *data, size_t index, union scalar value)
         for (size_t i = 0; i < bytes; i++)
                 p[i] = (unsigned char)(bits >> 8 * i);
 }
+
+union scalar element_wrap(enum element e, uint64_t bits)
+{
+        union scalar v = { .u = bits };
+        int width = 8 * element_info[e].bytes;
+        if (e == E_BOOL)
+                v.u = bits != 0;
+        else if (width > 0 && width < 64) {
+                v.u = bits & ((UINT64_C(1) << width) - 1);
+                if (element_info[e].class == CLASS_SINT && v.u >> (width - 1))
+                        v.u |= ~UINT64_C(0) << width;
+        }
+        return v;
+}

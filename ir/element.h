@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum element {
 #define ELEMENT(name, text, c, bytes, onnx, class, compute) E_##name,
@@ -41,5 +42,6 @@ static inline enum element element_carrier(enum element e)
 union scalar { double f; long long i; unsigned long long u; };
 union scalar element_load(enum element e, const void *data, size_t index);
 void element_store(enum element e, void *data, size_t index, union scalar value);   /* rounds to nearest even */
+union scalar element_wrap(enum element e, uint64_t bits);  /* an integer or bool of that many bits */
 
 #endif

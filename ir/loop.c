@@ -150,7 +150,7 @@ struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value)
 {
         if (element_is_float(e))
                 return loop_float(arena, e, (double)value);
-        return loop_literal(arena, LOOP_TYPE(e), loop_wrap(e, (uint64_t)value));
+        return loop_literal(arena, LOOP_TYPE(e), element_wrap(e, (uint64_t)value));
 }
 
 struct loop_expr *loop_index(struct arena *arena, int64_t value)

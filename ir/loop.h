@@ -301,7 +301,6 @@ struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *til
 /* a node as it stands, nothing simplified */
 struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type, struct loop_expr *a,
                             struct loop_expr *b, struct loop_expr *c);
-union scalar loop_wrap(enum element e, uint64_t bits);    /* an integer or bool of that many bits, as literals hold it */
 /* A function of scalars serves vectors too, lane by lane: arguments and result then have the same lanes. loop_call_lanes:
  * how many that is where the first argument is `first`; 1 where the types are those of the function. */
 struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args);

@@ -16,20 +16,6 @@ static bool is_value(const struct loop_expr *e, int64_t value)
 
 /* ---- arithmetic on literals ---- */
 
-union scalar loop_wrap(enum element e, uint64_t bits)
-{
-        union scalar v = { .u = bits };
-        int width = 8 * element_info[e].bytes;
-        if (e == E_BOOL)
-                v.u = bits != 0;
-        else if (width > 0 && width < 64) {
-                v.u = bits & ((UINT64_C(1) << width) - 1);
-                if (is_signed(e) && v.u >> (width - 1))
-                        v.u |= ~UINT64_C(0) << width;
-        }
-        return v;
-}
-
 static uint64_t divide(enum element e, union scalar x, union scalar y)
 {
         if (!y.u)
@@ -294,7 +280,7 @@ struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_
                 return loop_node(arena, op, type, a, b, c);
         if (is_literal(a) && (!b || is_literal(b))) {
                 uint64_t bits = compute(op, e, a->literal, b ? b->literal : a->literal);
-                return loop_literal(arena, type, loop_wrap((enum element)type.element, bits));
+                return loop_literal(arena, type, element_wrap((enum element)type.element, bits));
         }
         if (b && is_literal(a) && is_commutative(op)) {
                 struct loop_expr *swap = a;
@@ -332,9 +318,9 @@ static void float_to_integer(enum element to, double f, union scalar *value)
         if (isnan(f))
                 value->u = 0;
         else if (f <= low)
-                *value = loop_wrap(to, is_signed(to) ? UINT64_C(1) << (width - 1) : 0);
+                *value = element_wrap(to, is_signed(to) ? UINT64_C(1) << (width - 1) : 0);
         else if (f >= high)
-                *value = loop_wrap(to, (is_signed(to) ? UINT64_C(1) << (width - 1) : 0) - 1);
+                *value = element_wrap(to, (is_signed(to) ? UINT64_C(1) << (width - 1) : 0) - 1);
         else if (is_signed(to))
                 value->i = (long long)f;
         else
@@ -351,7 +337,7 @@ static bool convert_literal(enum element from, enum element to, union scalar lit
                 return true;
         }
         if (!element_is_float(to)) {
-                *value = loop_wrap(to, literal.u);
+                *value = element_wrap(to, literal.u);
                 if (element_is_float(from))
                         float_to_integer(to, literal.f, value);
                 return true;

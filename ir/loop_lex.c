@@ -311,7 +311,7 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool ne
                                       (int)(t->length < 40 ? t->length : 40), t->start, text);
         bool fits = read_magnitude(t, &magnitude);
         if (fits) {
-                *value = loop_wrap(e, negative ? 0 - magnitude : magnitude);
+                *value = element_wrap(e, negative ? 0 - magnitude : magnitude);
                 bool below = element_info[e].class == CLASS_SINT && value->i < 0;
                 uint64_t back = below ? 0 - value->u : value->u;
                 fits = back == magnitude && (magnitude == 0 || below == negative);

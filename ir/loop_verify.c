@@ -203,7 +203,7 @@ static bool check_literal(struct verifier *v, const struct loop_expr *e)
                 return isnan(back.f) || back.f == e->literal.f ||
                        verify_error(v, "a literal is not exact in its type");
         }
-        return loop_wrap(element, e->literal.u).u == e->literal.u ||
+        return element_wrap(element, e->literal.u).u == e->literal.u ||
                verify_error(v, "a literal does not fit its type");
 }
 

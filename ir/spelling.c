@@ -71,7 +71,7 @@ static bool lane_of(const struct loop_expr *e, int l, union scalar *value)
         if (start->op != LOOP_LITERAL || (element != E_I32 && element != E_U32))
                 return false;
         uint64_t steps = e->op == LOOP_RAMP ? (uint64_t)l * e->args[1]->literal.u : 0;
-        *value = loop_wrap(element, start->literal.u + steps);
+        *value = element_wrap(element, start->literal.u + steps);
         return true;
 }
 

@@ -73,13 +73,6 @@ struct fusing {
         bool vectors;                   /* the target has them */
 };
 
-bool fuse_is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
-
-bool fuse_is_anchor(const struct op *op)
-{
-        return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
-}
-
 static bool is_move(const struct fusing *f, const struct op *op)
 {
         if (f->members[op->number].decoded)

@@ -4,6 +4,17 @@
 
 #include "passes/pass.h"
 
+static inline bool fuse_is_packed(const struct op *op)
+{
+        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || op->code == OP_convolve_winograd;
+}
+static inline bool fuse_is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
+/* a contraction or a reduction */
+static inline bool fuse_is_anchor(const struct op *op)
+{
+        return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
+}
+
 /* ---- fuse_halo.c ---- */
 
 /* a pad that only puts zeros around what packed contractions read, directly or through slices */
@@ -21,14 +32,5 @@ struct widening { struct op *ops[WIDENING_MAX], *pad; int count; struct value *s
 struct widening fuse_widening(const struct op *reader);
 /* each reader has its own operations, reshapes in front of them; number of rewrites */
 int fuse_narrow(struct region *region, struct diag *diag);
-
-/* ---- fuse.c ---- */
-
-static inline bool fuse_is_packed(const struct op *op)
-{
-        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || op->code == OP_convolve_winograd;
-}
-bool fuse_is_elementwise(const struct op *op);
-bool fuse_is_anchor(const struct op *op);
 
 #endif

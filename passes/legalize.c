@@ -111,7 +111,7 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
         case LOOP_RAMP:
                 return loop_node(arena, LOOP_RAMP, type, to_i32(arena, e->args[0]), to_i32(arena, e->args[1]), NULL);
         case LOOP_SPLAT: return loop_splat(arena, type.lanes, to_i32(arena, e->args[0]));
-        case LOOP_LITERAL: return loop_literal(arena, type, loop_wrap(E_I32, e->literal.u));
+        case LOOP_LITERAL: return loop_literal(arena, type, element_wrap(E_I32, e->literal.u));
         case LOOP_CAST:
                 if (element_of(e->args[0]) == E_I32)
                         return e->args[0];

@@ -62,7 +62,7 @@ static struct values edges(enum element e)
                 all.v[all.count++].f = (double)NAN;
         } else {
                 for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-                        all.v[all.count++] = loop_wrap(e, (uint64_t)integers[i]);
+                        all.v[all.count++] = element_wrap(e, (uint64_t)integers[i]);
         }
         return all;
 }

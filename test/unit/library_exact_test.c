@@ -150,7 +150,7 @@ static void check_integers(struct harness *h, const char *name, enum element e)
                 column_new(h, &in[k], e, N * N);
                 for (size_t i = 0; i < N * N; i++)
                         element_store(e, in[k].data, i,
-                                      loop_wrap(e, (uint64_t)edges[k ? i % N : i / N]));
+                                      element_wrap(e, (uint64_t)edges[k ? i % N : i / N]));
         }
         const struct loop_function *f = loop_library_find(h->library, name, e);
         assert_non_null(f);
@@ -161,7 +161,7 @@ static void check_integers(struct harness *h, const char *name, enum element e)
                 wide want = expected(name, is_signed ? (wide)x.i : (wide)x.u,
                                      is_signed ? (wide)y.i : (wide)y.u,
                                      (unsigned)element_info[e].bytes * 8);
-                union scalar wrapped = loop_wrap(e, (uint64_t)want),
+                union scalar wrapped = element_wrap(e, (uint64_t)want),
                              got = element_load(e, out.data, i);
                 if (got.u != wrapped.u)
                         fail_msg("%s(%lld, %lld) of %s = %lld, want %lld", name, x.i, y.i,
