@@ -69,7 +69,7 @@ static struct block *add_block(struct store *store, void *base, size_t used, siz
         return &store->blocks[store->block_count++];
 }
 
-/* the first `bytes` of what was never given out; it is zero */
+/* the first `bytes` of what was never given out */
 static void *take_fresh(struct block *b, size_t bytes)
 {
         unsigned char *at = aligned(b->used);
@@ -89,7 +89,7 @@ void *store_alloc(struct store *store, size_t bytes)
                         continue;
                 hole->at = aligned(at + bytes) < hole->end ? aligned(at + bytes) : hole->end;
                 ASAN_UNPOISON_MEMORY_REGION(at, bytes);
-                return memset(at, 0, bytes);
+                return at;
         }
         void *fresh = NULL;
         for (size_t i = 0; i < store->block_count && !fresh; i++)

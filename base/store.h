@@ -17,7 +17,7 @@ struct store;
 struct store *store_new(void);
 void store_free(struct store *store);                     /* NULL is fine */
 
-/* Zeroed memory, aligned to 64 bytes, valid until a sweep that does not keep it. */
+/* Memory aligned to 64 bytes, holding anything, valid until a sweep that does not keep it. */
 void *store_alloc(struct store *store, size_t bytes);
 /* A block of memory_alloc is the store's from now on; it is valid until the next sweep. */
 void store_adopt(struct store *store, void *block, size_t bytes);

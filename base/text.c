@@ -96,9 +96,9 @@ static const char *const reserved[] = {
 
 static bool is_reserved(const char *text)
 {
-        const int first = tolower((unsigned char)text[0]);      /* of all names that are no words, most end here */
+        const int first = text[0] | 32, second = text[1] | 32;  /* of all names that are no words, nearly all end here */
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                if (tolower((unsigned char)reserved[i][0]) == first && !strcasecmp(reserved[i], text))
+                if ((reserved[i][0] | 32) == first && (reserved[i][1] | 32) == second && !strcasecmp(reserved[i], text))
                         return true;
         return !strcmp(text, "I");      /* of complex.h; i is everyone's loop variable */
 }

@@ -260,6 +260,8 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
         const struct axis run = p.axes[p.rank - 1];
         bool across = p.source_rank && run.step * p.strides[run.from] > 1;
         unsigned char *data = constant_room(m, (size_t)type_bytes(type));
+        if (type_elements(type) > type_elements(c->value.type))         /* the padding */
+                memset(data, 0, (size_t)type_bytes(type));
         int64_t part = across && run.extent > LINES ? LINES : run.extent;
         for (int64_t done = 0; done < run.extent; done += part) {
                 struct packing q = p;

@@ -50,9 +50,9 @@ static struct verify_name *name_of(const struct verifier *v, const char *name)
 
 static bool declare(struct verifier *v, const char *name, const void *object)
 {
-        if (!name || !loop_name_is_good(name, v->program ? TEXT_PROGRAM : TEXT_LIBRARY))
+        struct verify_name *n = name ? map_get(v->names, name, strlen(name)) : NULL;
+        if (!n && (!name || !loop_name_is_good(name, v->program ? TEXT_PROGRAM : TEXT_LIBRARY)))
                 return verify_error(v, "'%s' cannot be a name", name ? name : "");
-        struct verify_name *n = map_get(v->names, name, strlen(name));
         if (n && n->function == v->function)
                 return verify_error(v, "%%%s is declared twice", name);
         if (!n) {

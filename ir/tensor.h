@@ -248,8 +248,8 @@ struct value *function_add_input(struct function *f, const char *name, const str
  * live as long as the module. A dense constant whose elements are all equal becomes a splat. Equal small constants are
  * not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name);
-/* Zeroed memory for the data of one constant, of type_bytes. From CONSTANT_LARGE bytes on, it is valid until the next sweep that
- * finds no constant with this data: between passes, and where a pass asks for it (module_drop_constants). */
+/* Memory for the data of one constant, of type_bytes, holding anything. From CONSTANT_LARGE bytes on, it is valid until the next
+ * sweep that finds no constant with this data: between passes, and where a pass asks for it (module_drop_constants). */
 enum { CONSTANT_LARGE = 16 * 1024 };
 void *constant_room(struct module *m, size_t bytes);
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);        /* floats, each rounded once */

@@ -67,6 +67,8 @@ static struct value *transform_weights(struct module *m, const struct constant *
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
         float *u = constant_room(m, (size_t)type_bytes(type));
+        if (panels * vectors > count)
+                memset(u, 0, (size_t)type_bytes(type));
         for (int64_t n = 0; n < count; n++)
                 for (int64_t i = 0; i < channels; i++) {
                         int64_t panel = n / old[5] * old[1] + i / inner;

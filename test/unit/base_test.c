@@ -113,7 +113,7 @@ static bool holds(const unsigned char *data, size_t bytes, unsigned char fill)
         return !bytes || (data[0] == fill && !memcmp(data, data + 1, bytes - 1));
 }
 
-/* pieces come and go: what is kept stays as it was, what is new is zero */
+/* pieces come and go: what is kept stays as it was, what is new lies elsewhere */
 static void test_store(void **state)
 {
         enum { ROUNDS = 40, PIECES = 60, BLOCK = 3000000 };
@@ -130,7 +130,6 @@ static void test_store(void **state)
                         p->bytes = random >> 8 & (i % 8 ? 0x1ffff : 0x3fffff);
                         p->data = store_alloc(store, p->bytes);
                         assert_int_equal((uintptr_t)p->data % 64, 0);
-                        assert_true(holds(p->data, p->bytes, 0));
                         p->fill = (unsigned char)(random >> 3);
                         if (p->bytes)
                                 memset(p->data, p->fill, p->bytes);
