@@ -289,9 +289,8 @@ struct taking_part { struct loop_expr *begun, *going; int64_t all_from, all_to; 
 static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from, struct lane_value *to,
                         struct taking_part *part)
 {
-        enum { LONGEST = 32 };
         struct loop_range a = loop_bounds_of(v->request->bounds, s->a), b = loop_bounds_of(v->request->bounds, s->b);
-        bool known = a.low > INT64_MIN && b.high < INT64_MAX && a.low >= b.high - LONGEST && a.low < b.high;
+        bool known = a.low > INT64_MIN && b.high < INT64_MAX && a.low >= b.high - VECTOR_JOINED_MAX && a.low < b.high;
         if (!known || s->step != 1 || !is_lasting(s->a) || !is_lasting(s->b))
                 return false;
         part->all_from = a.high;

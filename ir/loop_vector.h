@@ -19,6 +19,9 @@
  * scalar code sets must be replaced by a variable or a tile entry. */
 struct vector_substitution { const struct loop_variable *variable; struct loop_expr *value; };
 
+/* loops inside whose ends lanes leave apart: so long may one be */
+enum { VECTOR_JOINED_MAX = 128 };
+
 struct vector_request {
         struct arena *arena;
         const struct loop_variable *lane;

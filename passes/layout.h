@@ -6,12 +6,17 @@
 
 enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of packed weights; bytes of a cache line */
 
+/* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is (layout_choose.c). */
+enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };
+
 /* How a value is there besides its own shape; its scratch. */
 struct form {
-        bool last;                      /* one block of all channels: <N x 1 x S.. x C> (layout_choose.c) */
+        enum layout_kind kind;
         struct form *joined;            /* of the same region; NULL: this one stands for it, and has */
-        double cost[2];                 /* what blocks of 16 and one block are predicted to cost, cycles */
-        bool logical[2];                /* where the region had this form, the value would be there in its own shape alone */
+        double cost[LAYOUT_KIND_COUNT]; /* what its kinds are predicted to cost, cycles */
+        double blocked_cost;            /* what any but the plain one costs beside that */
+        bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];    /* how it would be there, were the region of this kind */
+        bool stays;                     /* the convolution that makes it is done in its own shape */
         struct value *blocks;           /* <N x C x S..> as <N x C/16 x S.. x 16>, or so */
         struct value *rows;             /* a dot's <B.. x M.. x N..> as <1 x B x M x N>, */
         int batch, free;                /* so many dimensions are B and M */
@@ -40,7 +45,16 @@ static inline struct value *blocks_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->blocks : NULL;
 }
-static inline bool is_last(const struct value *v) { return v->scratch && ((const struct form *)v->scratch)->last; }
+static inline enum layout_kind layout_kind_of(const struct value *v)
+{
+        return v->scratch ? ((const struct form *)v->scratch)->kind : LAYOUT_BLOCKS;
+}
+static inline bool is_plain(const struct value *v) { return layout_kind_of(v) == LAYOUT_PLAIN; }
+/* its blocks are one; where it is plain, those that a contraction makes or wants */
+static inline bool is_last(const struct value *v)
+{
+        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < LAYOUT_LANES);
+}
 /* channels of a block of [N, C, ..] */
 static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last) { return last ? t->dims[1] : l->block; }
 static inline struct value *rows_of(const struct value *v)
@@ -89,6 +103,8 @@ struct value *layout_decoded(struct layout *l, struct value *v);
 
 /* says of every value in the region, and those inside, which blocks are best for it */
 void layout_choose(struct layout *l, struct region *region);
+/* the convolution is done in its own shape */
+bool layout_stays(const struct op *convolve);
 
 /* ---- layout_convolve.c ---- */
 

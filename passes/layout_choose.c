@@ -1,34 +1,49 @@
-/* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one block, "last").
+/* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one block, "last"), or the value as
+ * it is, channel by channel ("plain").
  *
- *   region     what has one form: values that operations join which work on either (element-wise, windows, concats, slices,
+ *   region     what is of one kind: values that operations join which work on any (element-wise, windows, concats, slices,
  *              depthwise convolutions); contractions and all else end it
- *   cost       of both forms, in cycles: of contractions that read its values, of copies in it, of conversions from and to the
- *              logical form, where the walk of layout.c would make them
+ *   cost       of every kind, in cycles: of contractions that read its values, of copies in it, of depthwise convolutions, of
+ *              conversions from and to the logical form, where the walk of layout.c would make them
  *
  *      convolve -> <58 channels> -> concat -> shuffle -> slice -> convolve      last: copies, where blocks would be taken apart
  *      convolve -> <64 channels> -> max, pool -> convolve                       blocks of 16
+ *      image of 3 channels -> convolve, depthwise 5 x 5 -> image                plain: neighbours along the width are the lanes
  *
  * A contraction reads one region and writes another, and what it costs is a sum of both, so regions are decided one by one: a walk
- * over the graph, in time proportional to it. Fewer channels than a block has are one block either way: without lanes that pad it,
- * unless what they join needs whole ones. Blocks of 16 where costs are equal: lanes that pad the last block cost less than what
- * whole vectors are good for (a depthwise window that stays in registers, strips, stores without masks). */
+ * over the graph, in time proportional to it. One with fewer outputs than a vector has lanes may stay as it is, too: its nest has
+ * the width for lanes, loads a vector for every product, and wins where outputs are as few as 3 of 16. With more it never does,
+ * because each vector of a panel serves a tile of positions; so plain values lie between the edges of the graph and such operations
+ * only. Fewer channels than a block has are one block either way: without lanes that pad it, unless what they join needs whole ones.
+ * Blocks of 16 where costs are equal: lanes that pad the last block cost less than what whole vectors are good for (a depthwise
+ * window that stays in registers, strips, stores without masks). */
+#include "ir/loop_vector.h"
 #include "passes/layout.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCKS, LAST, FORM_COUNT };      /* forms, as form.last has them */
+enum { BLOCKS = LAYOUT_BLOCKS, LAST = LAYOUT_LAST, PLAIN = LAYOUT_PLAIN, KIND_COUNT = LAYOUT_KIND_COUNT };
 
 /* Bytes that a core moves in a cycle: in order; and where channels and positions change places, or lanes are cut out of blocks. */
 #define COPIED 8.0
 #define TRANSPOSED 4.0
+#define TRANSPOSED_WHOLE 8.0
 /* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured with gcc, 10 to 18 % */
 #define FAR .12
 /* and what it loses where channels are not whole vectors, which Winograd's algorithm wants */
 #define DIRECT .5
 /* what a depthwise one loses whose weights are not one vector a block, and so are read again for every tile */
 #define READ_AGAIN .3
-/* one block must be better by so much: costs are no more exact than that */
+/* what packed contractions of few channels, or into few, reach of a target's products, and depthwise ones */
+#define REACHED .7
+/* Cycles of a plain nest: for a vector's product with a weight, and more the more of its loads straddle two lines; as much again so
+ * many times where strides set neighbours apart; for a vector of results. */
+#define PRODUCT 1.2
+#define STRADDLING .05
+#define STRIDED 3.0
+#define RESULT 3.0
+/* another kind than blocks must be better by so much: costs are no more exact than that */
 #define WORTH .9
 
 /* ---- regions ---- */
@@ -51,21 +66,22 @@ static void join(struct layout *l, struct value *a, struct value *b)
         struct form *x = region_of(l, a), *y = region_of(l, b);
         if (x == y)
                 return;
-        for (int f = 0; f < FORM_COUNT; f++)
-                x->cost[f] += y->cost[f];
+        for (int k = 0; k < KIND_COUNT; k++)
+                x->cost[k] += y->cost[k];
+        x->blocked_cost += y->blocked_cost;
         y->joined = x;
 }
 
-static void add_cost(struct layout *l, struct value *v, int form, double cycles)
+static void add_cost(struct layout *l, struct value *v, int kind, double cycles)
 {
-        region_of(l, v)->cost[form] += cycles;
+        region_of(l, v)->cost[kind] += cycles;
 }
 
 /* ---- costs ---- */
 
-static double bytes_of(const struct type *t, int form)
+static double bytes_of(const struct type *t, int kind)
 {
-        int64_t lanes = form == LAST ? t->dims[1] : LAYOUT_LANES, stored = layout_blocks(t->dims[1], lanes) * lanes;
+        int64_t lanes = kind == LAST ? t->dims[1] : LAYOUT_LANES, stored = layout_blocks(t->dims[1], lanes) * lanes;
         return (double)type_bytes(t) / (double)t->dims[1] * (double)stored;
 }
 
@@ -74,35 +90,49 @@ static bool is_whole(const struct type *t) { return t->dims[1] % LAYOUT_LANES ==
 /* less than a block: one block either way, with lanes that pad it or without */
 static bool is_few(const struct type *t) { return t->dims[1] < LAYOUT_LANES; }
 
-/* between this form and the logical one: nothing moves where there is one position, or one channel */
-static double conversion(const struct type *t, int form)
+/* the blocks that a value of this kind has where a contraction makes or wants them */
+static int blocks_in(const struct type *t, int kind) { return kind != PLAIN ? kind : is_few(t) ? LAST : BLOCKS; }
+
+/* between blocks and the logical form: nothing moves where there is one position, or one channel */
+static double conversion(const struct type *t, int kind)
 {
         double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
-        bool same = (form == LAST || is_whole(t)) && (positions <= 1 || t->dims[1] == 1);
-        return same ? 0 : ((double)type_bytes(t) + bytes_of(t, form)) / TRANSPOSED;
+        int blocks = blocks_in(t, kind);
+        bool same = (blocks == LAST || is_whole(t)) && (positions <= 1 || t->dims[1] == 1);
+        return same ? 0 : ((double)type_bytes(t) + bytes_of(t, blocks)) / (is_whole(t) ? TRANSPOSED_WHOLE : TRANSPOSED);
 }
 
-static double copy(const struct type *t, int form) { return 2 * bytes_of(t, form) / COPIED; }
+static double copy(const struct type *t, int kind) { return 2 * bytes_of(t, kind) / COPIED; }
 
-/* v is needed in this form; in its logical one */
-static void want(struct layout *l, struct value *v, int form)
+/* v is needed in its blocks; in its own shape */
+static void want_blocks(struct layout *l, struct value *v, int kind)
 {
         struct form *state = layout_form(l, v);
-        if (state->logical[form])
-                add_cost(l, v, form, conversion(v->type, form));
-        state->logical[form] = false;
+        if (!state->blocked[kind])
+                add_cost(l, v, kind, conversion(v->type, kind));
+        state->blocked[kind] = true;
 }
 
-static void want_logical(struct layout *l, struct value *v, int form)
+static void want_logical(struct layout *l, struct value *v, int kind)
 {
-        if (!layout_form(l, v)->logical[form])
-                add_cost(l, v, form, conversion(v->type, form));
+        struct form *state = layout_form(l, v);
+        if (!state->logical[kind])
+                add_cost(l, v, kind, conversion(v->type, kind));
+        state->logical[kind] = true;
+}
+
+/* v is made in its blocks, or in its own shape */
+static void make(struct layout *l, struct value *v, int kind, bool blocked)
+{
+        struct form *state = layout_form(l, v);
+        state->blocked[kind] = blocked;
+        state->logical[kind] = !blocked;
 }
 
 static void make_logical(struct layout *l, struct value *v)
 {
-        struct form *state = layout_form(l, v);
-        state->logical[BLOCKS] = state->logical[LAST] = true;
+        for (int k = 0; k < KIND_COUNT; k++)
+                make(l, v, k, false);
 }
 
 /* ---- operations ---- */
@@ -134,80 +164,163 @@ static bool spreads_channels(const struct op *op, int operand)
         return x && carries(v) && carries(x) && keeps_channels(x->type, v->type);
 }
 
-/* The operation joins its operands and its result, and is done in the form that one of them has. */
-static void join_all(struct layout *l, struct op *op, int form)
+/* The operation is done in blocks where one of its operands is there in blocks; never where they are plain. */
+static void work_in(struct layout *l, struct op *op, int kind)
 {
         bool any = false;
         for (int i = 0; i < op->operand_count; i++)
-                any |= has_form(op, i) && !layout_form(l, op_operand(op, i))->logical[form];
+                any |= kind != PLAIN && has_form(op, i) && layout_form(l, op_operand(op, i))->blocked[kind];
         for (int i = 0; i < op->operand_count; i++) {
+                if (has_form(op, i) && any)
+                        want_blocks(l, op_operand(op, i), kind);
+                else if (has_form(op, i))
+                        want_logical(l, op_operand(op, i), kind);
+        }
+        make(l, op_result(op), kind, any);
+}
+
+static void join_all(struct layout *l, struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
                 if (has_form(op, i) || spreads_channels(op, i))
                         join(l, op_operand(op, i), op_result(op));
-                if (has_form(op, i) && any)
-                        want(l, op_operand(op, i), form);
-        }
-        layout_form(l, op_result(op))->logical[form] = !any;
 }
 
 /* one operand, and a result that may have another rank */
 static void join_one(struct layout *l, struct value *x, struct value *y)
 {
         join(l, x, y);
-        memcpy(layout_form(l, y)->logical, layout_form(l, x)->logical, sizeof layout_form(l, y)->logical);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == PLAIN)
+                        want_logical(l, x, k);
+                make(l, y, k, k != PLAIN && layout_form(l, x)->blocked[k]);
+        }
 }
 
-/* Channels are put together, taken apart or moved: copies in the last form; blocks must be whole, or all is done in the logical form. */
+/* Channels are put together, taken apart or moved: copies in the last kind and the logical form, which all is done in where blocks
+ * are not whole. */
 static void choose_parts(struct layout *l, struct op *op, bool whole)
 {
         struct value *y = op_result(op);
-        join_all(l, op, LAST);
-        add_cost(l, y, LAST, copy(y->type, LAST));
-        if (whole) {
-                join_all(l, op, BLOCKS);
-                return;
+        join_all(l, op);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == LAST || whole) {
+                        work_in(l, op, k);
+                } else {
+                        for (int i = 0; i < op->operand_count; i++)
+                                if (has_form(op, i))
+                                        want_logical(l, op_operand(op, i), k);
+                        make(l, y, k, false);
+                }
+                if (k != BLOCKS || !whole)
+                        add_cost(l, y, k, copy(y->type, LAST));
         }
-        for (int i = 0; i < op->operand_count; i++)
-                if (has_form(op, i))
-                        want_logical(l, op_operand(op, i), BLOCKS);
-        layout_form(l, y)->logical[BLOCKS] = true;
-        add_cost(l, y, BLOCKS, copy(y->type, LAST));
 }
 
 static void choose_shuffle(struct layout *l, struct value *x, struct value *y)
 {
-        join_one(l, x, y);
-        want_logical(l, x, BLOCKS);
-        layout_form(l, y)->logical[BLOCKS] = true;
-        add_cost(l, y, BLOCKS, copy(y->type, LAST));
-        add_cost(l, y, LAST, 2 * copy(y->type, LAST));
+        join(l, x, y);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k != LAST)
+                        want_logical(l, x, k);
+                make(l, y, k, k == LAST && layout_form(l, x)->blocked[k]);
+                add_cost(l, y, k, (k == LAST ? 2 : 1) * copy(y->type, LAST));
+        }
 }
 
-/* the convolution itself; y is in any form after it */
+/* ---- convolutions ---- */
+
+/* multiply-adds of vectors, in a nest with lanes along the last dimension: at its ends one more vector, masked */
+static double plain_cycles(const struct layout *l, const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        int spatial;
+        const int64_t *strides = op_ints(op, "strides", &spatial), extent = y->dims[y->rank - 1];
+        int64_t lanes = target_lanes(l->context->target, E_F32);
+        double vectors = (double)(type_elements(y) / extent) * (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
+        double product = (PRODUCT + STRADDLING * (double)lanes) * (strides[spatial - 1] == 1 ? 1 : STRIDED);
+        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product + RESULT);
+}
+
+/* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole vector one by one. */
+static double packed_cycles(const struct layout *l, const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        const struct target *target = l->context->target;
+        int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
+        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) / (double)y->dims[1];
+        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(y);
+        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) / target_vector_issue(target);
+}
+
+/* every output sums what lies under its own window, of all channels or of one */
+static bool is_simple(const struct op *op)
+{
+        return layout_is_direct(op) && (op_int(op, "groups") == 1 || layout_is_depthwise(op));
+}
+
+/* its nest has vectors, where rows end, too */
+static bool may_stay(const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        return is_simple(op) && w->dims[w->rank - 1] <= VECTOR_JOINED_MAX;
+}
+
+static void choose_depthwise(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        double packed = packed_cycles(l, op);
+        join(l, x, y);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == PLAIN)
+                        want_logical(l, x, k);
+                else
+                        want_blocks(l, x, k);
+                make(l, y, k, k != PLAIN);
+        }
+        region_of(l, y)->blocked_cost += packed / REACHED;
+        add_cost(l, y, PLAIN, may_stay(op) ? plain_cycles(l, op) : INFINITY);
+        add_cost(l, x, LAST, !layout_is_direct(op) ? INFINITY : is_few(x->type) ? 0 : READ_AGAIN * packed);
+}
+
+/* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every product) */
+static bool stays(struct layout *l, const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        return may_stay(op) && is_few(y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
+               plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(y, LAST));
+}
+
+/* the convolution itself; in blocks y is of any kind after it */
 static void choose_convolve(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op);
         const struct type *w = op_operand(op, 1)->type;
-        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y->type);
-        double cycles = products / (target_lanes(l->context->target, E_F32) * target_vector_issue(l->context->target));
-        bool depthwise = layout_is_depthwise(op), few = x->type->dims[1] < LAYOUT_LANES && !depthwise;
-        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 && !depthwise;
-        if (depthwise)
-                join(l, x, y);
-        for (int f = 0; f < FORM_COUNT; f++) {
-                if (!few || !layout_form(l, x)->logical[f])
-                        want(l, x, f);
-                layout_form(l, y)->logical[f] = false;
+        double cycles = packed_cycles(l, op);
+        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3;
+        layout_form(l, y)->stays = stays(l, op);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                bool stay = layout_form(l, y)->stays, logical = layout_form(l, x)->logical[k];
+                if (stay)
+                        want_logical(l, x, k);
+                else if (!is_few(x->type) || !logical)
+                        want_blocks(l, x, k);
+                make(l, y, k, !stay);
         }
-        if (!layout_is_direct(op) || (op_int(op, "groups") > 1 && !depthwise)) {      /* made of blocks (layout_convolve.c) */
+        if (layout_form(l, y)->stays)
+                return;
+        if (!is_simple(op)) {           /* made of blocks (layout_convolve.c) */
                 add_cost(l, x, LAST, INFINITY);
                 add_cost(l, y, LAST, INFINITY);
         }
-        for (int f = 0; f < FORM_COUNT && is_few(y->type); f++)         /* more than half of a block may be lanes that pad it */
-                add_cost(l, y, f, bytes_of(y->type, f) / COPIED);
-        add_cost(l, x, LAST, is_few(x->type) ? 0 : (depthwise ? READ_AGAIN : FAR) * cycles);
+        for (int k = 0; k < KIND_COUNT && is_few(y->type); k++)         /* more than half of a block may be lanes that pad it */
+                add_cost(l, y, k, bytes_of(y->type, blocks_in(y->type, k)) / COPIED);
+        add_cost(l, x, LAST, is_few(x->type) ? 0 : FAR * cycles);
         add_cost(l, x, LAST, tiled && !is_whole(x->type) ? DIRECT * cycles : 0);
         add_cost(l, y, LAST, tiled && !is_whole(y->type) ? DIRECT * cycles : 0);
 }
+
+/* ---- moves ---- */
 
 static bool ints_of(const struct op *op, int operand, int64_t *ints)
 {
@@ -265,21 +378,25 @@ static bool is_inside_shuffle(const struct op *op)
 static void choose_op(struct layout *l, struct op *op)
 {
         if (op->result_count == 1 && carries(op_result(op)) && op->operand_count && carries(op_operand(op, 0))) {
-                if (op->code == OP_convolve) {
-                        choose_convolve(l, op);
+                if (op->code == OP_convolve && op_operand(op, 0)->type->element == E_F32) {
+                        if (layout_is_depthwise(op))
+                                choose_depthwise(l, op);
+                        else
+                                choose_convolve(l, op);
                         return;
                 }
                 if (op_info[op->code].traits & TRAIT_ELEMENTWISE) {
-                        join_all(l, op, BLOCKS);
-                        join_all(l, op, LAST);
+                        join_all(l, op);
+                        for (int k = 0; k < KIND_COUNT; k++)
+                                work_in(l, op, k);
                         return;
                 }
                 if (choose_moves(l, op) || is_inside_shuffle(op))
                         return;
         }
         for (int i = 0; i < op->operand_count; i++)
-                for (int f = 0; f < FORM_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i)); f++)
-                        want_logical(l, op_operand(op, i), f);
+                for (int k = 0; k < KIND_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i)); k++)
+                        want_logical(l, op_operand(op, i), k);
         for (int i = 0; i < op->result_count; i++)
                 if (carries(&op->results[i]))
                         make_logical(l, &op->results[i]);
@@ -297,6 +414,36 @@ static void choose_region(struct layout *l, struct region *region)
         }
 }
 
+static enum layout_kind best_kind(const struct form *region)
+{
+        enum layout_kind blocks = region->cost[LAST] < WORTH * region->cost[BLOCKS] ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        return region->cost[PLAIN] < WORTH * (region->cost[blocks] + region->blocked_cost) ? LAYOUT_PLAIN : blocks;
+}
+
+/* how many regions are of each kind, where that mattered; and convolutions that stay as they are */
+static void add_notes(struct layout *l)
+{
+        static const char *const names[] = { [BLOCKS] = "blocks", [LAST] = "last", [PLAIN] = "plain" };
+        int counts[KIND_COUNT] = { 0 }, staying = 0;
+        for (int i = 0; i < l->formed_count; i++) {
+                const struct form *form = l->formed[i]->scratch;
+                bool matters = form->blocked_cost > 0;
+                for (int k = 0; k < KIND_COUNT; k++)
+                        matters |= form->cost[k] > 0;
+                counts[form->kind] += matters && !form->joined;
+                staying += form->stays;
+        }
+        for (int k = 0; k < KIND_COUNT; k++)
+                text_add(l->context->notes, "%s%s %d", k ? ", " : "regions ", names[k], counts[k]);
+        text_add(l->context->notes, ", convolutions that stay %d", staying);
+}
+
+bool layout_stays(const struct op *convolve)
+{
+        const struct value *y = op_result(convolve);
+        return layout_is_depthwise(convolve) ? is_plain(y) : y->scratch && ((const struct form *)y->scratch)->stays;
+}
+
 void layout_choose(struct layout *l, struct region *region)
 {
         if (l->block != LAYOUT_LANES)   /* rows of hardware tiles */
@@ -304,6 +451,8 @@ void layout_choose(struct layout *l, struct region *region)
         choose_region(l, region);
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
-                layout_form(l, l->formed[i])->last = root->cost[LAST] < WORTH * root->cost[BLOCKS];
+                layout_form(l, l->formed[i])->kind = best_kind(root);
         }
+        if (l->context->notes)
+                add_notes(l);
 }

@@ -171,6 +171,9 @@ static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, co
         attr_set_ints(m, attrs, code, name, values, count);
 }
 
+/* channels of a block of results, of so many outputs of a group */
+static int64_t block_of(const struct convolution *c, int64_t outputs) { return is_last(op_result(c->op)) ? outputs : c->l->block; }
+
 /* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
 static struct value *contract(const struct convolution *c, struct value *x, struct value *w)
 {
@@ -186,7 +189,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         if (lanes) {
                 w = pack_lanes(l, w, x->type->dims[x->type->rank - 1]);
         } else {
-                int64_t outputs = w->type->dims[0] / c->groups, block = is_last(op_result(c->op)) ? outputs : l->block;
+                int64_t outputs = w->type->dims[0] / c->groups, block = block_of(c, outputs);
                 int64_t stored = layout_blocks(outputs, block) * block;
                 int64_t positions = type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
                 int64_t inner = x->type->dims[x->type->rank - 1], blocks = x->type->dims[1] / c->groups;
@@ -252,8 +255,9 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
         }
         if (none) {                     /* no weight meets an element */
                 memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
-                part[1] = layout_blocks(w->type->dims[0], p->c->l->block);
-                part[p->x->type->rank - 1] = p->c->l->block;
+                int64_t block = block_of(p->c, w->type->dims[0]);
+                part[1] = layout_blocks(w->type->dims[0], block);
+                part[p->x->type->rank - 1] = block;
                 return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
         }
         return contract(p->c, build_slice(b, p->x, from, ones, part), layout_slice(b, w, starts, steps, dims));
@@ -274,14 +278,14 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         }
         dims[spatial] = y->dims[0];
         dims[spatial + 1] = parts->type->dims[1];
-        dims[2 * spatial + 2] = p->c->l->block;
+        dims[2 * spatial + 2] = parts->type->dims[spatial + 2];
         perm[2 * spatial + 2] = 2 * spatial + 2;
         struct value *v = build_transpose(b, build_reshape(b, parts, 2 * spatial + 3, dims), perm);
         dims[0] = y->dims[0];
         dims[1] = parts->type->dims[1];
         for (int d = 0; d < spatial; d++)
                 dims[2 + d] = p->count[d] * p->steps[d];
-        dims[2 + spatial] = p->c->l->block;
+        dims[2 + spatial] = parts->type->dims[spatial + 2];
         v = build_reshape(b, v, spatial + 3, dims);
         memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
         return v ? layout_slice_to(b, v, dims) : NULL;
@@ -420,7 +424,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         bool whole = op_all_ones(op, "input_dilations");
         bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
-            c.spatial > SPATIAL_MAX || (!whole && !layout_has_phases(op)) || !bring_groups(&c))
+            c.spatial > SPATIAL_MAX || layout_stays(op) || (!whole && !layout_has_phases(op)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
         struct value *x = !few ? layout_blocked(l, c.x) : tiles ? paired_channels(l, c.x) : few_channels(l, c.x);

@@ -288,7 +288,7 @@ static struct value *gather(struct layout *l, struct op *op)
 
 static struct value *on_blocks(struct layout *l, struct op *op)
 {
-        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX)
+        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX || is_plain(op_result(op)))
                 return NULL;
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return elementwise(l, op);

@@ -21,8 +21,7 @@ class Network:
         self.spatial = self.r.choice([1, 2, 2, 2, 3])
         self.lines, self.values, self.inputs, self.constants = [], [], [], []
         for _ in range(self.r.randint(1, 2)):
-            most = 7 if self.spatial < 3 else 5
-            shape = (self.r.choice([1, 1, 2]), self.channels(), *(self.r.randint(3, most) for _ in range(self.spatial)))
+            shape = (self.r.choice([1, 1, 2]), self.channels(), *self.extents(self.spatial))
             self.values.append((self.input(shape), shape))
         steps = [self.convolve] * 4
         steps += [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
@@ -30,6 +29,13 @@ class Network:
         self.convolve()
         for _ in range(self.r.randint(3, 14)):
             self.r.choice(steps)()
+
+    def extents(self, k):
+        return tuple(self.r.randint(3, 7 if k < 3 else 5) for _ in range(k))
+
+    def windows(self, k):
+        """window, strides, pads"""
+        return [[self.r.choice(of) for _ in range(n)] for of, n in (([1, 1, 2, 3], k), ([1, 1, 2, 3], k), ([0, 0, 1, 2, 1, -1], 2 * k))]
 
     def channels(self):
         return self.r.choice([1, 3, 4, 8, 16, 16, 17, 24, 32, 32, 33, 48])
@@ -77,10 +83,8 @@ class Network:
         if groups == c > 1 and self.r.random() < 0.8:
             per_group = 1
         k = len(space)
-        window = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
-        strides = [self.r.choice([1, 1, 2, 3]) for _ in range(k)]
+        window, strides, pads = self.windows(k)
         dilations = [self.r.choice([1, 1, 1, 2]) for _ in range(k)]
-        pads = [self.r.choice([0, 0, 1, 2, 1, -1]) for _ in range(2 * k)]
         out = []
         for d in range(k):
             room = space[d] + pads[d] + pads[k + d] - ((window[d] - 1) * dilations[d] + 1)
@@ -245,6 +249,22 @@ class Network:
                 f"\n  yield({', '.join(v for v, _ in outputs)})\n}}\n")
 
 
+class Few(Network):
+    """Few channels and long rows: convolutions that stay as they are, between such as do not; filters of signals."""
+
+    def channels(self):
+        return self.r.choice([1, 1, 2, 3, 3, 4, 8, 16])
+
+    def extents(self, k):
+        return tuple(self.r.randint(3, 6) for _ in range(k - 1)) + (self.r.choice([20, 37, 70]),)
+
+    def windows(self, k):
+        window = [self.r.choice([1, 2, 3]) for _ in range(k)]
+        if k == 1 and self.r.random() < 0.3:
+            window = [self.r.choice([17, 40])]
+        return window, [self.r.choice([1, 1, 1, 2]) for _ in range(k)], [self.r.choice([0, window[-1] // 2]) for _ in range(2 * k)]
+
+
 class Attention(Network):
     """Rows of features, [batch, rows, features]: projections whose outputs are cut into parts and heads, products of heads."""
 
@@ -324,9 +344,9 @@ class Attention(Network):
         self.emit(f"sub({x}, {m})", (n, s, features))
 
 
-@pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Attention, 30 * k) for k in range(2)])
+@pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Few, 30 * k) for k in range(2)] + [(Attention, 30 * k) for k in range(2)])
 def test_layout(tmp_path, network, first):
-    packed = 0
+    packed = plain = 0
     for seed in range(first, first + SHARE):
         path = tmp_path / f"n{seed}.dnn"
         path.write_text(network(seed).text())
@@ -336,4 +356,6 @@ def test_layout(tmp_path, network, first):
         checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
         packed += "convolve_packed(" in done.stderr or "convolve_lanes(" in done.stderr
+        plain += "convolve(" in done.stderr
     assert packed > SHARE // 2, packed
+    assert network is not Few or plain > SHARE // 4, plain
