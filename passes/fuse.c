@@ -17,6 +17,7 @@
  *     with several users is copied for each of them first, so that it is never stored;
  *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a contraction: they keep positions
  *     from being one loop. What they read stays outside: they may read it again;
+ *   - what computes the indices of gather_elements joins it, and nothing else does;
  *   - so do element-wise operations on constants and indices alone, which decode weights that are kept in 8 bits, or say what a causal
  *     mask hides: else a copy of the weights in their full size, or the whole mask, would be stored with every run;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
@@ -93,6 +94,12 @@ static bool is_move(const struct fusing *f, const struct op *op)
 /* at indices that are known, and so in range */
 static bool is_known_gather(const struct op *op) { return op->code == OP_gather && value_is_constant(op_operand(op, 1)); }
 
+/* Reads each index for one element of the result: what makes them joins it, but it joins none, for it can fail. */
+static bool reads_indices(const struct op *op)
+{
+        return op->code == OP_gather_elements && type_is_static(op->results[0].type) && type_elements(op->results[0].type);
+}
+
 static bool can_join_any(const struct fusing *f, const struct op *op)
 {
         if (op->result_count != 1 || !type_is_static(op->results[0].type))
@@ -117,6 +124,8 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
 {
         const struct member *at = &f->members[user->number];
         bool widens = f->members[op->number].widens;
+        if (reads_indices(user))
+                return operand == 1 && (is_move(f, op) || fuse_is_elementwise(op));
         if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 || (at->widens && !widens && operand == 0))
                 return false;
         if (fuse_is_packed(user))
@@ -430,7 +439,7 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
                 bool known = can_join_any(f, op);
-                if (((known || member->summed) && join(f, op)) || !known)
+                if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
                 *member->group = (struct group){ .root = op, .home = member->home, .size = 1, .anchored = fuse_is_anchor(op),

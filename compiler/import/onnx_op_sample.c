@@ -83,7 +83,7 @@ static bool neighbours(struct onnx_import *im, const struct sample *s, struct va
                                          : NULL;
                 if (s->padding == PADDING_REFLECTION)
                         at = onnx_unary(im, OP_trunc, reflected(im, at, low, high));
-                taps[k].index = onnx_cast(im, clamp(im, at, 0, (double)extent - 1), E_I64);
+                taps[k].index = onnx_cast(im, clamp(im, at, 0, (double)extent - 1), E_I32);
                 taps[k].weight = s->mode == SAMPLE_NEAREST ? NULL : onnx_cast(im, tap_weight(im, s, t, k), e);
                 if (!taps[k].index)
                         return false;
