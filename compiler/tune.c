@@ -3,8 +3,9 @@
  * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that the cost model
  * chooses. A round makes one move (schedule_move) on the best of all kinds at once, compiles the model with --profile,
  * and runs it and the model of the first schedules in turn, twice. A kind keeps the move when its kernels are more than
- * 3 % faster for it both times, measured against the first schedules of the same turn. Nothing starts after the time is
- * up (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours, predicted only. */
+ * 3 % faster for it both times, measured against the first schedules of the same turn. A last round compiles all that was
+ * kept together, and what is not faster there goes: among so many moves some are better by luck. Nothing starts after the
+ * time is up (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours, predicted only. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "schedule/book.h"
 
 enum { TURNS = 2 };
+#define BETTER .97                      /* of the time */
 
 struct kind {
         const char *key;
@@ -36,6 +38,8 @@ struct tuning {
         int kind_count;
         int *kind_of_unit;              /* scheduled kernels in order; -1: of several contractions */
         int unit_count;
+        double end;                     /* nothing starts after that */
+        bool late;                      /* the last round was not measured */
 };
 
 /* ---- what there is to tune ---- */
@@ -126,9 +130,10 @@ static bool failed(struct tuning *t, const char *what)
         return false;
 }
 
+/* All memory lies on huge pages: which ones a program's own constants get is luck, worth more than most moves. */
 static const char harness[] =
-        "#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n#include \"%s.h\"\n"
-        "enum { CALLS = %d, RUNS = 15 };\n"
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n#include <time.h>\n#include \"%s.h\"\n"
+        "enum { CALLS = %d, RUNS = 15, WEIGHTS = 2, HUGE_PAGE = 1 << 21 };\n"
         "static double at, spent[CALLS][RUNS];\nstatic int run;\n"
         "static double now(void)\n{\n        struct timespec t;\n        clock_gettime(%s, &t);\n"
         "        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;\n}\n"
@@ -137,12 +142,19 @@ static const char harness[] =
         "        if (kernel >= 0 && kernel < CALLS)\n                spent[kernel][run] += t - at;\n        at = now();\n}\n"
         "static int order(const void *a, const void *b)\n{\n"
         "        const double *x = a, *y = b;\n        return (*x > *y) - (*x < *y);\n}\n"
-        "int main(void)\n{\n"
+        "static void *memory(size_t bytes)\n{\n        void *p = NULL;\n"
+        "        if (posix_memalign(&p, HUGE_PAGE, bytes + 64))\n                exit(1);\n"
+        "#ifdef MADV_HUGEPAGE\n        madvise(p, bytes + 64, MADV_HUGEPAGE);\n#endif\n        return p;\n}\n"
+        "static void read_weights(const char *program, void *weights, size_t bytes)\n{\n        char path[4096];\n"
+        "        snprintf(path, sizeof path, \"%%s.weights\", program);\n        FILE *in = fopen(path, \"rb\");\n"
+        "        if (!in || fread(weights, 1, bytes, in) != bytes)\n                exit(1);\n        fclose(in);\n}\n"
+        "int main(int argc, char **argv)\n{\n"
         "        const struct dnncc_model_1 *m = tuned_describe();\n"
         "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
-        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
-        "                if (posix_memalign(&region[r], 1 << 21, (size_t)m->regions[r].size + 1))\n"
-        "                        return 1;\n"
+        "        for (unsigned r = 0; argc && r < m->region_count && r < 8; r++) {\n"
+        "                region[r] = memory((size_t)m->regions[r].size);\n"
+        "                if (m->regions[r].kind == WEIGHTS)\n"
+        "                        read_weights(argv[0], region[r], (size_t)m->regions[r].size);\n        }\n"
         "        for (int o = 0; o < 2; o++)\n"
         "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
         "                        const struct dnncc_tensor_1 *x = &(o ? m->outputs : m->inputs)[k];\n"
@@ -172,7 +184,7 @@ static bool build(struct tuning *t, const char *name)
         o.output = path_in(t, arena_printf(t->arena, "%s.c", name));
         o.report = path_in(t, arena_printf(t->arena, "%s.json", name));
         o.name = "tuned";
-        o.weights = WEIGHTS_INCBIN;     /* the same memory as inline, compiled in seconds */
+        o.weights = WEIGHTS_FILE;
         o.profile = o.quiet = 1;
         o.depfile = 0;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
@@ -268,21 +280,61 @@ static bool try_move(struct tuning *t, int move)
         return any;
 }
 
+/* the best of all kinds; false when that is what they began with */
+static bool try_best(struct tuning *t)
+{
+        bool any = false;
+        for (int i = 0; i < t->kind_count; i++) {
+                struct kind *kind = &t->kinds[i];
+                kind->tried = kind->best;
+                kind->moved = kind->ratio < 1;
+                any |= kind->moved;
+        }
+        return any;
+}
+
+/* of the time of the first schedule, in the worse turn */
+static double worse_ratio(const struct kind *kind)
+{
+        double worst = 0;
+        for (int turn = 0; turn < TURNS; turn++) {
+                double ratio = kind->time[1][turn] / kind->time[0][turn];
+                worst = ratio > worst ? ratio : worst;
+        }
+        return worst;
+}
+
+static void tell(const struct tuning *t, const struct kind *kind)
+{
+        if (t->run->diag.verbosity > 0)
+                fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key, schedule_text(t->arena, &kind->best), kind->ratio);
+}
+
 static void keep_better(struct tuning *t)
 {
         for (int i = 0; i < t->kind_count; i++) {
                 struct kind *kind = &t->kinds[i];
-                double worst = 0;
-                for (int turn = 0; turn < TURNS; turn++) {
-                        double ratio = kind->time[1][turn] / kind->time[0][turn];
-                        worst = ratio > worst ? ratio : worst;
-                }
-                if (!kind->moved || !(worst < 0.97 * kind->ratio))
+                if (!kind->moved || !(worse_ratio(kind) < BETTER * kind->ratio))
                         continue;
                 kind->best = kind->tried;
-                kind->ratio = worst;
-                if (t->run->diag.verbosity > 0)
-                        fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key, schedule_text(t->arena, &kind->best), worst);
+                kind->ratio = worse_ratio(kind);
+                tell(t, kind);
+        }
+}
+
+/* after a round of all that was kept */
+static void keep_confirmed(struct tuning *t)
+{
+        for (int i = 0; i < t->kind_count; i++) {
+                struct kind *kind = &t->kinds[i];
+                if (!kind->moved)
+                        continue;
+                kind->ratio = t->late ? 1 : worse_ratio(kind);
+                if (!(kind->ratio < BETTER)) {
+                        kind->best = kind->first;
+                        kind->ratio = 1;
+                }
+                tell(t, kind);
         }
 }
 
@@ -293,10 +345,23 @@ static double seconds(void)
         return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* one round: the program of the schedules tried, and the first one, in turn */
+static bool time_tried(struct tuning *t, int *calls, int count)
+{
+        if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
+                return false;
+        t->late = seconds() > t->end;
+        for (int turn = 0; turn < TURNS && !t->late; turn++)
+                if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
+                        return false;
+        return true;
+}
+
 static bool tune_in(struct tuning *t)
 {
         int *calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *calls), count;
-        double start = seconds(), end = start + (double)t->run->context.limits.tune_seconds;
+        double start = seconds();
+        t->end = start + (double)t->run->context.limits.tune_seconds;
         /* the harness needs the number of calls before the first program is linked: a guess, then the report's */
         if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) || !build(t, "first"))
                 return false;
@@ -308,22 +373,23 @@ static bool tune_in(struct tuning *t)
         if (!write_harness(t, "tried", 1 << 14))
                 return false;
         double round = seconds() - start;       /* a build is most of it */
-        for (int move = 0; move < schedule_move_count; move++) {
+        for (int move = 0; move < schedule_move_count && !t->late; move++) {
                 double begin = seconds();
-                if (begin + round > end)
+                if (begin + 2 * round > t->end) /* it, and the last one */
                         break;
                 if (!try_move(t, move))
                         continue;
-                if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
+                if (!time_tried(t, calls, count))
                         return false;
-                if (seconds() > end)
-                        break;
-                for (int turn = 0; turn < TURNS; turn++)
-                        if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
-                                return false;
-                keep_better(t);
+                if (!t->late)
+                        keep_better(t);
                 round = seconds() - begin;
         }
+        if (!try_best(t))
+                return true;
+        if (!time_tried(t, calls, count))
+                return false;
+        keep_confirmed(t);
         return true;
 }
 

@@ -68,6 +68,13 @@ def test_tuning_writes_a_file_that_is_read(tmp_path):
     assert done.returncode == 0 and str(book) in (tmp_path / "m.d").read_text()
 
 
+def test_tuning_reads_weights_from_their_file(tmp_path):
+    weights = np.random.default_rng(1).standard_normal((64, 64, 3, 3)).astype(np.float32)
+    done = run(convolution(tmp_path, weights), TARGET, "--tune", f"--schedule={tmp_path / 'book'}", "--limit", "tune_seconds=8",
+               "--cc=cc -O2 -Wall -Wextra -Werror")
+    assert done.returncode == 0, done.stderr
+
+
 def test_dump_says_why_and_is_read_again(tmp_path):
     text = dump(convolution(tmp_path))
     words, why = text.split('schedule="')[1].split('"')[0].split("; ", 1)
