@@ -460,7 +460,6 @@ static int expr_size(const struct loop_expr *x, int room)
 
 struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, const struct emit_ring *ring, struct loop_expr *const *index)
 {
-        enum { ROWS = 2, COLUMNS = 3 };
         const struct type *t = v->type;
         struct loop_expr *at[RANK_MAX];
         dim_t dims[RANK_MAX];
@@ -468,12 +467,12 @@ struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, cons
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         at[0] = emit_int(e, 0);
         dims[0] = 1;
-        dims[ROWS] = ring->kept;
-        if (ring->kept < t->dims[ROWS])
-                at[ROWS] = emit_op_int(e, LOOP_REM, index[ROWS], ring->kept);
+        dims[ring->rows] = ring->kept;
+        if (ring->kept < t->dims[ring->rows])
+                at[ring->rows] = emit_op_int(e, LOOP_REM, index[ring->rows], ring->kept);
         if (ring->from) {
-                at[COLUMNS] = emit_op(e, LOOP_SUB, index[COLUMNS], ring->from);
-                dims[COLUMNS] = ring->width;
+                at[ring->columns] = emit_op(e, LOOP_SUB, index[ring->columns], ring->from);
+                dims[ring->columns] = ring->width;
         }
         return emit_position(e, t->rank, dims, at);
 }

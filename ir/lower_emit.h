@@ -52,8 +52,8 @@ struct memo {
 /* where the elements of a value lie: start + index[d] * stride[d] + ... */
 struct emit_place { struct loop_buffer *buffer; struct loop_expr *start; int64_t stride[RANK_MAX]; };
 
-/* The last `kept` rows (dimension 2) of one image of a value: all columns (dimension 3), or `width` of them from `from` on. */
-struct emit_ring { struct loop_buffer *buffer; int64_t kept, width; struct loop_expr *from; };
+/* The last `kept` rows (a dimension) of one image of a value; with `from`, of another dimension `width` columns from there on. */
+struct emit_ring { struct loop_buffer *buffer; int rows, columns; int64_t kept, width; struct loop_expr *from; };
 
 /* What is known of a value in this kernel. */
 struct local {

@@ -5,9 +5,9 @@
  *      windows, slices    from row * stride on           resizes, transposed convolutions    about row / factor
  *      pads               row - low                      reshapes that cut or join rows       row * factor .., row / factor
  *
- * Transposes, broadcasts and reductions of other dimensions move it to another dimension. Needs may be more than the truth (a table's
- * line is as steep as the table is long, and two roundings become one), never less. Reductions over rows (global pools, norms) and
- * products of matrices need all. */
+ * Transposes, broadcasts and reductions of other dimensions move it to another dimension. Of what is put one behind the other along it,
+ * rows before the first may be needed: there are none. Needs may be more than the truth (a table's line is as steep as the table is
+ * long, and two roundings become one), never less. Reductions over rows (global pools, norms) and products of matrices need all. */
 #include "schedule/needs.h"
 
 #include "base/size.h"
@@ -128,7 +128,7 @@ static struct need reshape_need(const struct op *op, int dimension)
                 return unknown();
         int64_t before = product(y, 0, dimension), step = product(y, dimension + 1, y->rank), own = 0;
         int found = -1;
-        for (int d = 0; d < x->rank && own != step; d++)
+        for (int d = 1; d < x->rank && own != step; d++)
                 if (product(x, 0, d) == before) {
                         own = product(x, d + 1, x->rank);
                         found = d;
@@ -192,13 +192,22 @@ static bool keeps_images(const struct op *op, int operand)
         }
 }
 
+/* of what is put one behind the other along the dimension: rows before the first and behind the last are nobody's */
+static struct need concat_need(const struct op *op, int operand, int dimension)
+{
+        int64_t before = 0;
+        for (int i = 0; i < operand && op_int(op, "axis") == dimension; i++)
+                before += op_operand(op, i)->type->dims[dimension];
+        return window_need(dimension, 1, 1, 1, before, 1);
+}
+
 /* what element i of a dimension of op's result needs of an operand */
 static struct need own_need(const struct op *op, int operand, int dimension)
 {
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return need_itself(dimension);
         if (op->code == OP_concat)
-                return op_int(op, "axis") == dimension ? unknown() : need_itself(dimension);
+                return concat_need(op, operand, dimension);
         if (operand)
                 return unknown();
         switch (op->code) {

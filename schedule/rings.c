@@ -27,16 +27,17 @@
 #include "schedule/needs.h"
 #include "schedule/schedule.h"
 
-enum { ROWS = 2, COLUMNS = 3, RINGS_MAX = 32 };
+enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32 };        /* of the result, rows are dimension SPATIAL + ROWS */
 
 struct ring {
         struct value *value;
+        int dimension[AXES];            /* of the tensor that is its rows, its columns: what its readers need one after the other; 0: none */
         int64_t rows, kept;             /* of the tensor, of the ring */
-        int64_t columns, width;         /* the same; of the result, of the patch */
+        int64_t columns, width;         /* the same; of the result, of the patch. Without patches 1: all columns are like channels */
         int64_t computed;               /* columns, by all patches */
-        int64_t least[2];               /* reach in the first turn, end of the first patch's columns: later ones are larger */
+        int64_t least[AXES];             /* reach in the first turn, end of the first patch's columns: later ones are larger */
         double flops;                   /* of it all, from the ring before, once */
-        struct need reads[2][RINGS_MAX];          /* by a row (a column) of this one, of each before it */
+        struct need reads[AXES][RINGS_MAX];       /* by a row (a column) of this one, of each before it */
         struct emit_ring at;
         struct loop_expr *from, *to;    /* columns of the patch */
         struct loop_variable *made;     /* rows so far */
@@ -48,7 +49,7 @@ struct rings {
         int count;
         int64_t before;                 /* turns before the first row of the result: rings fill row by row, too */
         int64_t patch;                  /* columns of the result that are computed at a time; 0: all */
-        double scale[2];
+        double scale[AXES];
         const struct op *obstacle;
 };
 
@@ -67,7 +68,7 @@ bool rings_wanted(const struct kernel_request *request)
 int64_t rings_columns(const struct op *fusion)
 {
         const struct type *y = op_result(fusion)->type;
-        return y->rank > COLUMNS ? y->dims[COLUMNS] : 1;
+        return y->rank > SPATIAL + COLUMNS ? y->dims[SPATIAL + COLUMNS] : 1;
 }
 
 const char *rings_set_patch(struct op *fusion, const char *schedule)
@@ -81,17 +82,17 @@ const char *rings_set_patch(struct op *fusion, const char *schedule)
 /* ---- which rows and columns are needed ---- */
 
 /* What ring number `to` reads of those before it: backwards through the operations of the region. */
-static bool find_reads(struct rings *r, int to, int dimension, const struct region *region, struct need *needs)
+static bool find_reads(struct rings *r, int to, int axis, const struct region *region, struct need *needs)
 {
         struct ring *ring = &r->list[to];
-        struct need *reads = ring->reads[dimension - ROWS];
+        struct need *reads = ring->reads[axis];
         int number = 0, ring_of = r->count - 1;
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = number++;
                 needs[op->number] = (struct need){ 0 };
         }
         struct op *start = ring->value->op;
-        needs[start->number] = need_itself(dimension);
+        needs[start->number] = need_itself(ring->dimension[axis]);
         for (const struct op *op = region->last; op; op = op->previous) {
                 while (ring_of >= 0 && r->list[ring_of].value->op->number > op->number)
                         ring_of--;
@@ -100,10 +101,12 @@ static bool find_reads(struct rings *r, int to, int dimension, const struct regi
                 if (!n.any || op->code == OP_yield)
                         continue;
                 if (is_other) {
-                        if (n.all || n.dimension != dimension)
-                                r->obstacle = r->obstacle ? r->obstacle : start;
+                        int *own = &r->list[ring_of].dimension[axis];
+                        *own = *own ? *own : n.dimension;
                         reads[ring_of] = n;
-                        reads[ring_of].all |= n.dimension != dimension;
+                        reads[ring_of].all |= n.dimension != *own;
+                        if (reads[ring_of].all)
+                                r->obstacle = r->obstacle ? r->obstacle : start;
                         continue;
                 }
                 for (int i = 0; i < op->operand_count; i++) {
@@ -120,9 +123,9 @@ static bool find_reads(struct rings *r, int to, int dimension, const struct regi
         for (int i = 0; i < to; i++) {
                 if (reads[i].all)
                         return false;
-                r->scale[dimension - ROWS] *= reads[i].scale > reads[i].per ? (double)reads[i].scale / (double)reads[i].per : 1;
+                r->scale[axis] *= reads[i].scale > reads[i].per ? (double)reads[i].scale / (double)reads[i].per : 1;
         }
-        return r->scale[dimension - ROWS] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays small */
+        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays small */
 }
 
 /* the elements that are needed of a ring from..end behind it */
@@ -137,7 +140,7 @@ static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
                 bool any = false;
                 reach[i] = 0;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[0][i];
+                        const struct need *n = &r->list[k].reads[ROWS][i];
                         if (!n->any)
                                 continue;
                         int64_t end = need_end(n, reach[k]);
@@ -171,13 +174,13 @@ static void find_kept(struct rings *r)
                 find_reach(r, row + 1, reach);
                 for (int i = 0; i < r->count; i++) {
                         if (row == -r->before)
-                                r->list[i].least[0] = reach[i];
+                                r->list[i].least[ROWS] = reach[i];
                         wanted[i] = limit(reach[i], r->list[i].rows);
                         wanted[i] = wanted[i] > made[i] ? wanted[i] : made[i];
                 }
                 for (int i = 0; i + 1 < r->count; i++)
                         for (int k = i + 1; k < r->count; k++) {
-                                const struct need *n = &r->list[k].reads[0][i];
+                                const struct need *n = &r->list[k].reads[ROWS][i];
                                 int64_t first = n->any ? need_from(n, made[k]) : wanted[i];
                                 int64_t kept = wanted[i] - (first > 0 ? first : 0);
                                 if (kept > r->list[i].kept)
@@ -201,7 +204,7 @@ static void find_columns(const struct rings *r, int64_t start, int64_t *from, in
                 bool any = false;
                 from[i] = to[i] = 0;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[1][i];
+                        const struct need *n = &r->list[k].reads[COLUMNS][i];
                         if (!n->any)
                                 continue;
                         int64_t first = need_from(n, from[k]), end = need_end(n, to[k]);
@@ -225,7 +228,7 @@ static void find_width(struct rings *r)
                 for (int i = 0; i < r->count; i++) {
                         struct ring *ring = &r->list[i];
                         if (start == 0)
-                                ring->least[1] = to[i];
+                                ring->least[COLUMNS] = to[i];
                         ring->width = to[i] - from[i] > ring->width ? to[i] - from[i] : ring->width;
                         ring->computed += to[i] > from[i] ? to[i] - from[i] : 0;
                 }
@@ -235,22 +238,36 @@ static void find_width(struct rings *r)
 static bool add_ring(struct rings *r, struct value *v, double flops)
 {
         const struct type *t = v->type;
-        if (r->count == RINGS_MAX || t->rank <= ROWS || !type_is_static(t) || !type_elements(t) ||
+        if (r->count == RINGS_MAX || t->rank <= SPATIAL || !type_is_static(t) || !type_elements(t) ||
             (r->count && r->list[0].value->type->dims[0] != t->dims[0])) {
                 r->obstacle = v->op;
                 return false;
         }
-        int64_t columns = t->rank > COLUMNS ? t->dims[COLUMNS] : 1;
-        r->list[r->count++] = (struct ring){ .value = v, .rows = t->dims[ROWS], .columns = columns, .flops = flops };
+        r->list[r->count++] = (struct ring){ .value = v, .flops = flops };
         return true;
 }
 
 /* columns of a patch, as the schedule of the result says; 0: all */
-static int64_t find_patch(const struct ring *last)
+static int64_t find_patch(const struct op *fusion)
 {
-        const char *text = last->value->op->schedule;
+        const char *text = op_operand(fusion->regions[0]->last, 0)->op->schedule;
         int64_t patch = text && !strncmp(text, "patch=", 6) ? strtoll(text + 6, NULL, 10) : 0;
-        return patch > 0 && patch < last->columns ? patch : 0;
+        return patch > 0 && patch < rings_columns(fusion) ? patch : 0;
+}
+
+/* who needs what along rows, and with patches along columns: from the result on, each ring's dimension is what its readers go along */
+static bool find_axis(struct rings *r, int axis, const struct region *region, struct need *needs)
+{
+        bool good = true;
+        r->list[r->count - 1].dimension[axis] = SPATIAL + axis;
+        for (int i = r->count - 1; i > 0 && good; i--)
+                good = r->list[i].dimension[axis] && find_reads(r, i, axis, region, needs);
+        for (int i = 0; i < r->count && good; i++) {
+                struct ring *ring = &r->list[i];
+                good = ring->dimension[axis] && (axis == ROWS || ring->dimension[ROWS] != ring->dimension[COLUMNS]);
+                *(axis == ROWS ? &ring->rows : &ring->columns) = ring->value->type->dims[ring->dimension[axis]];
+        }
+        return good;
 }
 
 static bool find_rings(struct rings *r, const struct region *region, struct value *result)
@@ -268,12 +285,12 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
         }
         if (!good || r->list[r->count - 1].value != result)
                 return false;
-        r->patch = find_patch(&r->list[r->count - 1]);
+        r->patch = find_patch(region->owner);
         struct arena *arena = arena_new();
         struct need *needs = arena_array(arena, (size_t)count + 1, sizeof *needs);
-        for (int dimension = ROWS; dimension <= (r->patch ? COLUMNS : ROWS); dimension++)
-                for (int i = r->count - 1; i > 0 && good; i--)
-                        good = find_reads(r, i, dimension, region, needs);
+        for (int i = 0; i < r->count; i++)
+                r->list[i].columns = 1;
+        good = find_axis(r, ROWS, region, needs) && (!r->patch || find_axis(r, COLUMNS, region, needs));
         arena_free(arena);
         if (!good)
                 return false;
@@ -285,7 +302,7 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
 static int64_t ring_elements(const struct ring *ring)
 {
         const struct type *t = ring->value->type;
-        return type_elements(t) / t->dims[0] / t->dims[ROWS] / ring->columns * ring->kept * ring->width;
+        return type_elements(t) / t->dims[0] / ring->rows / ring->columns * ring->kept * ring->width;
 }
 
 /* floating operations for columns that more than one patch computes */
@@ -351,10 +368,10 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
         for (int i = r->count - 2; i >= 0; i--) {
                 struct loop_expr *reach = NULL;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[0][i];
+                        const struct need *n = &r->list[k].reads[ROWS][i];
                         if (!n->any)
                                 continue;
-                        struct loop_expr *end = write_end(e, n, r->list[k].reach, r->list[k].least[0]);
+                        struct loop_expr *end = write_end(e, n, r->list[k].reach, r->list[k].least[ROWS]);
                         reach = reach ? emit_op(e, LOOP_MAX, reach, end) : end;
                 }
                 r->list[i].reach = emit_let(e, "reach", reach ? reach : emit_int(e, 0));
@@ -371,11 +388,11 @@ static void write_columns(struct emit *e, struct rings *r, struct loop_expr *sta
                 struct ring *ring = &r->list[i];
                 struct loop_expr *from = NULL, *to = NULL;
                 for (int k = i + 1; k < r->count; k++) {
-                        const struct need *n = &r->list[k].reads[1][i];
+                        const struct need *n = &r->list[k].reads[COLUMNS][i];
                         if (!n->any)
                                 continue;
                         struct loop_expr *first = write_from(e, n, r->list[k].from);
-                        struct loop_expr *end = write_end(e, n, r->list[k].to, r->list[k].least[1]);
+                        struct loop_expr *end = write_end(e, n, r->list[k].to, r->list[k].least[COLUMNS]);
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }
@@ -391,15 +408,15 @@ static void write_row(struct emit *e, const struct ring *ring, struct loop_buffe
         const struct type *t = ring->value->type;
         struct loop_expr *index[RANK_MAX];
         for (int d = 0; d < t->rank; d++) {
-                bool part = d == COLUMNS && ring->from;
-                index[d] = d == 0 ? image : d == ROWS ? row
+                bool part = d == ring->dimension[COLUMNS];
+                index[d] = d == 0 ? image : d == ring->dimension[ROWS] ? row
                          : emit_for(e, d < 6 ? names[d] : "i", part ? ring->from : emit_int(e, 0), part ? ring->to : emit_int(e, t->dims[d]));
         }
         struct loop_expr *value = emit_element(e, ring->value, index);
         emit_store(e, whole ? whole : ring->at.buffer, whole ? emit_position(e, t->rank, t->dims, index)
                                                               : emit_ring_position(e, ring->value, &ring->at, index), value);
         for (int d = 1; d < t->rank; d++)
-                if (d != ROWS)
+                if (d != ring->dimension[ROWS])
                         emit_end(e);
 }
 
@@ -433,7 +450,8 @@ bool rings_kernel(struct emit *e, const struct kernel_request *request, struct l
         }
         for (int i = 0; i + 1 < r->count; i++) {
                 struct ring *ring = &r->list[i];
-                ring->at = (struct emit_ring){ ring->at.buffer, ring->kept, ring->width, ring->from };
+                ring->at = (struct emit_ring){ .buffer = ring->at.buffer, .rows = ring->dimension[ROWS], .columns = ring->dimension[COLUMNS],
+                                               .kept = ring->kept, .width = ring->width, .from = ring->from };
                 ring->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
         }
         struct loop_expr *row = emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));

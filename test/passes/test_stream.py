@@ -16,8 +16,8 @@ import dnncc  # noqa: E402
 from test_strips import TARGETS, here  # noqa: E402
 
 
-SAME = ["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation", "mean"]        # rows stay, or get fewer
-FINER = ["resize", "transposed", "shuffle", "neck"]                                                    # or more
+SAME = ["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation", "mean", "channels_last"]       # rows stay, or get fewer
+FINER = ["resize", "transposed", "shuffle", "neck", "stack"]          # or more
 
 
 class Chain:
@@ -120,6 +120,20 @@ class Chain:
             self.constants.append(sizes)
             self.add("Resize", [self.last, "", "", sizes.name], [n, 3, h, w], mode=self.r.choice(["nearest", "linear"]))
         self.add("Concat", [self.last, before], [n, c + self.shape[1], h, w], axis=1)
+
+    def stack(self):
+        """one above the other, as the levels of a detector"""
+        x, (n, c, h, w) = self.last, self.shape
+        if h <= 30:
+            self.add("Conv", [x, self.constant(self.values.standard_normal((c, c, 3, 3)).astype(np.float32))], self.shape, pads=[1] * 4)
+            self.add("Concat", [x, self.last] if self.r.random() < 0.5 else [self.last, x], [n, c, 2 * h, w], axis=2)
+
+    def channels_last(self):
+        """rows that are not the dimension they were"""
+        n, c, h, w = self.shape
+        self.add("Transpose", [self.last], [n, h, w, c], perm=[0, 2, 3, 1])
+        self.add("Softmax", [self.last], self.shape, axis=3)
+        self.add("Transpose", [self.last], [n, c, h, w], perm=[0, 3, 1, 2])
 
     def mean(self):
         """less the mean of all channels: a reduction, but not of rows"""
@@ -335,6 +349,37 @@ def test_finer(kind, elements, tmp_path):
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
     got, size, _ = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
     assert size == 8 * 4 * elements < plain / 8
+    assert got[0].tobytes() == want[0].tobytes()
+
+
+def test_detector(tmp_path):
+    """Heads of two levels, positions one behind the other, boxes and classes apart: rows to the end, though these are another dimension then.
+    Only the first level is there as a whole: positions of the second one come when its own are done."""
+    r = np.random.default_rng(0)
+    shapes = {"w0": (16, 3, 3, 3), "w1": (16, 16, 3, 3), "h0": (12, 16, 1, 1), "h1": (12, 16, 1, 1)}
+    constants = [numpy_helper.from_array(r.standard_normal(s).astype(np.float32), name) for name, s in shapes.items()]
+    constants += [numpy_helper.from_array(np.array(v, np.int64), name) for name, v in
+                  (("flat", [1, 12, -1]), ("parts", [4, 8]), ("sides", [1, 2, 2, 1280]), ("boxes", [1, 4, 1280]))]
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], name="level0", pads=[1] * 4),
+             helper.make_node("Conv", ["a", "w1"], ["b"], name="level1", pads=[1] * 4, strides=[2, 2])]
+    for i, level in enumerate("ab"):
+        nodes += [helper.make_node("Conv", [level, f"h{i}"], [f"head{i}"], name=f"head{i}"),
+                  helper.make_node("Reshape", [f"head{i}", "flat"], [f"flat{i}"], name=f"flat{i}")]
+    nodes += [helper.make_node("Concat", ["flat0", "flat1"], ["all"], name="all", axis=2),
+              helper.make_node("Split", ["all", "parts"], ["box", "class"], name="split", axis=1),
+              helper.make_node("Reshape", ["box", "sides"], ["box1"], name="sides"), helper.make_node("Softmax", ["box1"], ["box2"], name="soft", axis=1),
+              helper.make_node("Reshape", ["box2", "boxes"], ["box3"], name="boxes"), helper.make_node("Sigmoid", ["class"], ["class1"], name="sigmoid"),
+              helper.make_node("Concat", ["box3", "class1"], ["y"], name="y", axis=1)]
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 32, 32]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 12, 1280])]
+    model = helper.make_model(helper.make_graph(nodes, "m", ports[:1], ports[1:], constants), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    onnx.save(model, tmp_path / "m.onnx")
+    x = r.standard_normal((1, 3, 32, 32), dtype=np.float32)
+    budget = least(tmp_path / "m.onnx", tmp_path)
+    want, plain, _ = outputs(model, x, tmp_path / "plain", [])
+    got, size, rings = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
+    level = 16 * 32 * 32 * 4
+    assert rings and plain >= 2 * level and level <= size <= 1.1 * level, (size, plain)
     assert got[0].tobytes() == want[0].tobytes()
 
 
