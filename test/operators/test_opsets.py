@@ -304,6 +304,17 @@ pooled_at = np.array([[[[0, 3], [9, 14]], [[16, 18], [25, 31]]]], I64)
 case("MaxUnpool", [x(1, 2, 2, 2), pooled_at], since=9, kernel_shape=[2, 2], strides=[2, 2])
 
 
+holds = np.array([[True, False, True], [False, False, True]])
+case("NonZero", [holds], since=9)
+case("NonZero", [x(2, 3, 4, dtype=I32, low=0, high=1)], since=9, title="int32")
+case("NonZero", [np.where(holds, x(2, 3), 0).astype(F32), ], since=9, title="floats")
+case("NonZero", [], since=9, constants={0: x(7, 5, dtype=I64, low=-1, high=1)}, title="known")
+case("Compress", [x(3, 4), holds[0]], since=9, axis=0)
+case("Compress", [x(3, 4), holds[0]], since=9, axis=1, title="shorter")
+case("Compress", [x(3, 4), holds[0]], since=9, title="of all")
+case("Compress", [x(3, 4)], since=9, constants={1: holds[0]}, axis=0, title="known")
+
+
 # ---- reductions ----
 for op in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split():
     last, data = 12 if op == "Sum" else 17, x(2, 3, 4, low=0.5 if op == "LogSum" else -4)
@@ -577,3 +588,17 @@ def test_opset(opset):
         if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
             wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_as_many_as_declared():
+    """a result whose extent only a run could tell is of the declared one; another number of elements is an error then"""
+    node = helper.make_node("NonZero", ["x"], ["y"], "node")
+    model = make_model([node], {"x": np.zeros(6, F32)}, [], {"y": np.zeros((1, 2), I64)}, 13)
+    with dnncc.Workspace("as_many") as folder:
+        onnx.save(model, str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        host = dnncc.build_host(folder, dnncc.SANITIZE)
+        assert dnncc.run_host(host, [np.array([0, 3, 0, 0, -1, 0], F32)])[0].tolist() == [[1, 4]]
+        for many in [0, 3, 0, 2, 1, 0], [0, 0, 0, 0, 0, 7], [0] * 6:
+            with pytest.raises(AssertionError, match="-3"):
+                dnncc.run_host(host, [np.array(many, F32)])
