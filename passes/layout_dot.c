@@ -5,14 +5,18 @@
  *   %x = reshape(%a) : <1 x 1 x M x K>
  *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
  *
- * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of
- * its K channels, a row of the result all of its N outputs. Element-wise operations that follow are built on the rows, so that
- * they can be the contraction's epilogue; the logical value is a reshape away. */
+ * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it has a few rows to be multiplied with
+ * (keys of a cache, in a step): then it is x, and they are the weights.
+ *
+ * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K
+ * channels, a row of the result all of its N outputs. Element-wise operations that follow are built on the rows, so that they can be the
+ * contraction's epilogue; the logical value is a reshape away. */
 #include "passes/layout.h"
 
 #include <string.h>
 
 enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run time */
+enum { PANEL_MOST = 8, TURNED_ROWS = 8, TURNED_COLUMNS = 256 };   /* vectors of a panel that is not packed */
 
 /* the dimensions of an operand, by what they are in the product, and extents */
 enum { BATCH, FREE, CONTRACT, ROLE_COUNT };
@@ -109,10 +113,42 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
         return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, LAYOUT_LANES * pair });
 }
 
+/* It lies in memory in this order, and nothing brings it there that could pack it as well. */
+static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
+{
+        int64_t perm[RANK_MAX];
+        bool straight;
+        const struct value *v = m->value;
+        order_of(m, order, perm, &straight);
+        while (op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
+        return straight && !value_is_constant(v) && !op_is(v, OP_transpose);
+}
+
+/* b is a panel as it lies */
+static bool is_panel(const struct matrix *b, int pair)
+{
+        static const int by_rows[] = { BATCH, CONTRACT, FREE };
+        int64_t vectors = b->extent[FREE] / LAYOUT_LANES;
+        return pair == 1 && b->extent[FREE] % LAYOUT_LANES == 0 && vectors <= PANEL_MOST && (vectors == 1 || vectors % 2 == 0) &&
+               lies(b, by_rows);
+}
+
+/* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a column is a position of x, and the
+ * rows are the weights, so that nothing large is packed. */
+static bool is_turned(const struct matrix *a, const struct matrix *b)
+{
+        static const int by_columns[] = { BATCH, FREE, CONTRACT };
+        return !value_is_constant(a->value) && a->extent[FREE] > 1 && a->extent[FREE] <= TURNED_ROWS &&
+               b->extent[FREE] >= TURNED_COLUMNS && lies(b, by_columns);
+}
+
 /* packing at run time should not pad */
-static int64_t panel_vectors(const struct matrix *a, const struct matrix *b)
+static int64_t panel_vectors(const struct matrix *a, const struct matrix *b, int pair)
 {
         int64_t outputs = b->extent[FREE];
+        if (is_panel(b, pair))
+                return outputs / LAYOUT_LANES;
         if (!value_is_constant(b->value))
                 return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES || outputs <= LAYOUT_LANES ? 1 : 2;
         return layout_vectors(outputs, a->extent[FREE]);
@@ -122,15 +158,22 @@ bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
+        bool turned = is_turned(&a, &b);
+        if (turned) {
+                struct matrix rows = a;
+                a = b;
+                b = rows;
+        }
         b.value = stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
+        int pair = packed_pair(a.value->type);
         bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
         if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
-            (!value_is_constant(b.value) && rows < LEAST_ROWS))
+            (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, pair)))
                 return false;
         int64_t padded = tiles ? layout_blocks(inner, l->block) * l->block : inner;
-        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b), packed_pair(a.value->type)), *x = as_matrix(l, &a, order);
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, pair), pair), *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
@@ -140,8 +183,9 @@ bool layout_dot(struct layout *l, struct op *op)
         attr_set(attrs, OP_convolve_packed, "block", outputs);
         attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
         struct value *y = x && w ? value_build(&l->b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        y = y && turned ? build_transpose(&l->b, y, (int64_t[]){ 0, 1, 3, 2 }) : y;
         struct form *form = layout_form(l, op_result(op));
-        *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = a.count[FREE] };
+        *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = turned ? b.count[FREE] : a.count[FREE] };
         l->failed |= !y;
         return y != NULL;
 }

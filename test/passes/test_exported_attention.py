@@ -106,6 +106,7 @@ def compiled(g, opset, folder):
     onnx.save(g.model(opset), path)
     done = dnncc.run([dnncc.DNNCC, path, f"--target={TARGET}", "--emit=json", "-o", "-"])
     assert done.returncode == 0, done.stderr
+    (folder / "m.json").write_text(done.stdout)
     return expressions(json.loads(done.stdout))
 
 
@@ -127,6 +128,21 @@ def test_attention(tmp_path, form):
     g = attention(**form)
     assert compiled(g, 18, tmp_path) == compiled(attention_operator(form["groups"], form["mask"]), 23, tmp_path)
     check_numbers(g, 18, tmp_path)
+
+
+def test_shared_keys_are_not_repeated(tmp_path):
+    """nor under --exact, where keys keep the scale that the operator gives them"""
+    g = attention_operator(2)
+    onnx.save(g.model(23), tmp_path / "m.onnx")
+    results = []
+    for folder, option in ((tmp_path / "plain", "-O0"), (tmp_path / "exact", "--exact")):
+        folder.mkdir()
+        dnncc.compile_model(tmp_path / "m.onnx", folder, [f"--target={TARGET}", option])
+        results.append(dnncc.run_host(dnncc.build_host(folder), list(g.inputs.values()))[0])
+    assert np.array_equal(*results)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={TARGET}", "--exact", "--emit=ir", "-o", "-"])
+    assert f"<1 x 2 x {HEADS // 2 * ROWS} x {KEYS} x f32>" in done.stdout, done.stdout
+    assert f"{HEADS} x {SIZE} x {KEYS}" not in done.stdout and f"{HEADS} x {KEYS} x {SIZE}" not in done.stdout, done.stdout
 
 
 TWINS = {"scores are an output": dict(watch=True), "another scale": dict(scale="both", factor=SIZE ** -0.5 + 1e-3),
@@ -177,7 +193,9 @@ def rotary_operator(interleaved):
 @pytest.mark.parametrize("form", ["halves", "pairs"])
 def test_rotary(tmp_path, form):
     outputs, kernels = compiled(rotary(form), 18, tmp_path)
-    assert kernels <= compiled(rotary_operator(form == "pairs"), 23, tmp_path)[1]
+    angles = 2 if form == "halves" else 0       # that come twice
+    assert kernels <= compiled(rotary_operator(form == "pairs"), 23, tmp_path)[1] + angles
+    assert "transpose" not in (tmp_path / "m.json").read_text()
     check_numbers(rotary(form), 18, tmp_path)
     for near in (dict(sign=-1.001), dict(watch=True)):
         assert compiled(rotary(form, **near), 18, tmp_path)[0] != outputs
