@@ -315,6 +315,14 @@ case("Compress", [x(3, 4), holds[0]], since=9, title="of all")
 case("Compress", [x(3, 4)], since=9, constants={1: holds[0]}, axis=0, title="known")
 
 
+corners, chances = x(2, 30, 4, low=0, high=1), np.round(x(2, 3, 30, low=0, high=1), 1)           # several of one score
+half, some = np.array(0.3, F32), np.array(0.4, F32)
+case("NonMaxSuppression", [corners, chances, ints(5), half[None], some[None]], since=10)
+case("NonMaxSuppression", [corners, chances, None, half[None]], since=11, constants={2: ints(30)}, title="all scores")
+case("NonMaxSuppression", [corners, chances], since=11, constants={2: ints(4)[0], 3: half, 4: some}, title="known")
+case("NonMaxSuppression", [corners, chances], since=11, constants={2: ints(50), 3: half, 4: some}, center_point_box=1, title="centers")
+
+
 # ---- reductions ----
 for op in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split():
     last, data = 12 if op == "Sum" else 17, x(2, 3, 4, low=0.5 if op == "LogSum" else -4)
