@@ -119,7 +119,7 @@ enum { IDENTIFIER_LENGTH = 31 };
 struct names {
         struct arena *arena;
         struct map *used;               /* folded identifier -> itself */
-        struct map *next;               /* folded stem -> the number tried last, so that many equal stems stay linear */
+        struct map *next;               /* folded stem, as cut -> the number tried last, so that many equal stems stay linear */
 };
 
 struct names *names_new(struct arena *arena)
@@ -150,9 +150,23 @@ bool names_reserve(struct names *names, const char *identifier)
         return true;
 }
 
+/* of the stem as it stands in front of the number: names cut to the same stem count together */
+static size_t *counter_of(struct names *names, const char *stem, size_t start)
+{
+        char folded[IDENTIFIER_LENGTH + 33];
+        size_t length = fold_case(folded, stem);
+        size_t *counter = map_get(names->next, folded, length);
+        if (!counter) {
+                counter = ARENA_NEW(names->arena, size_t);
+                *counter = start;
+                map_set(names->next, folded, length, counter);
+        }
+        return counter;
+}
+
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback)
 {
-        char stem[IDENTIFIER_LENGTH + 1], tried[IDENTIFIER_LENGTH + 1], folded[IDENTIFIER_LENGTH + 33];
+        char stem[IDENTIFIER_LENGTH + 1], tried[IDENTIFIER_LENGTH + 1];
         size_t n = 0;
         for (size_t i = 0; i < length && n < IDENTIFIER_LENGTH; i++) {
                 unsigned char c = (unsigned char)bytes[i];
@@ -174,23 +188,22 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
         memcpy(tried, stem, n + 1);
         if (!is_reserved(tried) && names_reserve(names, tried))
                 return arena_string(names->arena, tried);
-        size_t folded_length = fold_case(folded, stem);
-        uintptr_t *counter = map_get(names->next, folded, folded_length);
-        if (!counter) {
-                counter = ARENA_NEW(names->arena, uintptr_t);
-                *counter = 1;
-                map_set(names->next, folded, folded_length, counter);
-        }
-        do {
-                char suffix[24];
-                int digits = snprintf(suffix, sizeof suffix, "_%zu", (size_t)++*counter);
-                size_t keep = n + (size_t)digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - (size_t)digits : n;
+        for (size_t digits = 1, beyond = 10;;) {        /* numbers of so many digits are below `beyond` */
+                size_t keep = n + 1 + digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - 1 - digits : n;
                 while (keep && stem[keep - 1] == '_')   /* an identifier made of an identifier is itself */
                         keep--;
                 memcpy(tried, stem, keep);
-                memcpy(tried + keep, suffix, (size_t)digits + 1);
-        } while (!names_reserve(names, tried));
-        return arena_string(names->arena, tried);
+                tried[keep] = 0;
+                size_t *counter = counter_of(names, tried, digits == 1 ? 1 : beyond / 10 - 1);
+                if (*counter + 1 >= beyond) {
+                        beyond *= 10;
+                        digits++;
+                        continue;
+                }
+                snprintf(tried + keep, sizeof tried - keep, "_%zu", ++*counter);
+                if (names_reserve(names, tried))
+                        return arena_string(names->arena, tried);
+        }
 }
 
 /* ---- map ---- */

@@ -9,6 +9,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import sys
 import tempfile
 
