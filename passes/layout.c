@@ -11,7 +11,8 @@
  * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
  * conversions to the logical value slice them off.
  *
- * First layout_whole.c makes contractions of floats of those of integers. Then layout_choose.c says where all channels of a
+ * First layout_whole.c makes contractions of floats of those of integers, layout_windows.c windows of one dimension of those of
+ * several. Then layout_choose.c says where all channels of a
  * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
  * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
@@ -163,6 +164,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                             .block = choose_block(f, context->target),
                             .b = { .m = f->module, .diag = context->diag } };
         layout_whole(&l, &f->body);
+        layout_windows(&l, &f->body);
         layout_choose(&l, &f->body);
         visit_region(&l, &f->body);
         restore_logical(&l);

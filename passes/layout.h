@@ -99,6 +99,11 @@ void layout_whole(struct layout *l, struct region *region);
 /* v, or the constant that it is where it only decodes integer constants */
 struct value *layout_decoded(struct layout *l, struct value *v);
 
+/* ---- layout_windows.c ---- */
+
+/* windows of several dimensions become windows along one after the other, where that is cheaper */
+void layout_windows(struct layout *l, struct region *region);
+
 /* ---- layout_choose.c ---- */
 
 /* says of every value in the region, and those inside, which blocks are best for it */

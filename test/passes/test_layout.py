@@ -136,7 +136,9 @@ class Network:
         k = len(shape) - 2
         window = [self.r.choice([1, 2, 3]) for _ in range(k)]
         strides = [self.r.choice([1, 2]) for _ in range(k)]
-        pads = [self.r.choice([0, 0, 1]) for _ in range(2 * k)]
+        if self.r.random() < 0.3:       # one that is done along one dimension after the other
+            window, strides = [5] * k, [1] * k
+        pads = [self.r.choice([0, 0, 1]) + (w > 4) for w in window + window]
         out = [(shape[2 + d] + pads[d] + pads[k + d] - window[d]) // strides[d] + 1 for d in range(k)]
         if min(out) < 1 or any(p >= w for p, w in zip(pads, window + window)):
             return
@@ -357,5 +359,5 @@ def test_layout(tmp_path, network, first):
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
         packed += "convolve_packed(" in done.stderr or "convolve_lanes(" in done.stderr
         plain += "convolve(" in done.stderr
-    assert packed > SHARE // 2, packed
+    assert packed > SHARE // 3, packed
     assert network is not Few or plain > SHARE // 4, plain
