@@ -13,14 +13,12 @@
  *                                              }
  *
  * Exact to the bit for any number of threads: every element is computed as before, by one thread. Only loops whose iterations
- * are proved independent (independence.c), from literal to literal, that hold no `fail`, and whose predicted time is worth a
- * hand-off; never in a kernel that has a parallel loop already. Without --threads nothing happens. */
+ * are proved independent (independence.c), from literal to literal, that hold no `fail`, and whose predicted time is worth sharing
+ * (schedule.h); never in a kernel that has a parallel loop already. Without --threads nothing happens. */
 #include "passes/independence.h"
 #include "passes/vectorize.h"
+#include "schedule/schedule.h"
 
-/* 1 us or more, with what it reads: a hand-off costs 0.5, and a kernel alone on its core reads what the others wrote from their caches.
- * Waking a thread costs the caller 10 to 15, but then it is awake for the kernels that follow. */
-enum { WORTH_CYCLES = 4000 };
 enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as they are */
 
 struct cut { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
@@ -125,7 +123,7 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
         if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL)
                 return 0;
         struct cut cut = { .trip = trip(loop) };
-        if (cut.trip < 1 || cycles(bounds, loop) < WORTH_CYCLES)
+        if (cut.trip < 1 || cycles(bounds, loop) < SCHEDULE_WORTH_CYCLES)
                 return 0;
         choose_chunks(&cut, loop, threads);
         struct loop_stmt *const nest[] = { loop, cut.inner };

@@ -24,7 +24,7 @@
 
 #include "schedule/stage.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LANES = 16, LONG = 128 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LANES = 16, LONG = 128, PAIR_OF_LINES = 32 };
 
 /* ---- the kernel ---- */
 
@@ -117,6 +117,8 @@ static bool prepare(struct block *b)
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
+        if (b->tasks > 1)               /* numbers of rows, which every task writes again and again, share no cache lines with another's */
+                b->rows = round_up(b->rows, PAIR_OF_LINES);
         return one->count == other->count && one->size == other->size && one->large == other->large;
 }
 

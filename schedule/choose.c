@@ -61,26 +61,33 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 /* what does not depend on the size of a tile, or follows from it */
 static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
 {
-        int64_t tiles, rows = rows_of_tiles(s, work, &tiles), last = packed_last_extent(work);
-        if (last % s->unroll == 0 && work->panels * work->groups > 1) {
-                /* all tiles together fetch the next panel; one alone reads too fast for that to help */
-                int64_t lines = divide_up(work->panel * s->unroll * work->line, 64 * tiles);
-                s->prefetch = tiles == 1 ? 1 : lines > 4 ? 4 : (int)lines;
-        }
+        int64_t tiles, rows = rows_of_tiles(s, work, &tiles);
         s->strip = choose_strip(work, machine->target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;
+}
+
+/* All tiles of a thread together fetch the next panel; one alone reads too fast for that to help. */
+static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles)
+{
+        enum { MOST = 4 };
+        if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
+                return 0;
+        tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
+        int64_t lines = tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->line, 64 * tiles);
+        return lines > MOST ? MOST : (int)lines;
 }
 
 static void share(struct schedule *s, const struct op *op, const struct packed_work *work, double cycles,
                   const struct schedule_machine *machine)
 {
         int64_t tiles;
-        double weights = packed_weights_bytes(work) * (double)work->groups, reading = weights / target_memory_speed(machine->target);
+        double weights = packed_weights_bytes(work) * (double)work->groups, reading = cost_weights_cycles(weights, machine->target);
         double operand = packed_operand_bytes(work) * (double)(work->groups * work->images);
         const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles), .panels = work->panels,
                                               .cycles = cycles > reading ? cycles - reading : 0, .weights = weights, .operand = operand,
                                               .gathered = s->pack ? operand : 0 };
         schedule_share(s, op, &shared, machine);
+        s->prefetch = choose_prefetch(s, work, tiles);
 }
 
 /* ---- the search ---- */

@@ -17,7 +17,6 @@
 #define TURN .7
 #define ENTRY 6.5
 #define RESULT 4.8
-#define MEMORY_HIDDEN .3                /* of the weights, from beyond the second cache: so much takes no time */
 
 /* ---- the work ---- */
 
@@ -78,6 +77,11 @@ double cost_beside(double a, double b)
 {
         double share = smaller(a, b) / larger(a, b);
         return larger(a, b) * (1 + CONTENTION * share * share * share * share * share);
+}
+
+double cost_weights_cycles(double bytes, const struct target *target)
+{
+        return (1 - COST_WEIGHTS_HIDDEN) * bytes / target_memory_speed(target);
 }
 
 /* what a tile of one width and size costs */
@@ -153,7 +157,7 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                 weights *= strips > 1 ? strips : 1;
                 y = x / (strips > 1 ? strips : 1);
         }
-        cost->weights += (1 - MEMORY_HIDDEN) * weights / speed;
+        cost->weights += cost_weights_cycles(weights, target);
         double room = .75 * (double)target_l2_bytes(target);
         cost->operand += y > room ? (1 - COST_AGAIN_HIDDEN) * times * x * passes / speed : 0;
 }

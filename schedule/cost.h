@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 
 /* so much takes no time */
+#define COST_WEIGHTS_HIDDEN .3          /* of weights, read from beyond the second cache */
 #define COST_L2_HIDDEN .5               /* of what a tile reads from the second cache */
 #define COST_AGAIN_HIDDEN .85           /* of what is read again from beyond it, in order and for many tiles */
 
@@ -28,6 +29,8 @@ double packed_weights_bytes(const struct packed_work *work);
 /* of the innermost loop of the sums: channels of a block, or columns of the window where a block is one channel */
 int64_t packed_last_extent(const struct packed_work *work);
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s, const struct target *target);
+/* to read so many bytes of weights from beyond the second cache, as far as it takes time */
+double cost_weights_cycles(double bytes, const struct target *target);
 /* cycles of two things that run beside each other: those of the longer one, and more the less it is longer */
 double cost_beside(double a, double b);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */

@@ -9,6 +9,7 @@
  *      hand-off    to the others, and back
  *
  * Whatever takes the slowest thread least; what is soon done runs on one. */
+#include "schedule/cost.h"
 #include "schedule/stage.h"
 
 #define GATHERED 4.0                    /* bytes of a strip made in a cycle */
@@ -32,58 +33,90 @@ static const struct op *heart(const struct op *op)
         return contraction ? contraction : op;
 }
 
+/* the kernel that op is part of, or is */
+static const struct op *kernel_of(const struct op *op)
+{
+        const struct op *owner = op->region->owner;
+        return owner && owner->code == OP_fusion ? owner : op;
+}
+
+/* what v hands on: the operand of a fusion, or of a move; NULL: it is its own */
+static const struct value *handed_on(const struct value *v)
+{
+        const struct op *owner = v->kind == VALUE_ARGUMENT ? v->region->owner : NULL;
+        if (owner && owner->code == OP_fusion)
+                return op_operand(owner, v->index);
+        return v->kind == VALUE_RESULT && moves(v->op) ? op_operand(v->op, 0) : NULL;
+}
+
 /* the operation whose kernel makes v; NULL: it comes from outside */
 static const struct op *maker(const struct value *v)
 {
-        for (;;) {
-                const struct op *owner = v->kind == VALUE_ARGUMENT ? v->region->owner : NULL;
-                if (owner && owner->code == OP_fusion)
-                        v = op_operand(owner, v->index);
-                else if (v->kind == VALUE_RESULT && moves(v->op))
-                        v = op_operand(v->op, 0);
-                else
-                        return v->kind == VALUE_RESULT ? heart(v->op) : NULL;
-        }
+        for (const struct value *next; (next = handed_on(v));)
+                v = next;
+        return v->kind == VALUE_RESULT ? heart(v->op) : NULL;
 }
 
-/* how many tasks made it; where nobody scheduled them, and for what comes from outside, as many as there may be */
+/* how many tasks made it; where nobody scheduled long loops, and for what comes from outside, as many as there may be */
 struct making { enum sharing how; int tasks; };
 
+/* Are the loops of a kernel that nobody scheduled worth sharing? */
+static bool is_long(const struct op *kernel, const struct target *target)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        double elements = 0;
+        for (const struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL)
+                elements += op->operand_count ? (double)type_elements(op_operand(op, 0)->type) : 0;
+        return elements / target_lanes(target, E_F32) >= SCHEDULE_WORTH_CYCLES;
+}
+
 /* Loops that nobody scheduled are shared from outside: by blocks of channels. */
-static struct making made(const struct value *x, int threads)
+static struct making made(const struct value *x, const struct schedule_machine *machine)
 {
         struct schedule s;
         const struct op *op = maker(x);
+        int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
         if (!op || !op->schedule || !schedule_parse(op, &s, NULL))
                 return (struct making){ op && x->type->dims[1] > 1 ? BY_PANELS : BY_ROWS, threads };
         bool panels = s.panel_tasks > s.row_tasks && op->code != OP_convolve_winograd;
         return (struct making){ panels ? BY_PANELS : BY_ROWS, s.row_tasks * s.panel_tasks };
 }
 
-/* the kernel's result, of which op is a part */
-static const struct value *whole_result(const struct op *op)
+/* Does op add up all channels of what the kernel `made` makes? */
+static bool reads_all(const struct op *op, const struct op *made)
 {
-        const struct op *owner = op->region->owner;
-        return op_result(owner && owner->code == OP_fusion ? owner : op);
+        bool sums = schedule_contraction(NULL, (struct op *)(uintptr_t)op) && !is_apart(op);
+        const struct value *x = sums ? op_operand(op, 0) : NULL;
+        while (x && !(x->kind == VALUE_RESULT && kernel_of(x->op) == made))
+                x = handed_on(x);
+        return x;
 }
 
-/* How those who read what op makes are going to share it: what reads all channels does so by rows best; what reads its own follows. */
+/* How those who read what op makes are going to share it. What reads all channels does so by rows best. What reads its own channels, or
+ * elements beside its own results, follows those who read these; but of several nobody is followed. */
 static enum sharing wanted(const struct op *op)
 {
-        for (;;) {
-                const struct value *y = whole_result(op);
-                if (!y->uses)
-                        return BY_ROWS;
-                op = heart(y->uses->user);
-                if (!is_apart(op) && !moves(op))
-                        return op->code == OP_yield || schedule_contraction(NULL, (struct op *)(uintptr_t)op) ? BY_ROWS : BY_PANELS;
+        for (const struct op *next;; op = next) {
+                const struct op *kernel = kernel_of(op);
+                bool several = false, loops = false;
+                next = NULL;
+                for (const struct use *use = op_result(kernel)->uses; use; use = use->next) {
+                        const struct op *reader = heart(kernel_of(use->user));
+                        if (reader->code == OP_yield || reads_all(reader, kernel))
+                                return BY_ROWS;
+                        loops |= !schedule_contraction(NULL, (struct op *)(uintptr_t)reader) && !moves(reader);
+                        several |= next && next != reader;
+                        next = reader;
+                }
+                if (!next || several || loops)
+                        return loops ? BY_PANELS : BY_ROWS;
         }
 }
 
 /* ---- the choice ---- */
 
-/* what is known before tasks are */
-struct sharing_of { const struct schedule_work *work; bool apart; struct making made; enum sharing wanted; double speed, result; };
+/* what is known before tasks are; weights: cycles to read them */
+struct sharing_of { const struct schedule_work *work; bool apart; struct making made; enum sharing wanted; double weights, result; };
 
 static double share_of(int64_t count, int64_t threads) { return (double)divide_up(count, threads) / (double)count; }
 
@@ -94,8 +127,11 @@ static double tiles_share(const struct schedule_work *work, int rows, int panels
         return cut ? share_of(work->rows * work->panels, panels) : share_of(work->rows, rows) * share_of(work->panels, panels);
 }
 
-/* of what a thread reads, the part that others wrote, if it has so many of `bytes` */
-static double foreign(double bytes, bool agree, int tasks) { return agree ? 0 : bytes * (1 - 1.0 / tasks); }
+/* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
+static double foreign(double bytes, bool agree, int tasks)
+{
+        return agree || tasks == 1 || bytes <= 0 ? 0 : SCHEDULE_FOREIGN_FIRST + bytes * (1 - 1.0 / tasks) / SCHEDULE_FOREIGN;
+}
 
 /* who is alone among threads that share reads what these have made, and they what he makes */
 static double shared_cycles(const struct sharing_of *s, int rows, int panels)
@@ -105,18 +141,18 @@ static double shared_cycles(const struct sharing_of *s, int rows, int panels)
         double operand = s->work->operand / rows / (s->apart ? panels : 1), cycles = s->work->cycles * tiles_share(s->work, rows, panels);
         bool reads_own = tasks > 1 && s->made.tasks > 1 && s->made.how == how && (s->apart || how == BY_ROWS);
         bool read_by_own = tasks > 1 && how == s->wanted;
-        cycles += s->work->gathered / GATHERED * share_of(s->work->rows, rows) + s->work->weights * share_of(s->work->panels, panels) / s->speed;
-        cycles += (foreign(operand, reads_own, team) + foreign(s->result / team, read_by_own, team)) / SCHEDULE_FOREIGN;
+        cycles += s->work->gathered / GATHERED * share_of(s->work->rows, rows) + s->weights * share_of(s->work->panels, panels);
+        cycles += foreign(operand, reads_own, team) + foreign(s->result / team, read_by_own, team);
         return cycles + (tasks > 1 ? SCHEDULE_HAND_OFF : 0);
 }
 
 double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work, const struct schedule_machine *machine)
 {
-        struct sharing_of of = { work, is_apart(op), { BY_ROWS, 1 }, BY_ROWS, target_memory_speed(machine->target), 0 };
+        struct sharing_of of = { work, is_apart(op), { BY_ROWS, 1 }, BY_ROWS, cost_weights_cycles(work->weights, machine->target), 0 };
         if (machine->threads > 1) {
                 const struct type *y = op_result(op)->type;
                 of.result = (double)(type_elements(y) * element_info[y->element].bytes);
-                of.made = made(op_operand(op, 0), machine->threads);
+                of.made = made(op_operand(op, 0), machine);
                 of.wanted = wanted(op);
         }
         double best = shared_cycles(&of, 1, 1);

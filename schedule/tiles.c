@@ -388,12 +388,13 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         if (rows > 1 && s.columns == columns)
                 s.rows = choose_cut(&panel, rows, true, columns, pitch);
         int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
-        s.prefetch = (int)(divide_up(lines, tiles) < PREFETCH_MAX ? divide_up(lines, tiles) : PREFETCH_MAX);
         const struct type *x = op_operand(op, 0)->type;
         int64_t hardware = tiles * block_of(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors * y->dims[0];
         double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };
         schedule_share(&s, op, &work, machine);
+        lines = divide_up(lines * s.row_tasks, tiles);
+        s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);
         return s;
 }

@@ -253,3 +253,14 @@ def test_masks_of_indices_are_not_stored(tmp_path, shared, added):
     done = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--target=x86-64-v4", "--stats", "-o", tmp_path / "m.c"])
     assert done.returncode == 0, done.stderr
     assert int(re.search(r"workspace +(\d+) bytes", done.stdout + done.stderr)[1]) < 1536 * 1536
+
+
+def test_tasks_share_no_cache_lines():
+    """a task's numbers of rows, written for every block of columns, begin on a pair of cache lines of their own"""
+    a = Attention(1, 2, 70, 96, 8, 16)
+    a.choose(a.seen(None, 0), "-inf")
+    with dnncc.Workspace("attention-lines") as folder:
+        (folder / "program.dnn").write_text(a.program())
+        loops = dnncc.run([dnncc.DNNCC, folder / "program.dnn", "--emit=loops", "-o", "-", "--target=x86-64-v4", "--threads=2", f"{PASSES},lower"]).stdout
+    found = re.findall(r"let %first : index = %task \* (\d+) - %from_row", loops)
+    assert found and all(int(rows) % 32 == 0 for rows in found), loops

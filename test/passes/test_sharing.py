@@ -59,3 +59,44 @@ def test_neighbours_share_alike(shapes, tasks):
             results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs)[0])
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+def schedules(name, text, threads):
+    """of a program's contractions, in order"""
+    with dnncc.Workspace(f"sharing-{name}-{threads}") as folder:
+        path = folder / "program.dnn"
+        path.write_text(text)
+        ir = dnncc.run([dnncc.DNNCC, path, "--emit=ir", "-o", "-", f"--target={TARGET}", f"--threads={threads}", "--passes=fuse,schedule"]).stdout
+    return [dict(word.split("=") for word in words.split()) for words in re.findall(r'schedule="([^";]*)', ir)]
+
+
+def pointwise(name, weights, x, blocks, inputs, outputs, extent):
+    """a line of a convolution by windows of one position, and its weights"""
+    w = f'%{weights} "{weights}": {shape(outputs // 2, blocks, 1, 1, 16, 2, 16)}'
+    return f"  %{name} = convolve_packed(%{x}, %{weights}) channels={inputs} outputs={16 * outputs} : {shape(1, outputs, extent, extent, 16)}\n", w
+
+
+def program(steps, extent, blocks, result):
+    lines, weights = zip(*[step if isinstance(step, tuple) else (step, None) for step in steps])
+    arguments = ", ".join([f'%x "x": {shape(1, blocks, extent, extent, 16)}', *[w for w in weights if w]])
+    return f"""dnn 1\nmodule "m"\nfunc @main({arguments}) -> ("y") {{\n{''.join(lines)}  yield(%{result})\n}}\n"""
+
+
+def test_what_is_added_is_shared_like_what_it_is_added_to():
+    """the sum is read by rows: so are both of its parts made, the one with the add in its kernel and the other"""
+    text = program([pointwise("0", "a", "x", 4, 64, 16, 56), pointwise("1", "b", "x", 4, 64, 16, 56),
+                    f"  %2 = add(%1, %0) : {shape(1, 16, 56, 56, 16)}\n", pointwise("3", "c", "2", 16, 256, 4, 56)], 56, 4, "3")
+    assert [s.get("row_tasks") for s in schedules("added", text, 2)] == ["2"] * 3
+
+
+def test_fewer_tiles_fetch_more_of_the_next_panel():
+    text = program([pointwise("0", "a", "x", 16, 256, 8, 14)], 14, 16, "0")
+    (alone,), (shared,) = schedules("fetched", text, 1), schedules("fetched", text, 2)
+    assert shared["row_tasks"] == "2" and int(shared["prefetch"]) == 2 * int(alone["prefetch"])
+
+
+def test_short_kernels_in_a_row_stay_on_one_thread():
+    """of 64 x 64 x 64: 3 us each, as in a small transformer, after loops as short"""
+    text = program([f"  %s = mul(%x, 2.0) : {shape(1, 4, 8, 8, 16)}\n", pointwise("0", "a", "s", 4, 64, 4, 8),
+                    pointwise("1", "b", "0", 4, 64, 4, 8), pointwise("2", "c", "1", 4, 64, 4, 8)], 8, 4, "2")
+    assert not [s for s in schedules("short", text, 2) if "row_tasks" in s or "panel_tasks" in s]
