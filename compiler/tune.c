@@ -4,8 +4,9 @@
  * chooses. A round makes one move (schedule_move) on the best of all kinds at once, compiles the model with --profile,
  * and runs it and the model of the first schedules in turn, twice. A kind keeps the move when its kernels are more than
  * 3 % faster for it both times, measured against the first schedules of the same turn. A last round compiles all that was
- * kept together, and what is not faster there goes: among so many moves some are better by luck. Nothing starts after the
- * time is up (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours, predicted only. */
+ * kept together, and what is not faster there goes: among so many moves some are better by luck. Nothing starts that would
+ * not be done in time (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours,
+ * predicted only. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ struct tuning {
         int kind_count;
         int *kind_of_unit;              /* scheduled kernels in order; -1: of several contractions */
         int unit_count;
-        double end;                     /* nothing starts after that */
+        double end;                     /* nothing starts that would not be done by then */
+        double round, measuring;        /* seconds that the longest round took so far; of them, without builds */
         bool late;                      /* the last round was not measured */
 };
 
@@ -348,12 +350,20 @@ static double seconds(void)
 /* one round: the program of the schedules tried, and the first one, in turn */
 static bool time_tried(struct tuning *t, int *calls, int count)
 {
+        double begin = seconds();
+        t->late = begin + t->round > t->end;
+        if (t->late)
+                return true;
         if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
                 return false;
-        t->late = seconds() > t->end;
+        double built = seconds();
+        t->late = built + t->measuring > t->end;
         for (int turn = 0; turn < TURNS && !t->late; turn++)
                 if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
                         return false;
+        double done = seconds();
+        t->round = done - begin > t->round ? done - begin : t->round;
+        t->measuring = done - built > t->measuring ? done - built : t->measuring;
         return true;
 }
 
@@ -372,18 +382,15 @@ static bool tune_in(struct tuning *t)
         count = count < 1 << 14 ? count : 1 << 14;
         if (!write_harness(t, "tried", 1 << 14))
                 return false;
-        double round = seconds() - start;       /* a build is most of it */
-        for (int move = 0; move < schedule_move_count && !t->late; move++) {
-                double begin = seconds();
-                if (begin + 2 * round > t->end) /* it, and the last one */
-                        break;
+        t->round = seconds() - start;           /* a build is most of it */
+        /* time for it, and for the last one */
+        for (int move = 0; move < schedule_move_count && !t->late && seconds() + 2 * t->round < t->end; move++) {
                 if (!try_move(t, move))
                         continue;
                 if (!time_tried(t, calls, count))
                         return false;
                 if (!t->late)
                         keep_better(t);
-                round = seconds() - begin;
         }
         if (!try_best(t))
                 return true;
