@@ -12,11 +12,11 @@
  *
  * A contraction reads one region and writes another, and what it costs is a sum of both, so regions are decided one by one: a walk
  * over the graph, in time proportional to it. One with fewer outputs than a vector has lanes may stay as it is, too: its nest has
- * the width for lanes, loads a vector for every product, and wins where outputs are as few as 3 of 16. With more it never does,
- * because each vector of a panel serves a tile of positions; so plain values lie between the edges of the graph and such operations
- * only. Fewer channels than a block has are one block either way: without lanes that pad it, unless what they join needs whole ones.
- * Blocks of 16 where costs are equal: lanes that pad the last block cost less than what whole vectors are good for (a depthwise
- * window that stays in registers, strips, stores without masks). */
+ * the width for lanes, loads a vector for every product, and wins where outputs are as few as 4 of 16. With more it never does,
+ * because each vector of a panel serves a tile of positions; so plain values lie between the edges of the graph and such
+ * operations only. Fewer channels than a block has are one block either way: without lanes that pad it, unless what they join
+ * needs whole ones. Blocks of 16 where costs are equal: lanes that pad the last block cost less than what whole vectors are good
+ * for (a depthwise window that stays in registers, strips, stores without masks). */
 #include "ir/loop_vector.h"
 #include "passes/layout.h"
 
@@ -298,16 +298,16 @@ static void choose_convolve(struct layout *l, struct op *op)
         const struct type *w = op_operand(op, 1)->type;
         double cycles = packed_cycles(l, op);
         bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3;
-        layout_form(l, y)->stays = stays(l, op);
+        bool stay = stays(l, op);
+        layout_form(l, y)->stays = stay;
         for (int k = 0; k < KIND_COUNT; k++) {
-                bool stay = layout_form(l, y)->stays, logical = layout_form(l, x)->logical[k];
                 if (stay)
                         want_logical(l, x, k);
-                else if (!is_few(x->type) || !logical)
+                else if (!is_few(x->type) || !layout_form(l, x)->logical[k])
                         want_blocks(l, x, k);
                 make(l, y, k, !stay);
         }
-        if (layout_form(l, y)->stays)
+        if (stay)
                 return;
         if (!is_simple(op)) {           /* made of blocks (layout_convolve.c) */
                 add_cost(l, x, LAST, INFINITY);

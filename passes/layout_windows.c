@@ -29,8 +29,9 @@ static bool is_separable(const struct layout *l, const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         int64_t kind = op_int(op, "kind");
-        return (kind == REDUCE_max || kind == REDUCE_min || (kind == REDUCE_sum && y->element == E_F32)) && op_all_ones(op, "strides") &&
-               type_is_static(x) && type_is_static(y) && type_bytes(x) <= target_l2_bytes(l->context->target) / 4;
+        bool taken = kind == REDUCE_max || kind == REDUCE_min || (kind == REDUCE_sum && y->element == E_F32);
+        return taken && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
+               type_bytes(x) <= target_l2_bytes(l->context->target) / 4;
 }
 
 /* the windows along dimensions from..to of x alone */

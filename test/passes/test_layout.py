@@ -35,7 +35,8 @@ class Network:
 
     def windows(self, k):
         """window, strides, pads"""
-        return [[self.r.choice(of) for _ in range(n)] for of, n in (([1, 1, 2, 3], k), ([1, 1, 2, 3], k), ([0, 0, 1, 2, 1, -1], 2 * k))]
+        choices = ([1, 1, 2, 3], k), ([1, 1, 2, 3], k), ([0, 0, 1, 2, 1, -1], 2 * k)
+        return [[self.r.choice(of) for _ in range(count)] for of, count in choices]
 
     def channels(self):
         return self.r.choice([1, 3, 4, 8, 16, 16, 17, 24, 32, 32, 33, 48])
@@ -346,7 +347,8 @@ class Attention(Network):
         self.emit(f"sub({x}, {m})", (n, s, features))
 
 
-@pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Few, 30 * k) for k in range(2)] + [(Attention, 30 * k) for k in range(2)])
+@pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Few, 30 * k) for k in range(2)] +
+                         [(Attention, 30 * k) for k in range(2)])
 def test_layout(tmp_path, network, first):
     packed = plain = 0
     for seed in range(first, first + SHARE):
