@@ -3,7 +3,7 @@
  *
  *      f32     products at the speed of register tiles, outputs in whole blocks; reading the weights
  *      bf16    products of tiles, each taking its time however few of its rows are used; what becomes of a block of sums; what a kernel
- *              with tiles costs before it begins; reading half as many bytes of weights
+ *              with tiles costs before it begins; reading half as many bytes of weights, and rounding them where they come as f32
  *
  * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few outputs that stay in f32 compute more
  * of nothing. So in the end all reads f32 unless the whole is faster. Faster: by what --limit bf16_percent says, for numbers are rounded.
@@ -89,13 +89,33 @@ static double plain_cycles(const struct op *op, const struct target *target, int
                (double)element_info[E_F32].bytes * work.weights / target_memory_speed(target);
 }
 
+/* elements of v that come from outside, through moves: nothing that makes them can round them */
+static double given_elements(const struct value *v, int depth)
+{
+        if (v->kind == VALUE_ARGUMENT)
+                return (double)type_elements(v->type);
+        bool joins = op_is(v, OP_concat), moves = op_is(v, OP_reshape) || op_is(v, OP_transpose) || op_is(v, OP_slice);
+        double elements = 0;
+        for (int i = 0; depth && i < (joins ? v->op->operand_count : moves); i++)
+                elements += given_elements(op_operand(v->op, i), depth - 1);
+        return elements < (double)type_elements(v->type) ? elements : (double)type_elements(v->type);
+}
+
+/* A product's second operand that comes as f32, as a cache does: read and written once more. */
+static double rounding_cycles(const struct op *op, const struct target *target)
+{
+        enum { MOVES = 8 };
+        double elements = op->code == OP_dot ? given_elements(op_operand(op, 1), MOVES) : 0;
+        return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) / target_memory_speed(target);
+}
+
 static double tiles_cycles(const struct op *op, const struct target *target)
 {
         struct work work = work_of(op);
         double tiles = (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
         tiles *= whole(work.outputs, work.blocked ? TILES_BLOCK : TILE_LANES) / TILE_LANES;
         return tiles * (double)(work.steps * TILE_CYCLES) + tiles / 4 * SUMS_CYCLES + PAIRED_CYCLES * work.paired + KERNEL_CYCLES +
-               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
+               rounding_cycles(op, target) + (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
 }
 
 /* f32, by weights that are stored in bf16: half of them to read, two more instructions for each vector of them and row of tiles */

@@ -202,6 +202,17 @@ def test_what_stays_in_f32(tmp_path):
     assert "to=bf16" in ir(tmp_path / "small.onnx", tmp_path / "forced.dnn", "--limit=bf16_percent=1000000")
 
 
+@pytest.mark.parametrize("rows,narrow", [(4, False), (1024, True)])
+def test_caches_that_few_rows_read_stay_in_f32(tmp_path, rows, narrow):
+    """rounding them takes longer than the product gains"""
+    shapes = {"q": f"<8 x {rows} x 64 x f32>", "k": "<8 x 1023 x 64 x f32>", "n": "<8 x 1 x 64 x f32>"}
+    (tmp_path / "m.dnn").write_text(
+        'dnn 1\nmodule "m"\nfunc @main(' + ", ".join(f'%{n} "{n}": {t}' for n, t in shapes.items()) + ') -> ("y") {\n'
+        "  %0 = concat(%k, %n) axis=1 : <8 x 1024 x 64 x f32>\n"
+        f"  %1 = dot(%q, %0) batch_a=[0] batch_b=[0] contract_a=[2] contract_b=[2] : <8 x {rows} x 1024 x f32>\n  yield(%1)\n}}\n")
+    assert ("bf16" in ir(tmp_path / "m.dnn", tmp_path / "r.dnn").split("func", 1)[1]) == narrow
+
+
 def test_sums_beside_norms(tmp_path):
     """a norm's result goes to the product rounded, and to the sum as it is; what a product makes goes rounded to both"""
     m = Model()
