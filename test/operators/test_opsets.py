@@ -323,6 +323,13 @@ case("NonMaxSuppression", [corners, chances], since=11, constants={2: ints(4)[0]
 case("NonMaxSuppression", [corners, chances], since=11, constants={2: ints(50), 3: half, 4: some}, center_point_box=1, title="centers")
 
 
+regions = np.array([[1, 2, 6, 9], [-3, -2, 4, 3], [8, 8, 8.2, 8.1], [0, 0, 30, 30]], F32)
+for mode in "avg", "max":
+    case("RoiAlign", [x(2, 3, 10, 12), regions, ints(0, 1, 1, 0)], since=16, output_height=3, output_width=4, sampling_ratio=2, spatial_scale=0.5, mode=mode,
+         title=mode)
+case("RoiAlign", [x(2, 3, 10, 12), regions, ints(0, 1, 1, 0)], since=10, until=15, output_height=3, output_width=4, sampling_ratio=3)
+
+
 # ---- reductions ----
 for op in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split():
     last, data = 12 if op == "Sum" else 17, x(2, 3, 4, low=0.5 if op == "LogSum" else -4)
