@@ -103,8 +103,8 @@ double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
         const struct value *y = op_result(op);
-        if (!op->operand_count || !element_is_float(op_operand(op, 0)->type->element) ||
-            info->traits & TRAIT_FREE)
+        bool counts = op->operand_count && (info->traits & TRAIT_CONTRACTION || element_is_float(op_operand(op, 0)->type->element));
+        if (!counts || info->traits & TRAIT_FREE)
                 return 0;
         if (info->traits & TRAIT_WHOLE)
                 return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2)) : 0;

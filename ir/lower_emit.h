@@ -281,7 +281,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                    const struct kernel_request *request,
                                    const struct lower_options *options, struct value ***inputs,
                                    int *input_count, struct diag *diag);
-/* floating operations of an operation that is computed once */
+/* operations on floats, or products of a contraction of any elements, of an operation that is computed once */
 double op_flops(const struct op *op);
 /* name, location, summary and flops */
 void kernel_describe(struct arena *arena, struct loop_function *kernel,
