@@ -113,6 +113,21 @@ bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, in
         return onnx_invalid(im, n, "operand %d is of rank %d, want %d to %d", i, onnx_rank(v), least, most);
 }
 
+bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, const dim_t *extents,
+                      int64_t width)
+{
+        int64_t count = value_is_constant(indices) ? type_elements(indices->type) : 0;
+
+        if (count && indices->constant->kind == CONSTANT_SPLAT)
+                count = onnx_min(width, count);
+        for (int64_t i = 0; i < count; i++) {
+                int64_t index = constant_element(indices->constant, i).i, extent = extents[i % width];
+                if (index < -extent || index >= extent)
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index, (long long)extent);
+        }
+        return true;
+}
+
 struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         struct value *v = onnx_input(n, i);

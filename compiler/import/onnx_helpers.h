@@ -48,6 +48,10 @@ bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i)
 bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i, enum element e);
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most);
 
+/* constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]); others are checked as the generated code runs */
+bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, const dim_t *extents,
+                      int64_t width);
+
 /* input i holds one element (rank 0, or any rank of extents 1): as a scalar, NULL after an error */
 struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int i);
 /* A constant operand of one integer or bool, or of numbers; *known false when it is a run-time value. Absent: the

@@ -9,23 +9,6 @@ static bool want_index(struct onnx_import *im, const struct onnx_node *n, int in
                onnx_invalid(im, n, "indices are of %s, want i32 or i64", element_info[onnx_element(v)].text);
 }
 
-/* constant indices lie in [-extent, extent); run-time ones are checked as the generated code runs */
-static bool check_indices(struct onnx_import *im, const struct onnx_node *n, const struct value *indices,
-                          int64_t extent)
-{
-        if (!value_is_constant(indices))
-                return true;
-        int64_t count = indices->constant->kind == CONSTANT_SPLAT ? onnx_min(1, type_elements(indices->type))
-                                                                  : type_elements(indices->type);
-        for (int64_t i = 0; i < count; i++) {
-                int64_t index = constant_element(indices->constant, i).i;
-                if (index < -extent || index >= extent)
-                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index,
-                                            (long long)extent);
-        }
-        return true;
-}
-
 bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *indices = n->inputs[1];
@@ -34,7 +17,7 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
         int axis, rank = 0;
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !check_indices(im, n, indices, onnx_dim(x, axis)))
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < axis; d++)
                 dims[rank++] = onnx_dim(x, d);
@@ -55,7 +38,7 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
             !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
-            !check_indices(im, n, indices, onnx_dim(x, axis)))
+            !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < onnx_rank(x); d++) {
                 steps[d] = 1;

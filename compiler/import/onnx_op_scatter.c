@@ -33,18 +33,6 @@ static bool scatter_read(struct onnx_import *im, struct onnx_node *n, int64_t *k
                onnx_unsupported(im, n, "reduction %s of %s", names[number], element_info[e].text);
 }
 
-static bool indices_fit(struct onnx_import *im, struct onnx_node *n, const struct value *indices, const dim_t *extents, int64_t width)
-{
-        int64_t count = value_is_constant(indices) ? type_elements(indices->type) : 0;
-
-        for (int64_t i = 0; i < count; i++) {
-                int64_t index = constant_element(indices->constant, i).i, extent = extents[i % width];
-                if (index < -extent || index >= extent)
-                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index, (long long)extent);
-        }
-        return true;
-}
-
 bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *indices = n->inputs[1], *updates = n->inputs[2];
@@ -60,7 +48,7 @@ bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s", type_text(im->arena, im->m, updates->type),
                                     type_text(im->arena, im->m, indices->type), type_text(im->arena, im->m, x->type));
-        return indices_fit(im, n, indices, &x->type->dims[axis], 1) && onnx_output(n, 0, scatter(im, x, indices, updates, axis, kind));
+        return onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1) && onnx_output(n, 0, scatter(im, x, indices, updates, axis, kind));
 }
 
 bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
@@ -78,7 +66,7 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s", type_text(im->arena, im->m, updates->type),
                                     type_text(im->arena, im->m, indices->type), type_text(im->arena, im->m, x->type));
-        return indices_fit(im, n, indices, x->type->dims, width) && onnx_output(n, 0, scatter(im, x, indices, updates, -1, kind));
+        return onnx_indices_fit(im, n, indices, x->type->dims, width) && onnx_output(n, 0, scatter(im, x, indices, updates, -1, kind));
 }
 
 /* Operands cache [batch, .., length, ..], update, optional write_indices [batch]: where in its cache each sample's update begins */
