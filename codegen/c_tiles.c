@@ -11,7 +11,7 @@
 #include "codegen/c_writer.h"
 #include "ir/spelling.h"
 
-enum { SHAPE_BYTES = 64, COLUMN_BYTES = 16, ROWS = 48, ROW_BYTES = 64, TILE_COUNT = 8 };
+enum { SHAPE_BYTES = 64, COLUMN_BYTES = 16, ROWS = 48, ROW_BYTES = 64, GROUP_BYTES = 4, TILE_COUNT = 8 };
 
 struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 
@@ -36,22 +36,20 @@ static int rows_of(const struct loop_tiles *t, int tile)
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.lanes == LANES_TILE; }
 
-static const struct spelling *row_of(struct c_writer *w, enum spelling_op op)
+static void put_row(struct c_writer *w, const struct spelling *row, const struct c_operand operands[C_OPERANDS_MAX])
 {
-        const struct spelling *row = spelling_of_tiles(w->target, op);
-        if (!row)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no hardware tiles", w->target->name);
-        return row;
+        if (!row) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles", w->target->name);
+                return;
+        }
+        c_row(w, row, operands);
+        c_put(w, ";");
+        c_end(w);
 }
 
 static void put(struct c_writer *w, enum spelling_op op, const struct c_operand operands[C_OPERANDS_MAX])
 {
-        const struct spelling *row = row_of(w, op);
-        if (!row)
-                return;
-        c_row(w, row, operands);
-        c_put(w, ";");
-        c_end(w);
+        put_row(w, spelling_of_tiles(w->target, op), operands);
 }
 
 static struct c_operand literal(struct c_writer *w, long long n)
@@ -76,9 +74,9 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
                 for (int j = 0; j < p.vectors; j++)
                         set_shape(shape, i * p.vectors + j, rows_of(t, i), ROW_BYTES);
         for (int i = 0; i < p.x_count; i++)
-                set_shape(shape, p.first_x + i, rows_of(t, i), 2 * t->depth);
+                set_shape(shape, p.first_x + i, rows_of(t, i), GROUP_BYTES * t->depth);
         for (int j = 0; j < p.w_count; j++)
-                set_shape(shape, p.first_w + j, t->depth / 2, ROW_BYTES);
+                set_shape(shape, p.first_w + j, t->depth, ROW_BYTES);
         const char *name = c_local(w, "shape");
         c_put(w, "static const unsigned char %s[%d] = {", name, SHAPE_BYTES);
         for (int i = 0; i < ROWS + TILE_COUNT; i++)
@@ -102,7 +100,8 @@ static void put_load(struct c_writer *w, int tile, struct loop_buffer *b, const 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         struct plan p = plan_of(w, &s->tiles);
-        int pair = 2 * TILE_LANES;
+        const struct spelling *row = spelling_of_products(w->target, s->buffer->element, s->weights->element);
+        int pair = tile_group(s->buffer->element) * TILE_LANES;
         for (int j = 0; j < p.vectors; j++)
                 for (int t = 0; t < p.tiles; t++) {
                         int x = p.first_x + t % p.x_count, weights = p.first_w + j % p.w_count;
@@ -110,8 +109,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                 put_load(w, weights, s->weights, s->b, pair * j, pair * p.vectors);
                         if (!j || p.x_count < p.tiles)
                                 put_load(w, x, s->buffer, s->a, s->tiles.jump * t, s->tiles.step);
-                        put(w, SPELL_TILE_MULTIPLY, (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j), literal(w, x),
-                                                                                        literal(w, weights) });
+                        put_row(w, row, (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j), literal(w, x), literal(w, weights) });
                 }
 }
 

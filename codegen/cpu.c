@@ -23,7 +23,7 @@ static const struct feature { const char *name; uint32_t leaf, subleaf; uint8_t 
         { "avx512f", 7, 0, EBX, 16, ZMM },      { "avx512dq", 7, 0, EBX, 17, ZMM },
         { "avx512bw", 7, 0, EBX, 30, ZMM },     { "avx512vl", 7, 0, EBX, 31, ZMM },
         { "amx-bf16", 7, 0, EDX, 22, TILES },   { "amx-tile", 7, 0, EDX, 24, TILES },
-        { "avx512bf16", 7, 1, EAX, 5, ZMM },
+        { "amx-int8", 7, 0, EDX, 25, TILES },   { "avx512bf16", 7, 1, EAX, 5, ZMM },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])

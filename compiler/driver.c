@@ -86,6 +86,7 @@ static bool prepare_context(struct run *run)
         if (!choose_targets(run))
                 return false;
         context->target = run->targets[run->target_count - 1];
+        context->least = run->targets[0];
         context->lower.target = context->target;
         context->lower.scheduler = &schedule_kernels;
         for (int i = 0; i < o->limits.count; i++)

@@ -66,7 +66,7 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
 /* by what they mean, on the same slots */
 static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
-        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", (struct loop_type){ E_F32, TILE_LANES }, VARIABLE_VAR);
+        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", (struct loop_type){ s->variable->type.element, TILE_LANES }, VARIABLE_VAR);
         sums->rows = s->variable->rows;
         sums->columns = s->variable->columns;
         bind_variable(c, sums, bound_of(c, s->variable)->value, -1);

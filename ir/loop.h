@@ -168,18 +168,22 @@ enum loop_stmt_kind {
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..] */
         STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
 };
-/* Sums in hardware tiles, f32tile[positions][vectors]; what it means in plain statements, which is what is interpreted: loop_tiles.c.
+/* Sums in hardware tiles, f32tile[positions][vectors] of products of bf16, or i32tile of products of 8-bit integers; what it means in plain statements, which is what is interpreted: loop_tiles.c.
  *
- *     tiles 28 by 2 rows 14 depth 32
+ *     tiles 28 by 2 rows 14 depth 16
  *     var %acc : f32tile[28][2]
- *     multiply %acc += %x[%i] * %w[%k] rows 14 step 32 jump 448 depth 32
+ *     multiply %acc += %x[%i] * %w[%k] rows 14 step 32 jump 448 depth 16
  *     unload %sums[0] = %acc rows 14
  *
- * acc{p, j}[l] += the sum over c below depth of x[i + at(p) + c] * w[k + (c / 2 * vectors + j) * 32 + 2 * l + c % 2], bf16 by bf16, even
- * and odd c added up apart, where at(p) = p / rows * jump + p % rows * step: one tile holds `rows` positions. Hardware may take
- * subnormal operands and sums for zero. */
+ * acc{p, j}[l] += the sum over c below depth * g of x[i + at(p) + c] * w[k + (c / g * vectors + j) * 16 * g + g * l + c % g], where
+ * at(p) = p / rows * jump + p % rows * step: one tile holds `rows` positions; and g channels of four bytes are a group, 2 of bf16 (even and
+ * odd c are added up apart; hardware may take subnormal operands and sums for zero), 4 of integers (sums wrap). */
 struct loop_tiles { int positions, vectors, rows, depth; int64_t step, jump; };
-enum { TILE_ROWS = 16, TILE_DEPTH = 32 };
+enum { TILE_ROWS = 16, TILE_GROUPS = 16, TILE_DEPTH = 2 * TILE_GROUPS };  /* TILE_DEPTH: channels of bf16 in a row */
+static inline bool tiles_multiply(enum element e) { return e == E_BF16 || e == E_I8 || e == E_U8; }
+static inline int tile_group(enum element e) { return 4 / element_info[e].bytes; }
+static inline int tile_depth(enum element e) { return TILE_GROUPS * tile_group(e); }
+static inline enum element tile_sums(enum element e) { return e == E_BF16 ? E_F32 : E_I32; }
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may stand around it); sets no
  * variable and reads no register tile from outside, holds no fail and no barrier. That no iteration reads or writes what
  * another one writes is for who makes such a loop to know. */

@@ -307,7 +307,7 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
         if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) || !parse_extent(p, "by", TILE_MAX, &vectors))) ||
             !parse_extent(p, "rows", TILE_ROWS, &rows) || (steps && !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step)) ||
             (steps && !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump)) ||
-            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_DEPTH, &depth)))
+            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_GROUPS, &depth)))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
         s->tiles.vectors = shape ? (int)vectors : s->variable->columns;

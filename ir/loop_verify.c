@@ -414,7 +414,7 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
 {
         bool good = t->rows >= 1 && t->rows <= TILE_ROWS && t->positions >= 1 && t->vectors >= 1 && t->step >= 0 && t->jump >= 0 &&
-                    (!depth || (t->depth >= 2 && t->depth <= TILE_DEPTH && t->depth % 2 == 0));
+                    (!depth || (t->depth >= 1 && t->depth <= TILE_GROUPS));
         return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d", t->positions, t->vectors, t->rows, t->depth);
 }
 
@@ -423,17 +423,18 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
         bool multiplies = s->kind == STMT_MULTIPLY;
-        enum element e = multiplies ? E_BF16 : E_F32;
         if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
-            !loop_type_same(x->type, (struct loop_type){ E_F32, LANES_TILE }) || x->rows != s->tiles.positions ||
+            (x->type.element != E_F32 && x->type.element != E_I32) || x->type.lanes != LANES_TILE || x->rows != s->tiles.positions ||
             x->columns != s->tiles.vectors)
-                return verify_error(v, "sums are no f32tile of their shape");
+                return verify_error(v, "sums are no f32tile or i32tile of their shape");
         if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||
             !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) || !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") ||
             (multiplies && (!check_buffer(v, s->weights, ACCESS_IN) || !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place"))))
                 return false;
-        return (s->buffer->element == e && (!multiplies || s->weights->element == e)) ||
-               verify_error(v, "tiles multiply bf16 and store f32");
+        enum element e = s->buffer->element, w = multiplies ? s->weights->element : e;
+        bool fits = multiplies ? tiles_multiply(e) && tiles_multiply(w) && tile_sums(e) == x->type.element && tile_group(e) == tile_group(w)
+                               : e == x->type.element;
+        return fits || verify_error(v, "tiles multiply bf16 and store f32, or integers of 8 bits and i32");
 }
 
 static bool check_fail(struct verifier *v, const struct loop_stmt *s)

@@ -48,6 +48,11 @@ const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_o
         return find(t, (struct spelling){ .op = (uint8_t)op, .element = E_F32 }, 0);
 }
 
+const struct spelling *spelling_of_products(const struct target *t, enum element x, enum element w)
+{
+        return find(t, (struct spelling){ .op = SPELL_TILE_MULTIPLY, .element = (uint8_t)x, .to = (uint8_t)w }, 0);
+}
+
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index)
 {
         return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0] : NULL;

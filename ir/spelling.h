@@ -28,13 +28,13 @@ enum spelling_op {
         SPELL_FMA_FROM,                 /* c - a * b: FMA whose first or second operand is one */
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH,                 /* address; `level` says where to */
-        /* hardware tiles, by number; a table has all of these, of F32, or none */
+        /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
         SPELL_TILES,                    /* address of 64 bytes that say their shapes, as LDTILECFG of x86 reads them */
         SPELL_TILES_END,                /* none */
         SPELL_TILE_ZERO,                /* tile */
         SPELL_TILE_LOAD,                /* tile, address of its first row, bytes from row to row */
         SPELL_TILE_STORE,               /* the same */
-        SPELL_TILE_MULTIPLY             /* tile of sums, of positions, of pairs of weights */
+        SPELL_TILE_MULTIPLY             /* tile of sums, of positions, of groups of weights; a row for each element, `to` that of weights */
 };
 
 struct spelling {
@@ -56,6 +56,7 @@ const struct spelling *spelling_of_type(const struct target *t, struct loop_type
 const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type);
 const struct spelling *spelling_of_prefetch(const struct target *t, int level);
 const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_op op);
+const struct spelling *spelling_of_products(const struct target *t, enum element x, enum element w);     /* in tiles */
 
 /* The subscripts of a gather that a row can print: index(v) of a vector v of i32; else NULL. */
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);

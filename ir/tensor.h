@@ -350,8 +350,9 @@ struct attr *attrs_new(struct module *m, enum opcode code);               /* all
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
-/* channels that lie side by side for each output in the panels of a convolve_packed that reads x: hardware adds products of bf16 in pairs */
-static inline int packed_pair(const struct type *x) { return x->element == E_BF16 ? 2 : 1; }
+/* channels that lie side by side for each output in the panels of a convolve_packed that reads x: hardware adds
+ * products of bf16 in pairs, and such of 8-bit integers in fours */
+static inline int packed_pair(const struct type *x) { return x->element == E_BF16 ? 2 : x->element == E_I8 || x->element == E_U8 ? 4 : 1; }
 /* ---- loops (tensor_loop.c) ---- */
 
 /* The parts of a loop. What it carries is an operand (the value at first), an argument, an operand of the yield (the next

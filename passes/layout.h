@@ -98,6 +98,10 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 void layout_whole(struct layout *l, struct region *region);
 /* v, or the constant that it is where it only decodes integer constants */
 struct value *layout_decoded(struct layout *l, struct value *v);
+/* a product of 8-bit integers by constant ones, which the target's tiles add up as such */
+bool layout_multiplies_bytes(const struct layout *l, const struct op *op);
+/* channels, up to whole rows of such tiles */
+int64_t layout_row_of_bytes(int64_t channels);
 
 /* ---- layout_windows.c ---- */
 

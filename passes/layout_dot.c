@@ -8,7 +8,7 @@
  * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it has a few rows to be multiplied with
  * (keys of a cache, in a step): then it is x, and they are the weights.
  *
- * For tiles K has zeros behind it, up to whole tiles. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K
+ * For tiles K has zeros behind it, up to whole rows of them. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K
  * channels, a row of the result all of its N outputs. Element-wise operations that follow are built on the rows, so that they can be the
  * contraction's epilogue; the logical value is a reshape away. */
 #include "passes/layout.h"
@@ -167,12 +167,13 @@ bool layout_dot(struct layout *l, struct op *op)
         b.value = stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
         int pair = packed_pair(a.value->type);
-        bool tiles = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
-        if ((a.value->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || outputs > INT32_MAX ||
+        bool bytes = layout_multiplies_bytes(l, op), halves = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
+        bool plain = (a.value->type->element == E_F32 || halves) && op_result(op)->type->element == E_F32;
+        if ((!plain && !bytes) || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
             (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, pair)))
                 return false;
-        int64_t padded = tiles ? layout_blocks(inner, l->block) * l->block : inner;
+        int64_t padded = halves ? round_up(inner, l->block) : bytes ? layout_row_of_bytes(inner) : inner;
         struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, pair), pair), *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);

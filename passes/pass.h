@@ -19,6 +19,7 @@ extern const struct limits limits_preset;
 struct pass_context {
         struct diag *diag;
         const struct target *target;
+        const struct target *least;     /* of several that the module is for; NULL: target */
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;

@@ -1,9 +1,17 @@
 /* Ranges of integers, and of their sums. */
 #include "passes/whole.h"
 
+#include "ir/spelling.h"
+
 #include <math.h>
 
 enum { DEPTH_MAX = 8 };
+
+bool whole_has_tiles(const struct pass_context *context, enum element x, enum element w)
+{
+        return element_is_integer(x) && spelling_of_products(context->target, x, w) &&
+               (!context->least || spelling_of_products(context->least, x, w));
+}
 
 struct whole_range whole_range_of_element(enum element e)
 {
@@ -14,19 +22,23 @@ struct whole_range whole_range_of_element(enum element e)
 
 static struct whole_range range_of(const struct value *v, int depth)
 {
-        double number, shift = 0;
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        struct whole_range own = whole_range_of_element((enum element)v->type->element);
+        const struct whole_range own = whole_range_of_element((enum element)v->type->element);
+        struct whole_range x, y = { 0, 0 };
+        if (value_is_splat(v, &x.low))
+                return (struct whole_range){ x.low, x.low };
         if (!op || depth == DEPTH_MAX)
                 return own;
-        if ((op->code == OP_sub || op->code == OP_add) && value_is_splat(op_operand(op, 1), &number))
-                shift = op->code == OP_sub ? -number : number;
-        else if (op->code != OP_reshape && op->code != OP_transpose &&
+        if (op->code == OP_sub || op->code == OP_add)
+                y = range_of(op_operand(op, 1), depth + 1);
+        else if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_broadcast &&
                  (op->code != OP_cast || !element_is_integer(op_operand(op, 0)->type->element)))
                 return own;
-        struct whole_range x = range_of(op_operand(op, 0), depth + 1);
-        bool fits = x.low + shift >= own.low && x.high + shift <= own.high;       /* else it wraps */
-        return fits ? (struct whole_range){ x.low + shift, x.high + shift } : own;
+        if (op->code == OP_sub)
+                y = (struct whole_range){ -y.high, -y.low };
+        x = range_of(op_operand(op, 0), depth + 1);
+        bool fits = x.low + y.low >= own.low && x.high + y.high <= own.high;       /* else it wraps */
+        return fits ? (struct whole_range){ x.low + y.low, x.high + y.high } : own;
 }
 
 struct whole_range whole_range_of(const struct value *v) { return range_of(v, 0); }

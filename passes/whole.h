@@ -4,6 +4,9 @@
 
 #include "passes/pass.h"
 
+/* the targets multiply such integers in tiles */
+bool whole_has_tiles(const struct pass_context *context, enum element x, enum element w);
+
 struct whole_range { double low, high; };
 
 struct whole_range whole_range_of_element(enum element e);

@@ -7,6 +7,8 @@ struct lowering { enum opcode code; enum element reads; stage_prepare prepare; s
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, E_F32, packed_prepare, packed_choose },
         { OP_convolve_packed, E_BF16, tiles_prepare, tiles_choose },
+        { OP_convolve_packed, E_I8, tiles_prepare, tiles_choose },
+        { OP_convolve_packed, E_U8, tiles_prepare, tiles_choose },
         { OP_convolve_lanes, E_F32, lanes_prepare, lanes_choose },
         { OP_convolve_winograd, E_F32, winograd_prepare, winograd_choose },
         { OP_reduce_window, E_F32, windows_prepare, windows_choose },

@@ -177,7 +177,7 @@ struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buff
 {
         struct loop_expr *mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
         struct loop_expr *x = loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
-        return emit_let(s->e, name, loop_cast(s->arena, E_F32, x));
+        return emit_let(s->e, name, loop_cast(s->arena, element_info[b->element].compute, x));
 }
 
 bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
@@ -364,13 +364,11 @@ static bool write_tasks(struct stage *s)
         return good;
 }
 
-static bool is_float(const struct value *v) { return v->type->element == E_F32 || v->type->element == E_BF16; }
-
-/* what an epilogue makes of floats: such, or integers where it quantizes them */
+/* what has vectors as long as those of f32: what an epilogue makes of sums are floats, or integers where it quantizes them */
 static bool can_store(const struct value *v)
 {
         enum element e = v->type->element;
-        return is_float(v) || (element_is_integer(e) && element_info[e].bytes <= 4);
+        return e == E_F32 || e == E_BF16 || (element_is_integer(e) && element_info[e].bytes <= 4);
 }
 
 /* what is stored is a window's of result */
@@ -406,7 +404,7 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
                 e->failed = true;
                 return false;
         }
-        return s->lanes > 1 && is_float(op_operand(op, 0)) && is_float(op_result(op)) &&
+        return s->lanes > 1 && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 

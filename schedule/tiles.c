@@ -1,10 +1,10 @@
-/* The scheduled lowering of convolve_packed on bf16: hardware tiles.
+/* The scheduled lowering of convolve_packed on bf16 and on 8-bit integers: hardware tiles.
  *
  *                     V * 16 outputs of a panel
  *                  +---------+---------+
  *      rows * 16   | tile    | tile    |     sums{p, j} += x[position p, 32 channels] * w[32 channels, vector j]
- *      positions   | of sums | of sums |     for every 32 channels and window offset, in the order of w's memory
- *                  +---------+---------+
+ *      positions   | of sums | of sums |     for every 32 channels (64 of integers) and window offset, in the order
+ *                  +---------+---------+     of w's memory
  *
  * (Or, in a first layer, for all channels of each row of the window, which lie side by side.)
  *
@@ -17,14 +17,14 @@
 
 enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
 enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
-enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE = 32, PAIR_LANES = 2 * TILE_LANES, PREFETCH_MAX = 16 }; /* LINE: bf16 of a cache line */
+enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE_BYTES = 64, PREFETCH_MAX = 16 };
 
 struct tiles {
         struct stage s;                 /* first: its functions get this */
         int64_t groups, blocks, inner;  /* of x, in a group; channels of a block */
         int64_t outputs;                /* stored, of a group */
         int64_t panel_size;
-        int vectors, depth;
+        int vectors, depth, unit;       /* channels of a row of a tile, of four bytes */
         bool merged;                    /* a row of a tile is all channels of a row of the window */
         bool alike;                     /* all blocks of sums have one shape */
         struct loop_buffer *sums;
@@ -72,7 +72,7 @@ static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
 {
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
         struct block block = block_in(t, rows, columns);
-        struct loop_tiles shape = { .positions = (int)block.positions, .vectors = t->vectors, .depth = t->depth };
+        struct loop_tiles shape = { .positions = (int)block.positions, .vectors = t->vectors, .depth = t->depth / t->unit };
         shape.rows = (int)divide_up(block.positions, block.tiles);
         shape.step = rows > 1 && columns == 1 ? last[-1].x_step : last->x_step;
         shape.jump = rows > 1 && columns > 1 && !block.apart ? last[-1].x_step : shape.rows * shape.step;
@@ -95,13 +95,18 @@ static void enter(struct stage *s, int rows, int columns)
 
 /* ---- the sums ---- */
 
+/* weights of a cache line, and of a step of the sums */
+static int line_of(const struct tiles *t) { return LINE_BYTES / element_info[t->s.ws->element].bytes; }
+static int64_t step_of(const struct tiles *t) { return (int64_t)t->depth * t->vectors * TILE_LANES; }
+
 static void fetch(struct tiles *t, struct loop_expr *next, struct loop_expr *step)
 {
         struct emit *e = t->s.e;
+        const int line = line_of(t);
         for (int i = 0; i < t->s.schedule.prefetch; i++) {
                 struct loop_stmt *s = loop_append(t->s.arena, e->scope->block, STMT_PREFETCH);
                 s->buffer = t->s.ws;
-                s->a = plus(e, plus(e, next, times(e, step, (int64_t)t->s.schedule.prefetch * LINE)), number(e, i * LINE));
+                s->a = plus(e, plus(e, next, times(e, step, (int64_t)t->s.schedule.prefetch * line)), number(e, i * line));
                 s->code = 1;
         }
 }
@@ -112,7 +117,7 @@ static struct loop_expr *next_panel(struct tiles *t, struct loop_expr *panel)
         struct emit *e = t->s.e;
         if (!t->s.schedule.prefetch)
                 return NULL;
-        int64_t step = (int64_t)t->depth / 2 * t->vectors * PAIR_LANES, share = t->panel_size / step * t->s.schedule.prefetch * LINE;
+        int64_t share = t->panel_size / step_of(t) * t->s.schedule.prefetch * line_of(t);
         int64_t room = t->panel_size > share ? t->panel_size - share : 0;
         struct loop_expr *last = number(e, t->s.panels * t->groups - 1), *next = minimum(e, plus(e, panel, number(e, 1)), last);
         struct loop_expr *skip = minimum(e, times(e, t->s.tile_number, share), number(e, room));
@@ -157,7 +162,7 @@ static void add_up(struct tiles *t, struct loop_variable *sums, const struct loo
         s->buffer = t->s.xs;
         s->weights = t->s.ws;
         s->a = x;
-        s->b = plus(e, base, times(e, step, (int64_t)t->depth / 2 * t->vectors * PAIR_LANES));
+        s->b = plus(e, base, times(e, step, step_of(t)));
         s->tiles = *shape;
         if (next)
                 fetch(t, next, step);
@@ -229,7 +234,7 @@ static bool write_tile(struct stage *s, int rows, int columns)
 {
         struct tiles *t = (struct tiles *)s;
         struct loop_tiles shape = shape_of(t, rows, columns);
-        struct loop_variable *sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, LANES_TILE }, NULL);
+        struct loop_variable *sums = emit_var(s->e, "acc", (struct loop_type){ tile_sums(s->xs->element), LANES_TILE }, NULL);
         sums->rows = shape.positions;
         sums->columns = shape.vectors;
         add_up(t, sums, &shape);
@@ -265,7 +270,7 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
 {
         struct tiles *t = (struct tiles *)s;
         struct loop_tiles none = { 0 };
-        t->sums = t->sums ? t->sums : emit_scratch(s->e, "sums", E_F32, (int64_t)BLOCK_SUMS * s->schedule.row_tasks * s->schedule.panel_tasks);
+        t->sums = t->sums ? t->sums : emit_scratch(s->e, "sums", tile_sums(s->xs->element), (int64_t)BLOCK_SUMS * s->schedule.row_tasks * s->schedule.panel_tasks);
         if (t->alike)
                 say_shape(t, shape_of(t, s->row.size, s->column.size));
         t->group = s->group ? s->group : emit_for(s->e, "group", number(s->e, 0), number(s->e, t->groups));
@@ -300,8 +305,11 @@ struct stage *tiles_prepare(const struct stage *common)
         t->s.enter = enter;
         t->groups = op_int(op, "groups");
         t->blocks = w->dims[1];
-        t->inner = w->dims[w->rank - 3] * packed_pair(op_operand(op, 0)->type);
-        t->depth = (int)(t->inner < TILE_DEPTH ? t->inner : TILE_DEPTH);
+        const enum element element = (enum element)op_operand(op, 0)->type->element;
+        const int depth = tile_depth(element);
+        t->unit = tile_group(element);
+        t->inner = w->dims[w->rank - 3] * t->unit;
+        t->depth = (int)(t->inner < depth ? t->inner : depth);
         t->outputs = op_result(op)->type->dims[1] / t->groups * op_int(op, "block");
         t->vectors = (int)w->dims[w->rank - 2];
         t->s.panels = w->dims[0] / t->groups;
@@ -309,10 +317,10 @@ struct stage *tiles_prepare(const struct stage *common)
         stage_spatial(&t->s, 2);
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
         int64_t line = last->window * t->inner;
-        t->merged = last->window > 1 && t->inner < TILE_DEPTH && last->x_window == t->inner && (line < TILE_DEPTH || line % TILE_DEPTH == 0);
+        t->merged = last->window > 1 && t->inner < depth && last->x_window == t->inner && (line < depth || line % depth == 0);
         if (t->merged)
-                t->depth = (int)(line < TILE_DEPTH ? line : TILE_DEPTH);
-        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || (!t->merged && t->inner % t->depth) || t->depth % 2 ||
+                t->depth = (int)(line < depth ? line : depth);
+        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) || (!t->merged && t->inner % t->depth) || t->depth % t->unit ||
             t->s.x.stride[t->s.rank - 1] != 1 || op_int(op, "channels") != t->blocks * t->inner || t->s.rank - 3 > WINDOW_LOOPS)
                 return NULL;
         stage_cut(&t->s);
@@ -381,18 +389,19 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         rows = flat ? 1 : rows;
         s.flat = flat;
         s.vectors = vectors;
-        int64_t steps = type_elements(w) / w->dims[0] / vectors / PAIR_LANES / TILE_ROWS;
+        const struct type *x = op_operand(op, 0)->type;
+        int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES / tile_depth((enum element)x->element);
         const struct panel panel = { target_tile_registers(machine->target), vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)
                 s.rows = choose_cut(&panel, rows, true, columns, pitch);
-        int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_DEPTH / 2 * vectors;
-        const struct type *x = op_operand(op, 0)->type;
+        int64_t row_tiles = divide_up(rows, s.rows), tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_GROUPS * vectors;
+        const int bytes = element_info[x->element].bytes;
         int64_t hardware = tiles * block_of(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors * y->dims[0];
         double cycles = (double)hardware * (double)steps * TILE_CYCLES + (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles, .panels = w->dims[0] / op_int(op, "groups"),
-                                            .cycles = cycles, .weights = (double)(2 * type_elements(w)), .operand = (double)(2 * type_elements(x)) };
+                                            .cycles = cycles, .weights = (double)(bytes * type_elements(w)), .operand = (double)(bytes * type_elements(x)) };
         schedule_share(&s, op, &work, machine);
         lines = divide_up(lines * s.row_tasks, tiles);
         s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);

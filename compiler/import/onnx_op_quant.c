@@ -31,12 +31,22 @@ static bool is_zero(const struct value *v)
         return count && i == count;
 }
 
+/* they are not decoded here: passes want to see whole numbers */
+static bool is_weights(const struct value *x) { return value_is_constant(x) && x->type->rank > 1; }
+
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
 {
         if (!x)
                 return NULL;
-        bool zero = !zero_point || is_zero(zero_point);
-        return zero ? x : onnx_binary(im, OP_sub, onnx_cast(im, x, as), onnx_cast(im, zero_point, as));
+        if (!zero_point || is_zero(zero_point))
+                return x;
+        zero_point = onnx_cast(im, zero_point, as);
+        const struct builder folds = im->b;
+        if (is_weights(x))
+                im->b.fold = NULL;
+        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), zero_point);
+        im->b.fold = folds.fold;
+        return x;
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -151,9 +161,8 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
         enum element plain = onnx_plain_element(onnx_element(x));
         scale = onnx_cast(im, scale, computed);
-        /* weights are not decoded here: passes want to see whole numbers */
         const struct builder folds = im->b;
-        if (value_is_constant(x) && onnx_rank(x) > 1)
+        if (is_weights(x))
                 im->b.fold = NULL;
         x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
         struct value *real = onnx_cast(im, onnx_binary(im, OP_mul, onnx_cast(im, x, computed), scale), to);

@@ -4,6 +4,7 @@ such by a power of two, so that sums of floats are exact in every order."""
 import json
 import pathlib
 import random
+import re
 import sys
 
 import numpy as np
@@ -13,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 from test_schedule import TARGETS, here, shape  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
+from test_tiles import HAS_TILES  # noqa: E402
 
 
 EXACT = ["--limit", "winograd_percent=0"]       # its sums are not
@@ -101,3 +103,52 @@ def test_same_bits(seed, tmp_path):
             result, report = run(tmp_path / "program.dnn", tmp_path / f"{target}{threads}", [f"--target={target}", f"--threads={threads}", *EXACT], x)
             np.testing.assert_array_equal(result, expected, err_msg=f"{target}, {threads} threads")
             assert widest_made(report) == 1, (target, threads)
+
+
+def product(r, numbers):
+    """rows of 8 bits by constant weights of 8 bits, zero points of one kind or the other, quantized again or not; the program and its
+    operands"""
+    rows, inner, outputs = r.choice([1, 3, 16, 37]), r.choice([3, 16, 64, 100, 200]), r.choice([5, 16, 33, 70])
+    (a, least), (b, low) = r.choice([("i8", -128), ("u8", 0)]), r.choice([("i8", -128), ("u8", 0)])
+    x, w, y = f"{rows} x {inner}", f"{inner} x {outputs}", f"{rows} x {outputs}"
+    weights = numbers.integers(low, low + 256, (inner, outputs)).ravel().tolist()
+    inputs, lines = [f'%x "x": <{x} x {a}>'], [f"%a = cast(%x) to=i32 : <{x} x i32>"]
+    values = [numbers.integers(least, least + 256, (rows, inner), {"i8": np.int8, "u8": np.uint8}[a])]
+    zero = r.choice(["none", "number", "run"])
+    if zero == "run":
+        inputs.append(f'%z "z": <{a}>')
+        values.append(np.array(least + 77, values[0].dtype))
+        lines += [f"%s = broadcast(%z) dims=[] : <{x} x {a}>", f"%t = cast(%s) to=i32 : <{x} x i32>"]
+    c = {"none": "%x", "number": "%c", "run": "%c"}[zero]
+    if zero != "none":
+        lines.append(f"%c = sub(%a, {'%t' if zero == 'run' else r.randint(-99, 99)}) : <{x} x i32>")
+    lines += [f"%w = cast(<{w} x {b}> {weights}) to=i32 : <{w} x i32>", f"%d = sub(%w, {r.choice([0, 0, low + 128, low + 121])}) : <{w} x i32>"]
+    if r.random() < .5:
+        lines += [f"%f = cast({c}) : <{x} x f32>", f"%g = mul(%f, 0.25) : <{x} x f32>", f"%h = cast(%d) : <{w} x f32>",
+                  f"%o = dot(%g, %h) contract_a=[1] contract_b=[0] : <{y} x f32>", f"%p = mul(%o, 0.00048828125) : <{y} x f32>",
+                  f"%r = round(%p) : <{y} x f32>", f"%y = cast(%r) to=i8 : <{y} x i8>"]
+    else:
+        lines.append(f"%y = dot({c}, %d) contract_a=[1] contract_b=[0] accumulator=i32 : <{y} x i32>")
+    body = "\n".join("  " + line for line in lines)
+    return f'dnn 1\nmodule "m"\nfunc @main({", ".join(inputs)}) -> ("y") {{\n{body}\n  yield(%y)\n}}\n', values
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products(seed, tmp_path):
+    """the sums are exact in i32, whatever multiplies; in tiles, bytes are read"""
+    text, values = product(random.Random(seed), np.random.default_rng(seed))
+    (tmp_path / "program.dnn").write_text(text)
+    expected = None
+    tiles = ["sapphirerapids"] if HAS_TILES else []
+    for target, options in [("generic", ["-O0"]), *((t, []) for t in ["generic", *(t for t in TARGETS if here(t)), *tiles])]:
+        folder = tmp_path / f"{target}{len(options)}"
+        folder.mkdir()
+        dnncc.compile_model(tmp_path / "program.dnn", folder, [f"--target={target}", f"--report={folder / 'report.json'}", *options])
+        result = dnncc.run_host(dnncc.build_host(folder, ["-O1"]), values)[0]
+        expected = result if expected is None else expected
+        np.testing.assert_array_equal(result, expected, err_msg=f"{target}\n{text}")
+        calls = json.loads((folder / "report.json").read_text())["calls"]
+        read = [re.match(r"convolve_packed <[^>]* ([iuf]\d+)> by", call["summary"]) for call in calls]
+        if target == "sapphirerapids" and any(read) and "accumulator=i32" in text:
+            assert [r[1] for r in read if r][0] in ("i8", "u8"), text
+    assert len(np.unique(expected)) > 2

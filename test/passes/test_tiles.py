@@ -1,4 +1,4 @@
-"""Contractions of bf16 in hardware tiles against canonical ones: random shapes, schedules and fusions, in the interpreter; compiled,
+"""Contractions of bf16 and of 8-bit integers in hardware tiles against canonical ones: random shapes, schedules and fusions, in the interpreter; compiled,
 where this processor has tiles; as plain vectors on targets that have none. And the machine code of the sums."""
 import pathlib
 import re
@@ -14,22 +14,27 @@ sys.path.insert(0, str(HERE.parent / "targets"))
 sys.path.insert(0, str(HERE))
 import dnncc  # noqa: E402
 from test_registers import loops  # noqa: E402
-from test_schedule import Contraction, program, window_of  # noqa: E402
+from test_schedule import Contraction, program, shape, window_of  # noqa: E402
 
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
 CPUINFO = pathlib.Path("/proc/cpuinfo")
-HAS_TILES = CPUINFO.exists() and "amx_bf16" in CPUINFO.read_text()
-needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tiles for bf16")
+HAS_TILES = CPUINFO.exists() and all(name in CPUINFO.read_text() for name in ("amx_bf16", "amx_int8"))
+needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tiles")
 PASSES = "--passes=lower,vectorize,contract,legalize,plan"
 
 
 class Tiles(Contraction):
     name = "convolve_packed"
+    group, sums, inners = 2, "f32", [32, 32, 32, 64, 96, 16, 4, 2]
+
+    def elements(self):
+        """of x and of the weights"""
+        return "bf16", "bf16"
 
     def operation(self, out, target):
         r = self.r
         n, groups = r.choice([1, 1, 2]), r.choice([1, 1, 1, 2])
-        inner, blocks = r.choice([32, 32, 32, 64, 96, 16, 4, 2]), r.randint(1, 3)
+        inner, blocks = r.choice(self.inners), r.randint(1, 3)
         strides, dilations, window, extent = window_of(r, out, 3, 0.35)
         if r.random() < 0.6:
             block = 16 * r.choice([1, 2, 2, 4])
@@ -39,8 +44,8 @@ class Tiles(Contraction):
         vectors = r.choice([1, 2, 2, 2, 4])
         panels = groups * -(-(-(-outputs // block) * block) // (16 * vectors))
         attributes = (f"strides={strides} dilations={dilations} groups={groups} channels={blocks * inner} outputs={outputs} "
-                      f"block={block} accumulator=f32")
-        return ([n, groups * blocks, *extent, inner], [panels, blocks, *window, inner // 2, vectors, 32],
+                      f"block={block} accumulator={self.sums}")
+        return ([n, groups * blocks, *extent, inner], [panels, blocks, *window, inner // self.group, vectors, 16 * self.group],
                 [n, groups * -(-outputs // block), *out, block], attributes, self.schedule(vectors, len(out)))
 
     def stored(self, rank):
@@ -56,7 +61,7 @@ class Tiles(Contraction):
 
     def read_x(self, x, body):
         value = super().read_x(x, body)
-        body[:] = [self.as_bf16(line) for line in body]
+        body[:] = [line.replace("x f32>", f"x {self.elements()[0]}>") for line in body]
         return value
 
     def move_y(self, value, y, body):
@@ -72,22 +77,44 @@ class Tiles(Contraction):
         body.append(f"%p = pad(%z, <bf16> 0.0, <{len(y)} x i64> {low}) : <{' x '.join(map(str, final))} x bf16>")
         return "%p", final
 
-    @staticmethod
-    def as_bf16(text):
-        return text.replace("x f32>", "x bf16>")
-
     def __init__(self, seed, target):
         super().__init__(seed, target)
         head, rest = self.text.split(") ->", 1)
         ports = re.split(r", (?=%)", head)
-        head = ", ".join(self.as_bf16(p) if re.search(r"%[xw] ", p) else p for p in ports)
+        for name, element in zip("xw", self.elements()):
+            ports = [p.replace("x f32>", f"x {element}>") if f"%{name} " in p else p for p in ports]
+        head = ", ".join(ports)
         rest = rest if "%z = cast" not in rest else re.sub(r"(%f = fusion\([^)]*\) : <[^>]*)x f32>", r"\1x bf16>", rest)
         self.text = head + ") ->" + rest
 
 
+class Bytes(Tiles):
+    """sums of i32, exact, and what is computed of them"""
+    group, sums, inners = 4, "i32", [64, 64, 64, 128, 192, 32, 8, 4]
+
+    def elements(self):
+        if not hasattr(self, "chosen"):
+            self.chosen = self.r.choice(["i8", "u8"]), self.r.choice(["i8", "u8"])
+        return self.chosen
+
+    def epilogue(self, value, y, body):
+        if self.r.random() < 0.5:
+            self.inputs.append(f'%i "i": {shape(y[1], y[-1]).replace("f32", "i32")}')
+            body += [f"%j = broadcast(%i) dims=[1, {len(y) - 1}] : {shape(*y)}", f"%k = add({value}, %j) : {shape(*y)}"]
+            value = "%k"
+        body[:] = [line.replace("x f32>", "x i32>") if line[:2] in ("%c", "%j", "%k") else line for line in body]
+        body += [f"%l = cast({value}) : {shape(*y)}", f"%m = mul(%l, 1.52587890625e-05) : {shape(*y)}"]
+        return super().epilogue("%m", y, body)
+
+
 def inputs_of(host, seed):
     rng = np.random.default_rng(seed)
-    return [(rng.standard_normal(shape) / 4).astype(dnncc.numpy_type(kind)) for first, _, kind, shape in dnncc.describe(host) if first]
+
+    def values(kind, shape):
+        if np.issubdtype(kind, np.integer):
+            return rng.integers(np.iinfo(kind).min, np.iinfo(kind).max + 1, shape, kind)
+        return (rng.standard_normal(shape) / 4).astype(kind)
+    return [values(dnncc.numpy_type(kind), shape) for first, _, kind, shape in dnncc.describe(host) if first]
 
 
 def run_c(path, folder, options, flags, values, cc="gcc"):
@@ -103,10 +130,10 @@ def assert_close(got, want):
     assert np.abs(got - want).max() <= (2 ** -7 if bf16 else 2e-6) * max(1, np.abs(want).max())
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_scheduled_is_canonical(first):
+@pytest.mark.parametrize("kind,first", [*((Tiles, first) for first in range(0, 60, 10)), *((Bytes, first) for first in range(0, 40, 10))])
+def test_scheduled_is_canonical(kind, first):
     for seed in range(first, first + 10):
-        c = Tiles(seed, "sapphirerapids")
+        c = kind(seed, "sapphirerapids")
         with dnncc.Workspace(f"tiles-{seed}") as folder:
             path = folder / "program.dnn"
             path.write_text(c.text)
@@ -144,11 +171,11 @@ def test_rows_that_join(size, stride, vectors, positions, tmp_path):
 
 
 @needs_tiles
-@pytest.mark.parametrize("first", range(0, 24, 4))
-def test_compiled(first, tmp_path):
+@pytest.mark.parametrize("kind,first", [*((Tiles, first) for first in range(0, 24, 4)), *((Bytes, first) for first in range(0, 16, 4))])
+def test_compiled(kind, first, tmp_path):
     for seed in range(first, first + 4):
         path = tmp_path / f"{seed}.dnn"
-        path.write_text(Tiles(seed, "sapphirerapids").text)
+        path.write_text(kind(seed, "sapphirerapids").text)
         plain = tmp_path / f"plain{seed}.dnn"
         plain.write_text(re.sub(r' schedule="[^"]*"', "", path.read_text()))
         folder = tmp_path / f"generic{seed}"
@@ -159,12 +186,13 @@ def test_compiled(first, tmp_path):
             assert_close(got[0], want[0])
 
 
+@pytest.mark.parametrize("kind", [Tiles, Bytes])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-def test_without_tiles(target, tmp_path):
+def test_without_tiles(target, kind, tmp_path):
     """a program with tiles, for a target that has none: vectors, in the end lane by lane"""
     for seed in range(3):
         path, loops_text = tmp_path / f"{seed}.dnn", tmp_path / f"{seed}.loops"
-        path.write_text(Tiles(seed, "sapphirerapids").text)
+        path.write_text(kind(seed, "sapphirerapids").text)
         done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", loops_text, "--passes=lower", "--target=sapphirerapids"])
         assert done.returncode == 0 and "multiply" in loops_text.read_text(), done.stderr
         plain = tmp_path / f"plain{seed}.dnn"
