@@ -2,8 +2,8 @@
  *
  *     model.onnx: error: node 'conv1' (Conv): pads has 3 values, want 4
  *
- * A function that fails reports exactly one error and returns false or NULL. Text that comes from a model
- * passes through text_safe (base/text.h) before it is handed to these functions. */
+ * A function that fails reports exactly one error and returns false or NULL. Text that comes from a
+ * model passes through text_safe (base/text.h) before it is handed to these functions. */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
@@ -21,7 +21,8 @@ enum exit_code {
 };
 
 struct diag {
-        const char *subject;            /* the file spoken of, already safe; printed before every message */
+        const char *subject;            /* the file spoken of, already safe; printed before every
+                                         * message */
         const char *place;              /* where in it, "line 7": printed before an error's text; or NULL */
         int verbosity;                  /* -q: -1, default 0, -v: 1 */
         int errors, warnings;

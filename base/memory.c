@@ -32,13 +32,15 @@ void memory_exhausted(void)
         exit(EXIT_BUDGET);
 }
 
-/* Large blocks in large pages, where the system offers them: first touching 100 MB in small ones takes 0.2 s. */
+/* Large blocks in large pages, where the system offers them: first touching 100 MB in small ones
+ * takes 0.2 s. */
 static void advise_large(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
         enum { LARGE = 2 * 1024 * 1024, PAGE = 4096 };
         if (bytes >= LARGE)
-                madvise((void *)(((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), bytes - PAGE, MADV_HUGEPAGE);
+                madvise((void *)(((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1)),
+                        bytes - PAGE, MADV_HUGEPAGE);
 #else
         (void)block, (void)bytes;
 #endif
@@ -99,7 +101,8 @@ void *arena_alloc(struct arena *arena, size_t bytes)
                         memory_exhausted();
                 struct block *fresh = memory_alloc(total);
                 fresh->size = size;
-                if (b && size == rounded) {             /* a large block of its own: keep filling b */
+                if (b && size == rounded) {             /* a large block of its own: keep filling
+                                                         * b */
                         fresh->next = b->next;
                         b->next = fresh;
                 } else {

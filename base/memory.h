@@ -1,7 +1,7 @@
 /* Arenas: memory by lifetime. Nothing is freed one by one; an arena frees all it gave at once.
  *
- * Every allocation succeeds or the program ends: memory_exhausted() reports "out of memory", removes
- * unfinished output files and exits with EXIT_BUDGET. So no caller tests for NULL. */
+ * Every allocation succeeds or the program ends: memory_exhausted() reports "out of memory",
+ * removes unfinished output files and exits with EXIT_BUDGET. So no caller tests for NULL. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
@@ -18,12 +18,13 @@ void *arena_alloc(struct arena *arena, size_t bytes);
 void *arena_array(struct arena *arena, size_t count, size_t size);       /* checked count * size */
 void *arena_copy(struct arena *arena, const void *data, size_t bytes);
 char *arena_string(struct arena *arena, const char *text);
-char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *arena, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list list);
 size_t arena_bytes(const struct arena *arena);            /* sum of all it gave */
 
-/* ARENA_NEW(arena, struct op): one zeroed object. ARENA_GROW: room for one more at the end of a growing
- * array; capacities are powers of two, old storage stays in the arena. */
+/* ARENA_NEW(arena, struct op): one zeroed object. ARENA_GROW: room for one more at the end of a
+ * growing array; capacities are powers of two, old storage stays in the arena. */
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_GROW(arena, array, count) \
         ((array) = arena_grow((arena), (array), (size_t)(count), sizeof *(array)))

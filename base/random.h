@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-#define RANDOM_START UINT64_C(0x9e3779b97f4a7c15)         /* a state to begin with; any but 0 will do */
+#define RANDOM_START UINT64_C(0x9e3779b97f4a7c15)         /* a state to begin with; any but 0 will
+                                                           * do */
 
 static inline uint64_t random_next(uint64_t *state)
 {

@@ -1,4 +1,5 @@
-/* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes all of the model. */
+/* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes all of
+ * the model. */
 #include "base/sha256.h"
 
 #include <stdio.h>
@@ -10,14 +11,16 @@
 #endif
 
 static const uint32_t round_constant[64] = {
-        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+        0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+        0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+        0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+        0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+        0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+        0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+        0xc67178f2,
 };
 
 static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
@@ -37,9 +40,10 @@ static void add_block(uint32_t state[8], const unsigned char *p)
         uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
         uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
         for (int i = 0; i < 64; i++) {
-                uint32_t t1 = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
-                              round_constant[i] + w[i];
-                uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+                uint32_t t1 = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                              ((e & f) ^ (~e & g)) + round_constant[i] + w[i];
+                uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                              ((a & b) ^ (a & c) ^ (b & c));
                 h = g; g = f; f = e; e = d + t1; d = c; c = b; b = a; a = t1 + t2;
         }
         state[0] += a; state[1] += b; state[2] += c; state[3] += d;
@@ -60,7 +64,8 @@ static bool has_instructions(void)
         unsigned a, b, c, d;
         if (answer == UNKNOWN) {
                 bool has_sse4_1 = __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_1;
-                answer = has_sse4_1 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_SHA ? YES : NO;
+                answer = has_sse4_1 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_SHA ? YES
+                                                                                              : NO;
         }
         return answer == YES;
 }
@@ -69,7 +74,8 @@ static bool has_instructions(void)
 __attribute__((target("sha,sse4.1")))
 static void add_blocks_by_instructions(uint32_t state[8], const unsigned char *p, size_t count)
 {
-        const __m128i big_endian = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+        const __m128i big_endian =
+                _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
         __m128i feba = _mm_set_epi32((int)state[0], (int)state[1], (int)state[4], (int)state[5]);
         __m128i hgdc = _mm_set_epi32((int)state[2], (int)state[3], (int)state[6], (int)state[7]);
         for (; count; count--, p += 64) {
@@ -77,11 +83,17 @@ static void add_blocks_by_instructions(uint32_t state[8], const unsigned char *p
 #pragma GCC unroll 16
                 for (int i = 0; i < 16; i++) {
                         if (i < 4)
-                                w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i)), big_endian);
+                                w[i] = _mm_shuffle_epi8(
+                                        _mm_loadu_si128(
+                                                (const __m128i *)(const void *)(p + 16 * i)),
+                                        big_endian);
                         else
-                                w[i] = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w[i - 4], w[i - 3]),
-                                                                          _mm_alignr_epi8(w[i - 1], w[i - 2], 4)), w[i - 1]);
-                        __m128i k = _mm_loadu_si128((const __m128i *)(const void *)(round_constant + 4 * i));
+                                w[i] = _mm_sha256msg2_epu32(
+                                        _mm_add_epi32(_mm_sha256msg1_epu32(w[i - 4], w[i - 3]),
+                                                      _mm_alignr_epi8(w[i - 1], w[i - 2], 4)),
+                                        w[i - 1]);
+                        __m128i k = _mm_loadu_si128(
+                                (const __m128i *)(const void *)(round_constant + 4 * i));
                         __m128i sum = _mm_add_epi32(w[i], k);
                         y = _mm_sha256rnds2_epu32(y, x, sum);
                         x = _mm_sha256rnds2_epu32(x, y, _mm_shuffle_epi32(sum, 0x0e));
@@ -92,7 +104,8 @@ static void add_blocks_by_instructions(uint32_t state[8], const unsigned char *p
         uint32_t high[4], low[4];
         _mm_storeu_si128((__m128i *)(void *)high, feba);
         _mm_storeu_si128((__m128i *)(void *)low, hgdc);
-        const uint32_t mixed[8] = { high[3], high[2], low[3], low[2], high[1], high[0], low[1], low[0] };
+        const uint32_t mixed[8] = { high[3], high[2], low[3], low[2],
+                                    high[1], high[0], low[1], low[0] };
         memcpy(state, mixed, sizeof mixed);
 }
 #else
@@ -111,7 +124,8 @@ void sha256_init(struct sha256 *sha)
 
 void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
 {
-        void (*absorb)(uint32_t *, const unsigned char *, size_t) = sha->plain ? add_blocks : add_blocks_by_instructions;
+        void (*absorb)(uint32_t *, const unsigned char *, size_t) =
+                sha->plain ? add_blocks : add_blocks_by_instructions;
         const unsigned char *p = data;
         size_t held = sha->length % 64;
         sha->length += bytes;

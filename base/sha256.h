@@ -10,7 +10,8 @@ struct sha256 {
         uint32_t state[8];
         uint64_t length;
         unsigned char block[64];
-        bool plain;                     /* without the processor's instructions for it; the same digest */
+        bool plain;                     /* without the processor's instructions for it; the same
+                                         * digest */
 };
 void sha256_init(struct sha256 *sha);
 void sha256_update(struct sha256 *sha, const void *data, size_t bytes);

@@ -26,7 +26,8 @@ bool int_parse(const char *text, int64_t *value)
         for (; *p; p++) {
                 if (*p < '0' || *p > '9')
                         return false;
-                if (!int_mul(v, 10, &v) || !int_sub(v, *p - '0', &v))   /* negative all the way: INT64_MIN fits */
+                /* negative all the way: INT64_MIN fits */
+                if (!int_mul(v, 10, &v) || !int_sub(v, *p - '0', &v))
                         return false;
         }
         if (!negative && v == INT64_MIN)

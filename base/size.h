@@ -1,4 +1,5 @@
-/* Checked size arithmetic: the only place where sizes that a model names are added and multiplied. */
+/* Checked size arithmetic: the only place where sizes that a model names are added and
+ * multiplied. */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 
@@ -7,21 +8,37 @@
 #include <stdint.h>
 
 /* False on overflow; *out is then undefined. */
-static inline bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
-static inline bool size_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
-static inline bool int_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-static inline bool int_sub(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
-static inline bool int_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool size_add(size_t a, size_t b, size_t *out)
+{
+        return !__builtin_add_overflow(a, b, out);
+}
+static inline bool size_mul(size_t a, size_t b, size_t *out)
+{
+        return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool int_add(int64_t a, int64_t b, int64_t *out)
+{
+        return !__builtin_add_overflow(a, b, out);
+}
+static inline bool int_sub(int64_t a, int64_t b, int64_t *out)
+{
+        return !__builtin_sub_overflow(a, b, out);
+}
+static inline bool int_mul(int64_t a, int64_t b, int64_t *out)
+{
+        return !__builtin_mul_overflow(a, b, out);
+}
 
-/* Product of rank extents, each in [0, 2^31 - 1]; 1 for rank 0. False when one is out of range or the
- * product, zero extents counted as 1, passes 2^62: so any partial product is safe too. */
+/* Product of rank extents, each in [0, 2^31 - 1]; 1 for rank 0. False when one is out of range or
+ * the product, zero extents counted as 1, passes 2^62: so any partial product is safe too. */
 bool size_elements(const int64_t *dims, int rank, int64_t *count);
 
 /* b is positive and a not negative: how many pieces of b hold a, and what they hold */
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
-/* "64K", "1M", "2G", "4096": a byte count with an optional binary unit. False when malformed or too big. */
+/* "64K", "1M", "2G", "4096": a byte count with an optional binary unit. False when malformed or too
+ * big. */
 bool size_parse(const char *text, uint64_t *bytes);
 
 /* a decimal int64 that fills the whole text; false otherwise */

@@ -15,7 +15,13 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-enum { ALIGNMENT = 64, BLOCK_BYTES = 32 * 1024 * 1024, PAGE_BYTES = 4096, DUE_BYTES = BLOCK_BYTES / 8, DUE_SHARE = 16 };
+enum {
+        ALIGNMENT = 64,
+        BLOCK_BYTES = 32 * 1024 * 1024,
+        PAGE_BYTES = 4096,
+        DUE_BYTES = BLOCK_BYTES / 8,
+        DUE_SHARE = 16
+};
 
 struct piece { unsigned char *at, *end; };
 struct pieces { struct piece *list; size_t count, room; };
@@ -63,7 +69,8 @@ static void add_piece(struct pieces *pieces, unsigned char *at, unsigned char *e
 static struct block *add_block(struct store *store, void *base, size_t used, size_t bytes)
 {
         unsigned char *p = base;
-        store->blocks = memory_resize(store->blocks, (store->block_count + 1) * sizeof *store->blocks);
+        store->blocks =
+                memory_resize(store->blocks, (store->block_count + 1) * sizeof *store->blocks);
         store->blocks[store->block_count] = (struct block){ p, p + used, p + bytes };
         store->room += bytes;
         return &store->blocks[store->block_count++];
@@ -115,7 +122,8 @@ void store_pin(struct store *store)
 
 void store_trim(struct store *store)
 {
-        for (const struct piece *hole = store->holes.list; hole < store->holes.list + store->holes.count; hole++) {
+        for (const struct piece *hole = store->holes.list;
+             hole < store->holes.list + store->holes.count; hole++) {
                 unsigned char *from = hole->at + (-(uintptr_t)hole->at & (PAGE_BYTES - 1));
                 uintptr_t to = (uintptr_t)hole->end & ~(uintptr_t)(PAGE_BYTES - 1);
                 if ((uintptr_t)from < to)
@@ -154,7 +162,8 @@ static void add_hole(struct store *store, unsigned char *at, unsigned char *end)
 
 bool store_is_due(const struct store *store)
 {
-        return !store->pinned && store->given >= DUE_BYTES && store->given >= store->room / DUE_SHARE;
+        return !store->pinned && store->given >= DUE_BYTES &&
+               store->given >= store->room / DUE_SHARE;
 }
 
 /* holes: what was given out of all blocks, less what is kept */
@@ -168,7 +177,8 @@ void store_sweep(struct store *store)
                 qsort(store->blocks, store->block_count, sizeof *store->blocks, by_base);
                 if (kept->count)
                         qsort(kept->list, kept->count, sizeof *kept->list, by_address);
-                for (const struct block *b = store->blocks; b < store->blocks + store->block_count; b++) {
+                for (const struct block *b = store->blocks; b < store->blocks + store->block_count;
+                     b++) {
                         unsigned char *at = b->base;
                         for (; k < kept->count && kept->list[k].at < b->base; k++)
                                 ;

@@ -1,6 +1,7 @@
-/* Stores: memory for large data that is made anew again and again, and left behind. Who owns a store says now and then what is
- * still read (store_keep, for each piece); store_sweep then gives out the rest once more. Memory that the process has had before
- * costs nothing; fresh pages cost more than what is written to them.
+/* Stores: memory for large data that is made anew again and again, and left behind. Who owns a
+ * store says now and then what is still read (store_keep, for each piece); store_sweep then gives
+ * out the rest once more. Memory that the process has had before costs nothing; fresh pages cost
+ * more than what is written to them.
  *
  *     block   |xxxxxxx|  hole  |xxxx|hole|xxxxxxxxxxx|............|      x: given out and kept; .: never given out yet
  *             base                               used             end
@@ -24,9 +25,11 @@ void store_adopt(struct store *store, void *block, size_t bytes);
 /* What is not the store's memory is not looked at. */
 void store_keep(struct store *store, const void *data, size_t bytes);
 void store_sweep(struct store *store);
-/* Much was given out since the last sweep: the next one may find room for what would else take fresh memory. */
+/* Much was given out since the last sweep: the next one may find room for what would else take
+ * fresh memory. */
 bool store_is_due(const struct store *store);
-/* Gives the pages of what was swept back to the system, which needs some for the files that are written. */
+/* Gives the pages of what was swept back to the system, which needs some for the files that are
+ * written. */
 void store_trim(struct store *store);
 /* From now on everything is kept: there is someone else who reads it. */
 void store_pin(struct store *store);

@@ -61,7 +61,8 @@ char *text_literal(struct arena *arena, const char *bytes, size_t length)
         char *out = arena_alloc(arena, size + 1), *p = out;
         for (size_t i = 0; i < length; i++) {
                 unsigned char c = (unsigned char)bytes[i];
-                if (is_letter(c) || is_digit(c) || (c && strchr(" _.:/-+*,;=()[]{}<>#!$%&@^|~'", c)))
+                if (is_letter(c) || is_digit(c) ||
+                    (c && strchr(" _.:/-+*,;=()[]{}<>#!$%&@^|~'", c)))
                         *p++ = (char)c;
                 else
                         p += sprintf(p, "\\%03o", c);
@@ -84,7 +85,8 @@ static const char *const reserved[] = {
         "virtual", "wchar_t", "char8_t", "char16_t", "char32_t", "and", "and_eq", "bitand", "bitor", "compl", "not",
         "not_eq", "or", "or_eq", "xor", "xor_eq", "concept", "requires", "co_await", "co_return", "co_yield",
         "consteval", "constinit", "decltype", "noexcept", "module", "import", "final", "override",
-        /* macros and types of the headers the generated code includes, and common predefined macros */
+        /* macros and types of the headers the generated code includes, and common predefined
+         * macros */
         "NULL", "offsetof", "size_t", "ptrdiff_t", "max_align_t", "int8_t", "int16_t", "int32_t", "int64_t",
         "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t", "memcpy",
         "memset", "memmove", "memcmp", "strlen", "strcpy", "main", "linux", "unix", "i386", "errno", "assert",
@@ -96,9 +98,11 @@ static const char *const reserved[] = {
 
 static bool is_reserved(const char *text)
 {
-        const int first = text[0] | 32, second = text[1] | 32;  /* of all names that are no words, nearly all end here */
+        const int first = text[0] | 32, second = text[1] | 32;  /* of all names that are no words,
+                                                                 * nearly all end here */
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                if ((reserved[i][0] | 32) == first && (reserved[i][1] | 32) == second && !strcasecmp(reserved[i], text))
+                if ((reserved[i][0] | 32) == first && (reserved[i][1] | 32) == second &&
+                    !strcasecmp(reserved[i], text))
                         return true;
         return !strcmp(text, "I");      /* of complex.h; i is everyone's loop variable */
 }
@@ -109,7 +113,8 @@ bool text_is_identifier(const char *text)
         if (!length || length > 31 || !is_letter((unsigned char)text[0]) || is_reserved(text))
                 return false;
         for (size_t i = 0; i < length; i++)
-                if (!is_letter((unsigned char)text[i]) && !is_digit((unsigned char)text[i]) && text[i] != '_')
+                if (!is_letter((unsigned char)text[i]) && !is_digit((unsigned char)text[i]) &&
+                    text[i] != '_')
                         return false;
         return true;
 }
@@ -119,7 +124,8 @@ enum { IDENTIFIER_LENGTH = 31 };
 struct names {
         struct arena *arena;
         struct map *used;               /* folded identifier -> itself */
-        struct map *next;               /* folded stem, as cut -> the number tried last, so that many equal stems stay linear */
+        struct map *next;               /* folded stem, as cut -> the number tried last, so that
+                                         * many equal stems stay linear */
 };
 
 struct names *names_new(struct arena *arena)
@@ -188,9 +194,12 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
         memcpy(tried, stem, n + 1);
         if (!is_reserved(tried) && names_reserve(names, tried))
                 return arena_string(names->arena, tried);
-        for (size_t digits = 1, beyond = 10;;) {        /* numbers of so many digits are below `beyond` */
-                size_t keep = n + 1 + digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - 1 - digits : n;
-                while (keep && stem[keep - 1] == '_')   /* an identifier made of an identifier is itself */
+        for (size_t digits = 1, beyond = 10;;) {        /* numbers of so many digits are below
+                                                         * `beyond` */
+                size_t keep =
+                        n + 1 + digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - 1 - digits : n;
+                while (keep && stem[keep - 1] == '_')   /* an identifier made of an identifier is
+                                                         * itself */
                         keep--;
                 memcpy(tried, stem, keep);
                 tried[keep] = 0;
@@ -253,8 +262,10 @@ static inline void sip_round(uint64_t v[4])
 /* SipHash-1-3 (Aumasson and Bernstein 2012) */
 static uint64_t map_hash(const struct map *map, const char *key, size_t length)
 {
-        uint64_t v[4] = { map->key[0] ^ UINT64_C(0x736f6d6570736575), map->key[1] ^ UINT64_C(0x646f72616e646f6d),
-                          map->key[0] ^ UINT64_C(0x6c7967656e657261), map->key[1] ^ UINT64_C(0x7465646279746573) };
+        uint64_t v[4] = { map->key[0] ^ UINT64_C(0x736f6d6570736575),
+                          map->key[1] ^ UINT64_C(0x646f72616e646f6d),
+                          map->key[0] ^ UINT64_C(0x6c7967656e657261),
+                          map->key[1] ^ UINT64_C(0x7465646279746573) };
         for (size_t i = 0; i <= length; i += 8) {
                 uint64_t word = i + 8 > length ? (uint64_t)length << 56 : 0;
                 if (i < length)
@@ -273,7 +284,8 @@ static struct entry *map_find(const struct map *map, const char *key, size_t len
 {
         for (size_t i = hash;; i++) {
                 struct entry *e = &map->entries[i & (map->capacity - 1)];
-                if (!e->value || (e->hash == hash && e->length == length && !memcmp(e->key, key, length)))
+                if (!e->value ||
+                    (e->hash == hash && e->length == length && !memcmp(e->key, key, length)))
                         return e;
         }
 }
@@ -323,7 +335,8 @@ size_t map_count(const struct map *map)
 static void text_reserve(struct text *text, size_t more)
 {
         size_t need;
-        if (__builtin_add_overflow(text->length, more, &need) || __builtin_add_overflow(need, 1, &need))
+        if (__builtin_add_overflow(text->length, more, &need) ||
+            __builtin_add_overflow(need, 1, &need))
                 memory_exhausted();
         if (need <= text->capacity)
                 return;
@@ -349,7 +362,8 @@ void text_add(struct text *text, const char *format, ...)
         va_start(list, format);
         va_copy(again, list);
         text_reserve(text, 80);
-        int length = vsnprintf(text->data + text->length, text->capacity - text->length, format, list);
+        int length =
+                vsnprintf(text->data + text->length, text->capacity - text->length, format, list);
         if (length > 0 && (size_t)length >= text->capacity - text->length) {
                 text_reserve(text, (size_t)length);
                 vsnprintf(text->data + text->length, text->capacity - text->length, format, again);

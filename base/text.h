@@ -1,8 +1,9 @@
 /* Text that comes from outside, and text that goes out.
  *
  * There are exactly two ways for a name of a model to reach an output: text_identifier makes C
- * identifiers, text_safe makes text for comments and messages. There is no third way. (String literals
- * of generated C go through text_literal, which keeps every byte and escapes all but plain ASCII.) */
+ * identifiers, text_safe makes text for comments and messages. There is no third way. (String
+ * literals of generated C go through text_literal, which keeps every byte and escapes all but plain
+ * ASCII.) */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -12,33 +13,38 @@
 
 #include "base/memory.h"
 
-/* Text for comments and messages: letters, digits and _.:/- stay where no comment mark can arise; any other
- * byte becomes \xHH; at most 64 characters, then "..". */
+/* Text for comments and messages: letters, digits and _.:/- stay where no comment mark can arise;
+ * any other byte becomes \xHH; at most 64 characters, then "..". */
 char *text_safe(struct arena *arena, const char *bytes, size_t length);
 
-/* Whether a remark (made of text_safe pieces) may stand on one line, in quotes, and in a comment of C. */
+/* Whether a remark (made of text_safe pieces) may stand on one line, in quotes, and in a comment of
+ * C. */
 bool text_is_remark(const char *text, size_t length);
 
 /* The body of a C string literal (no quotes) that denotes exactly these bytes; no trigraphs. */
 char *text_literal(struct arena *arena, const char *bytes, size_t length);
 
-/* A set of identifiers in use. text_identifier cleans a name (letters, digits, _; at most 31 characters; no
- * leading digit or underscore), avoids C, C++ and library names and everything already in the set,
- * case ignored, by appending _2, _3, ..., and adds the result. Empty names become `fallback`. */
+/* A set of identifiers in use. text_identifier cleans a name (letters, digits, _; at most 31
+ * characters; no leading digit or underscore), avoids C, C++ and library names and everything
+ * already in the set, case ignored, by appending _2, _3, ..., and adds the result. Empty names
+ * become `fallback`. */
 struct names;
 struct names *names_new(struct arena *arena);
-bool names_reserve(struct names *names, const char *identifier);      /* false when already in the set */
+/* false when already in the set */
+bool names_reserve(struct names *names, const char *identifier);
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback);
-bool text_is_identifier(const char *text);                /* a C identifier, not reserved, at most 31 long */
+bool text_is_identifier(const char *text);                /* a C identifier, not reserved, at most
+                                                           * 31 long */
 
-/* A hash map from byte strings to pointers: SipHash with a random key per map, so that no chosen set of names is slow.
- * It cannot be walked, so nothing depends on the key. Keys are copied. */
+/* A hash map from byte strings to pointers: SipHash with a random key per map, so that no chosen
+ * set of names is slow. It cannot be walked, so nothing depends on the key. Keys are copied. */
 struct map;
 struct map *map_new(struct arena *arena);
 void *map_get(const struct map *map, const char *key, size_t length);         /* NULL when absent */
 void map_set(struct map *map, const char *key, size_t length, void *value);   /* value != NULL */
 size_t map_count(const struct map *map);
-struct map *map_copy(struct arena *arena, const struct map *map);         /* with the keys of the first, which must stay */
+/* with the keys of the first, which must stay */
+struct map *map_copy(struct arena *arena, const struct map *map);
 
 uint64_t text_hash(const void *bytes, size_t length);
 
@@ -48,8 +54,8 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_free(struct text *text);
 
-/* The shortest decimal that reads back as the same double (is_float: the same float); "nan", "inf", "-inf".
- * Always holds one of . e n i, so that it reads as a floating number. */
+/* The shortest decimal that reads back as the same double (is_float: the same float); "nan", "inf",
+ * "-inf". Always holds one of . e n i, so that it reads as a floating number. */
 char *text_number(struct arena *arena, double value, bool is_float);
 
 #endif

@@ -12,8 +12,9 @@
 
 #include "base/size.h"
 
-/* Rows: gcc keeps two of 2000 bytes in a page of its heap; with one row a page it searches all pages freed before for each new
- * one, which takes minutes where weights come to hundreds of megabytes. */
+/* Rows: gcc keeps two of 2000 bytes in a page of its heap; with one row a page it searches all
+ * pages freed before for each new one, which takes minutes where weights come to hundreds of
+ * megabytes. */
 enum { SMALL_ELEMENTS = 64, ROW_BYTES = 2000, COMPARED_BYTES = 4096, BOTH_FORMS_BYTES = 1 << 20 };
 
 static const char *bits_type(int bytes)
@@ -101,7 +102,8 @@ void c_constant_names(struct c_writer *w)
         struct map *groups = map_new(w->arena);
         for (int level = 0; level < w->level_count; level++)
                 for (struct loop_buffer *b = w->levels[level].p->buffers; b; b = b->next) {
-                        struct c_name *equal = b->space == SPACE_CONSTANT ? find_equal(w, groups, b) : NULL;
+                        struct c_name *equal =
+                                b->space == SPACE_CONSTANT ? find_equal(w, groups, b) : NULL;
                         if (equal)
                                 map_set(w->names, (const char *)&b, sizeof b, equal);
                 }
@@ -271,7 +273,10 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
                  (long long)b->extent);
         if (w->has_vectors)             /* a vector that crosses cache lines is read twice */
                 text_add(&text, "__attribute__((aligned(%d))) ", C_WEIGHTS_ALIGN);
-        text_add(&text, "%s =%s", name, rows && bits ? "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {" : bits ? " { {" : " ");
+        text_add(&text, "%s =%s", name,
+                 rows && bits ? "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {"
+                 : bits       ? " { {"
+                              : " ");
         stream_text(s, text.data);
         if (bits)
                 stream_bits(s, data, (size_t)b->extent, size);
@@ -310,16 +315,19 @@ static size_t ordered_bytes(struct c_writer *w)
         size_t sum = 0;
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct loop_buffer *b = w->constants[i].buffer;
-                if (element_info[b->element].bytes > 1 && w->constants[i].name->used && form_of(w, b) == FORM_ROWS)
+                if (element_info[b->element].bytes > 1 && w->constants[i].name->used &&
+                    form_of(w, b) == FORM_ROWS)
                         sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
         }
         return sum;
 }
 
-static void print_constant(struct c_writer *w, struct stream *s, const struct c_constant *c, bool both, bool first)
+static void print_constant(struct c_writer *w, struct stream *s, const struct c_constant *c,
+                           bool both, bool first)
 {
         enum form form = form_of(w, c->buffer);
-        const char *name = arena_printf(w->arena, "%.*s", (int)strcspn(c->name->text, "."), c->name->text);
+        const char *name =
+                arena_printf(w->arena, "%.*s", (int)strcspn(c->name->text, "."), c->name->text);
         stream_text(s, !first && form == FORM_NUMBERS ? "" : "\n");
         struct text text = { 0 };
         c_level_open(w, &text, c->name->level);

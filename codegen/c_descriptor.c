@@ -39,7 +39,8 @@ static bool has_element(const struct c_writer *w, enum element a, enum element b
 static const char *weights_parameter(const struct c_writer *w)
 {
         const char *name = w->options->weights_name;
-        return w->options->weights == C_WEIGHTS_FILE ? text_safe(w->arena, name, strlen(name)) : NULL;
+        return w->options->weights == C_WEIGHTS_FILE ? text_safe(w->arena, name, strlen(name))
+                                                     : NULL;
 }
 
 static void put_usage(struct c_writer *w)
@@ -52,7 +53,9 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
         for (int i = 0; i < w->p->region_count; i++)
                 if (w->areas[i].size)
-                        c_line(w, " *     %s(%s);", c_macro(w, arena_printf(w->arena, "%s_DEFINE", w->regions[i])), w->regions[i]);
+                        c_line(w, " *     %s(%s);",
+                               c_macro(w, arena_printf(w->arena, "%s_DEFINE", w->regions[i])),
+                               w->regions[i]);
         for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
                 const char *name = c_name(w, port(w, i))->text;
                 c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
@@ -60,7 +63,8 @@ static void put_usage(struct c_writer *w)
         }
         if (weights) {
                 c_line(w, " *     size_t bytes;");
-                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &bytes);", weights);
+                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &bytes);",
+                       weights);
         }
         c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
         for (int i = 0; i < w->p->region_count; i++)
@@ -89,10 +93,12 @@ static void put_weights_rules(struct c_writer *w)
                          " * of libdnncc_runtime (dnncc_runtime.h) has them so, other ways will do. They are only read.\n",
                          name, c_macro(w, "WEIGHTS_ALIGN"));
         else if (w->options->weights == C_WEIGHTS_INCBIN)
-                text_add(w->out,
-                         " *\n"
-                         " * The assembler takes the large constants from %s: compile with -I and its folder.\n",
-                         text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name)));
+                text_add(
+                        w->out,
+                        " *\n"
+                        " * The assembler takes the large constants from %s: compile with -I and its folder.\n",
+                        text_safe(w->arena, w->options->weights_name,
+                                  strlen(w->options->weights_name)));
 }
 
 static void put_header_comment(struct c_writer *w)
@@ -127,33 +133,41 @@ static void put_header_comment(struct c_writer *w)
 
 /* ---- the header ---- */
 
-/* One compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute that only GNU compilers know. */
-static void put_memory_define(struct c_writer *w, const char *stem, const struct loop_region *r, const char *condition,
-                              const char *form, const char *section)
+/* One compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute that
+ * only GNU compilers know. */
+static void put_memory_define(struct c_writer *w, const char *stem, const struct loop_region *r,
+                              const char *condition, const char *form, const char *section)
 {
         char *definition = arena_printf(w->arena, form, (long long)(r->align > 0 ? r->align : 1));
         if (section)
-                definition = arena_printf(w->arena, "__attribute__((section(\"%s\"))) %s", section, definition);
-        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition, c_macro(w, arena_printf(w->arena, "%s_DEFINE", stem)),
-                 definition, (long long)(r->size ? r->size : 1));
+                definition = arena_printf(w->arena, "__attribute__((section(\"%s\"))) %s", section,
+                                          definition);
+        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition,
+                 c_macro(w, arena_printf(w->arena, "%s_DEFINE", stem)), definition,
+                 (long long)(r->size ? r->size : 1));
 }
 
 /* STEM_SIZE, STEM_ALIGN, STEM_DEFINE(name) */
 static void put_memory(struct c_writer *w, const char *stem, const struct loop_region *r)
 {
-        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)), (long long)r->size);
-        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)), (long long)(r->align > 0 ? r->align : 1));
+        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)),
+               (long long)r->size);
+        c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)),
+               (long long)(r->align > 0 ? r->align : 1));
         put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)",
                           "static unsigned char __attribute__((aligned(%lld))) name", *r->section ? r->section : NULL);
-        put_memory_define(w, stem, r, "#elif defined(_MSC_VER)", "static __declspec(align(%lld)) unsigned char name", NULL);
-        put_memory_define(w, stem, r, "#elif defined(__cplusplus)", "alignas(%lld) static unsigned char name", NULL);
+        put_memory_define(w, stem, r, "#elif defined(_MSC_VER)",
+                          "static __declspec(align(%lld)) unsigned char name", NULL);
+        put_memory_define(w, stem, r, "#elif defined(__cplusplus)",
+                          "alignas(%lld) static unsigned char name", NULL);
         put_memory_define(w, stem, r, "#else", "static _Alignas(%lld) unsigned char name", NULL);
         text_add(w->out, "#endif\n");
 }
 
 static void put_workspace(struct c_writer *w)
 {
-        const struct loop_region workspace = { "workspace", "", 0, w->workspace_align, w->workspace_size };
+        const struct loop_region workspace = { "workspace", "", 0, w->workspace_align,
+                                               w->workspace_size };
         text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
                          " * a macro that declares a static one: %s(name); */\n",
                  workspace.size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
@@ -266,8 +280,8 @@ void c_header(struct c_writer *w, struct text *out)
 
 /* ---- the descriptor ---- */
 
-/* The model's name of a port as a C expression. C99 promises string literals of 4095 bytes only: a longer name becomes
- * an array of its bytes. */
+/* The model's name of a port as a C expression. C99 promises string literals of 4095 bytes only: a
+ * longer name becomes an array of its bytes. */
 static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b)
 {
         enum { LITERAL_BYTES = 4095 };
@@ -278,7 +292,8 @@ static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b
         const char *array = c_global(w, arena_printf(w->arena, "%s_name", c_name(w, b)->text));
         struct text bytes = { 0 };
         for (size_t i = 0; i <= length; i++)
-                text_add(&bytes, "%s%s'\\%03o'", i ? "," : "", i % 12 ? "" : "\n        ", (unsigned char)name[i]);
+                text_add(&bytes, "%s%s'\\%03o'", i ? "," : "", i % 12 ? "" : "\n        ",
+                         (unsigned char)name[i]);
         text_add(w->out, "static const char %s[%zu] = {%s\n};\n", array, length + 1, bytes.data);
         text_free(&bytes);
         return array;
@@ -308,7 +323,8 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         for (int i = 0; i < count; i++) {
                 const struct loop_buffer *b = buffers[i];
                 const struct element_info *e = &element_info[loop_buffer_element(b)];
-                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i], e->onnx, rank_of(b), shapes[i] ? shapes[i] : "NULL",
+                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i], e->onnx, rank_of(b),
+                       shapes[i] ? shapes[i] : "NULL",
                        (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }
         c_line(w, "};");
@@ -316,7 +332,10 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
 }
 
 /* the workspace, the program's regions, the weights */
-static int region_count(const struct c_writer *w) { return 1 + w->p->region_count + (weights_parameter(w) ? 1 : 0); }
+static int region_count(const struct c_writer *w)
+{
+        return 1 + w->p->region_count + (weights_parameter(w) ? 1 : 0);
+}
 
 static void put_run_wrapper(struct c_writer *w, const char *name)
 {
@@ -352,7 +371,8 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
         c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
-        c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"), c_macro(w, "WORKSPACE_ALIGN"));
+        c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"),
+              c_macro(w, "WORKSPACE_ALIGN"));
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->areas[i].name,
                       c_macro(w, arena_printf(w->arena, "%s_SIZE", w->regions[i])),
@@ -366,7 +386,8 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *name = c_global(w, "described_model");
         text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
         text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, 0,\n",
-                 text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count, w->output_count);
+                 text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count,
+                 w->output_count);
         text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
         text_add(out,
                  "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",

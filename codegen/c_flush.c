@@ -1,12 +1,12 @@
-/* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes, which takes x86 hundreds of cycles
- * less for each.
+/* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes,
+ * which takes x86 hundreds of cycles less for each.
  *
  *     const unsigned control = flush_denormals();
  *     status = run_x86_64_v4(workspace, x, y);
  *     restore_denormals(control);
  *
- * The compiler knows nothing of this state: a function that is not made part of its caller keeps arithmetic between the two.
- * Every thread has a state of its own, so that tasks do the same. */
+ * The compiler knows nothing of this state: a function that is not made part of its caller keeps
+ * arithmetic between the two. Every thread has a state of its own, so that tasks do the same. */
 #include "codegen/c_writer.h"
 
 static const char top[] =
@@ -48,8 +48,9 @@ static bool flushes(const struct c_writer *w) { return w->options->flush_denorma
 
 void c_flush_reserve(struct c_writer *w)
 {
-        static const char *const words[] = { "flush_denormals", "restore_denormals", "NOT_INLINE", "flushed", "run_flushed",
-                                             "parallel_flushed" };
+        static const char *const words[] = { "flush_denormals", "restore_denormals",
+                                             "NOT_INLINE",      "flushed",
+                                             "run_flushed",     "parallel_flushed" };
         for (size_t i = 0; flushes(w) && i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         if (flushes(w))
@@ -59,7 +60,9 @@ void c_flush_reserve(struct c_writer *w)
 void c_flush_rules(struct c_writer *w)
 {
         if (flushes(w))
-                text_add(w->out, " *\n * Denormal numbers count as 0 in it; the processor's state is the caller's again when it returns.\n");
+                text_add(
+                        w->out,
+                        " *\n * Denormal numbers count as 0 in it; the processor's state is the caller's again when it returns.\n");
 }
 
 void c_flush_top(struct c_writer *w, struct text *out)
@@ -94,4 +97,7 @@ void c_flush_tasks(struct c_writer *w, struct text *out)
                 text_add(out, "%s", tasks);
 }
 
-const char *c_flush_parallel(const struct c_writer *w) { return flushes(w) ? "parallel_flushed" : "dnncc_parallel"; }
+const char *c_flush_parallel(const struct c_writer *w)
+{
+        return flushes(w) ? "parallel_flushed" : "dnncc_parallel";
+}

@@ -4,20 +4,25 @@
  *     acc_0_1 = _mm512_fmadd_ps(a, w_1, acc_0_1);
  *     KEEP(a);
  *
- * The result of an fma takes the register of one operand. gcc picks any that is not used again: at the last use of a
- * it may be a's, and then sums move from register to register and in the end to memory and back (half of all loops
- * over 14 x 2 vectors, with gcc 12). An empty assembly statement that reads `a` afterwards leaves it the sum's.
+ * The result of an fma takes the register of one operand. gcc picks any that is not used again: at
+ * the last use of a it may be a's, and then sums move from register to register and in the end to
+ * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). An empty assembly statement
+ * that reads `a` afterwards leaves it the sum's.
  *
  *     ptrdiff_t vector = panel * 2;
  *     PIN(vector);
  *
- * A variable subscript of a kernel with sums in registers is opaque from there on: compilers would read what it alone
- * leads to (a bias) before the loops around the sums, and keep it in registers that the sums need. */
+ * A variable subscript of a kernel with sums in registers is opaque from there on: compilers would
+ * read what it alone leads to (a bias) before the loops around the sums, and keep it in registers
+ * that the sums need. */
 #include "codegen/c_writer.h"
 
 struct last_uses { struct map *by_variable; const struct loop_stmt *now; };
 
-static bool adds_to_tile(const struct loop_stmt *s) { return s->kind == STMT_SET && s->variable->rows; }
+static bool adds_to_tile(const struct loop_stmt *s)
+{
+        return s->kind == STMT_SET && s->variable->rows;
+}
 
 static void note_use(struct loop_expr *e, void *context)
 {
@@ -39,7 +44,8 @@ struct map *c_last_uses(struct c_writer *w, const struct loop_block *block)
 {
         struct last_uses uses = { NULL, NULL };
         for (const struct loop_stmt *s = block->first; s && !uses.by_variable; s = s->next)
-                if (adds_to_tile(s) && s->a->op == LOOP_FMA && w->in_kernel && target_keep(w->target))
+                if (adds_to_tile(s) && s->a->op == LOOP_FMA && w->in_kernel &&
+                    target_keep(w->target))
                         uses.by_variable = map_new(w->arena);
         for (struct loop_stmt *s = block->first; s && uses.by_variable; s = s->next) {
                 uses.now = s;
@@ -57,7 +63,8 @@ struct keeping { struct c_writer *w; struct map *last; const struct loop_stmt *s
 static void keep(struct loop_expr *e, void *context)
 {
         struct keeping *k = context;
-        if (e->op != LOOP_VARIABLE || map_get(k->last, (const char *)&e->variable, sizeof e->variable) != k->s)
+        if (e->op != LOOP_VARIABLE ||
+            map_get(k->last, (const char *)&e->variable, sizeof e->variable) != k->s)
                 return;
         map_set(k->last, (const char *)&e->variable, sizeof e->variable, k);          /* once */
         k->w->keeps = true;

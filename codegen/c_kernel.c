@@ -81,7 +81,9 @@ void c_mark_variables(struct c_writer *w, struct loop_function *f)
                         mark_expression(w, s->c, 0);
                         for (int k = 0; s->kind == STMT_CALL && k < s->function->scalar_count; k++)
                                 mark_expression(w, s->scalars[k], 0);
-                        for (int k = 0; s->kind == STMT_CALL && s->offsets && k < s->function->buffer_count; k++)
+                        for (int k = 0;
+                             s->kind == STMT_CALL && s->offsets && k < s->function->buffer_count;
+                             k++)
                                 if (s->offsets[k])
                                         mark_expression(w, s->offsets[k], 0);
                         list.items[i] = NULL;

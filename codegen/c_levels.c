@@ -10,8 +10,9 @@
  *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
  *     int digits_run(...)                      both
  *
- * Interface, constants and weights are the same for all of them, the workspace is large enough for each. What several levels
- * use is printed once, for the lowest that does: where that is compiled, all above it are, or it is not needed. */
+ * Interface, constants and weights are the same for all of them, the workspace is large enough for
+ * each. What several levels use is printed once, for the lowest that does: where that is compiled,
+ * all above it are, or it is not needed. */
 #include "codegen/c_writer.h"
 
 #include <ctype.h>
@@ -48,7 +49,9 @@ void c_levels_begin(struct c_writer *w)
                 bool best = i == o->lesser_count;
                 const struct loop_program *p = best ? w->p : o->lesser[i].program;
                 const struct target *target = best ? o->target : o->lesser[i].target;
-                w->levels[i] = (struct c_level){ .p = p, .target = target, .suffix = suffix_of(w->arena, target) };
+                w->levels[i] = (struct c_level){ .p = p,
+                                                 .target = target,
+                                                 .suffix = suffix_of(w->arena, target) };
                 if (p->workspace_size > w->workspace_size)
                         w->workspace_size = p->workspace_size;
                 if (p->workspace_align > w->workspace_align)
@@ -60,7 +63,10 @@ void c_levels_begin(struct c_writer *w)
 }
 
 /* every processor that runs the code at all has it */
-static bool is_sure(const struct target *t) { return !target_attribute(t) || !target_attribute(t->base); }
+static bool is_sure(const struct target *t)
+{
+        return !target_attribute(t) || !target_attribute(t->base);
+}
 
 const char *c_level_macro(struct c_writer *w, int level)
 {
@@ -99,7 +105,11 @@ void c_levels_rules(struct c_writer *w)
                 return;
         text_add(w->out, " *\n * There is code for");
         for (int i = 0; i < w->level_count; i++)
-                text_add(w->out, "%s %s", !i ? "" : i + 1 < w->level_count ? "," : " and", w->levels[i].target->name);
+                text_add(w->out, "%s %s",
+                         !i                       ? ""
+                         : i + 1 < w->level_count ? ","
+                                                  : " and",
+                         w->levels[i].target->name);
         text_add(w->out, ": each call takes the best that the processor has.\n"
                          " * Compiled with -D%s=N, the C file leaves out what is above number N.\n", c_macro(w, "LEVEL"));
 }
@@ -190,7 +200,8 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
                 for (int r = 0; r < 4; r++)
                         if (needs.leaves[i].bits[r])
                                 c_put(w, " &&" C_SOFT "(has[%d][%d] & 0x%xu) == 0x%xu", i, r,
-                                      (unsigned)needs.leaves[i].bits[r], (unsigned)needs.leaves[i].bits[r]);
+                                      (unsigned)needs.leaves[i].bits[r],
+                                      (unsigned)needs.leaves[i].bits[r]);
         if (w->levels[level].uses_tiles)
                 c_put(w, " &&" C_SOFT "enable_tiles()");
         c_put(w, ")");
@@ -210,7 +221,8 @@ void c_levels_choice(struct c_writer *w, struct text *out)
                 first++;
         for (int i = first; i < w->level_count; i++)
                 if (!cpu_needs(target_attribute(w->levels[i].target), &all))
-                        c_fail(w, EXIT_UNSUPPORTED, "nothing tells whether a processor has %s", w->levels[i].target->name);
+                        c_fail(w, EXIT_UNSUPPORTED, "nothing tells whether a processor has %s",
+                               w->levels[i].target->name);
         w->out = out;
         text_add(out, "\n/* The best target that the processor has (CPUID) and the operating system saves the registers of. */\n"
                       "int %s_level(void)\n{\n", w->options->prefix);

@@ -1,11 +1,13 @@
-/* Mathematics: functions of the library as they are used, or those of the C library (--fast-libm). */
+/* Mathematics: functions of the library as they are used, or those of the C library
+ * (--fast-libm). */
 #include "codegen/c_writer.h"
 
 #include <string.h>
 
 /* ---- the C library's ---- */
 
-/* Its name for one of ours: of double, for float with an f behind it. Its results are near ours, or the same. */
+/* Its name for one of ours: of double, for float with an f behind it. Its results are near ours, or
+ * the same. */
 static const char *libm_name(struct arena *arena, const struct loop_function *f)
 {
         static const struct { const char *ours, *name; } names[] = {
@@ -19,7 +21,8 @@ static const char *libm_name(struct arena *arena, const struct loop_function *f)
                 return NULL;
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
                 if (!strcmp(names[i].ours, f->name))
-                        return arena_printf(arena, "%s%s", names[i].name ? names[i].name : names[i].ours,
+                        return arena_printf(arena, "%s%s",
+                                            names[i].name ? names[i].name : names[i].ours,
                                             f->result.element == E_F32 ? "f" : "");
         return NULL;
 }
@@ -50,7 +53,8 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
         c_body(w, f, NULL);
 }
 
-/* Which functions are used is known when the last round finds no more. The lower levels come first: what they call is theirs. */
+/* Which functions are used is known when the last round finds no more. The lower levels come first:
+ * what they call is theirs. */
 static void print_library(struct c_writer *w, struct loop_function *first, int level)
 {
         w->in_kernel = w->has_vectors;

@@ -1,5 +1,5 @@
-/* Parallel loops: the body becomes a task that takes a range of the iterations, and what it uses of the
- * kernel travels in a struct.
+/* Parallel loops: the body becomes a task that takes a range of the iterations, and what it uses of
+ * the kernel travels in a struct.
  *
  *     struct conv1_arguments {
  *             const f32 *x;
@@ -297,8 +297,8 @@ static bool define_task(struct c_writer *w, const struct loop_stmt *s, const str
 
 /* ---- the kernel's side ---- */
 
-static void put_arguments(struct c_writer *w, const struct captures *captures, const struct task *task,
-                          const char *name)
+static void put_arguments(struct c_writer *w, const struct captures *captures,
+                          const struct task *task, const char *name)
 {
         const char *lead = " ";
         c_put(w, "struct %s %s = {", task->arguments, name);
@@ -315,8 +315,8 @@ static void put_launch(struct c_writer *w, const struct range *r, const struct t
                        const char *arguments)
 {
         int threads = w->options->threads;
-        c_put(w, "%s(%s," C_SOFT "%s%s," C_SOFT, c_flush_parallel(w), task->name, arguments ? "&" : "",
-              arguments ? arguments : "NULL");
+        c_put(w, "%s(%s," C_SOFT "%s%s," C_SOFT, c_flush_parallel(w), task->name,
+              arguments ? "&" : "", arguments ? arguments : "NULL");
         if (r->literal) {
                 c_put(w, "%d);", r->count < threads ? (int)r->count : threads);
         } else {

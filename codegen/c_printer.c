@@ -279,7 +279,8 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 put_header(w, &header, &interface, build);
                 write_text(h, &header);
         }
-        struct text *const all[] = { &top, &interface, &header, &library, &code, &run, &descriptor, &w->line };
+        struct text *const all[] = { &top,  &interface, &header,     &library,
+                                     &code, &run,       &descriptor, &w->line };
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
                 text_free(all[i]);
 }

@@ -1,5 +1,5 @@
-/* The run function: checks, pointers into the workspace, main. With several targets the latter two are a
- * function for each. */
+/* The run function: checks, pointers into the workspace, main. With several targets the latter two
+ * are a function for each. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -9,7 +9,10 @@ static bool is_port(const struct loop_buffer *b)
         return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
 }
 
-bool c_run_is_split(const struct c_writer *w) { return w->level_count > 1 || w->options->flush_denormals; }
+bool c_run_is_split(const struct c_writer *w)
+{
+        return w->level_count > 1 || w->options->flush_denormals;
+}
 
 void c_run_prototype(struct c_writer *w, const char *head)
 {
@@ -96,7 +99,8 @@ static void put_alignment_check(struct c_writer *w)
                 any = true;
         }
         if (w->options->weights == C_WEIGHTS_FILE) {
-                c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (", c_macro(w, "WEIGHTS_ALIGN"));
+                c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (",
+                      c_macro(w, "WEIGHTS_ALIGN"));
                 any = true;
         }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
@@ -129,7 +133,8 @@ static void put_workspace_pointer(struct c_writer *w, const struct loop_buffer *
         }
         c_put(w, "%s *const %s = (%s *)(void *)", type, c_name(w, b)->text, type);
         if (b->region && b->offset)
-                c_line(w, "((unsigned char *)%s + %lld);", w->regions[b->region - 1], (long long)b->offset);
+                c_line(w, "((unsigned char *)%s + %lld);", w->regions[b->region - 1],
+                       (long long)b->offset);
         else if (b->region)
                 c_line(w, "%s;", w->regions[b->region - 1]);
         else if (b->offset && w->p->workspace_size > 0)
@@ -170,7 +175,8 @@ static void put_pointers(struct c_writer *w)
         if (!any && (c_run_is_split(w) || w->options->unchecked || w->p->workspace_size <= 0))
                 c_line(w, "(void)workspace;");
         for (int i = 0; i < w->p->region_count; i++)
-                if (!reached[i + 1] && (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
+                if (!reached[i + 1] &&
+                    (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
                         c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && c_name(w, b)->used)
@@ -259,7 +265,8 @@ void c_run_inner(struct c_writer *w, struct text *out)
         struct text body = main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, arena_printf(w->arena, "static %sint %s(", c_flush_attribute(w), w->levels[w->level].run));
+        open_function(w, arena_printf(w->arena, "static %sint %s(", c_flush_attribute(w),
+                                      w->levels[w->level].run));
         if (w->uses_status)
                 c_line(w, "int status;");
         c_weights_pointer(w, w->uses_weights);
@@ -287,8 +294,10 @@ void c_run(struct c_writer *w, struct text *out)
                 body = main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, arena_printf(w->arena, w->level_count > 1 ? "int %s_run_at(int level, " : "int %s_run(",
-                                      w->options->prefix));
+        open_function(w,
+                      arena_printf(w->arena,
+                                   w->level_count > 1 ? "int %s_run_at(int level, " : "int %s_run(",
+                                   w->options->prefix));
         if (!split && w->uses_status)
                 c_line(w, "int status;");
         put_checks(w);

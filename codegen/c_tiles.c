@@ -4,14 +4,21 @@
  *     positions                                 the tiles behind them, one for each t, or those that there are in turn
  *     weights                                   the rest in turn
  *
- * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of what stays stand between the
- * products, where the unit has time for them. */
+ * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of
+ * what stays stand between the products, where the unit has time for them. */
 #include <string.h>
 
 #include "codegen/c_writer.h"
 #include "ir/spelling.h"
 
-enum { SHAPE_BYTES = 64, COLUMN_BYTES = 16, ROWS = 48, ROW_BYTES = 64, GROUP_BYTES = 4, TILE_COUNT = 8 };
+enum {
+        SHAPE_BYTES = 64,
+        COLUMN_BYTES = 16,
+        ROWS = 48,
+        ROW_BYTES = 64,
+        GROUP_BYTES = 4,
+        TILE_COUNT = 8
+};
 
 struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 
@@ -24,7 +31,8 @@ static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
         p.first_x = sums;
         p.first_w = sums + p.x_count;
         if (p.x_count < 1 || p.w_count < 1 || (p.x_count < p.tiles && t->positions % t->rows))
-                c_fail(w, EXIT_INTERNAL, "%d x %d sums do not fit the target's tiles", t->positions, t->vectors);
+                c_fail(w, EXIT_INTERNAL, "%d x %d sums do not fit the target's tiles", t->positions,
+                       t->vectors);
         return p;
 }
 
@@ -36,10 +44,12 @@ static int rows_of(const struct loop_tiles *t, int tile)
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.lanes == LANES_TILE; }
 
-static void put_row(struct c_writer *w, const struct spelling *row, const struct c_operand operands[C_OPERANDS_MAX])
+static void put_row(struct c_writer *w, const struct spelling *row,
+                    const struct c_operand operands[C_OPERANDS_MAX])
 {
         if (!row) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles",
+                       w->target->name);
                 return;
         }
         c_row(w, row, operands);
@@ -47,7 +57,8 @@ static void put_row(struct c_writer *w, const struct spelling *row, const struct
         c_end(w);
 }
 
-static void put(struct c_writer *w, enum spelling_op op, const struct c_operand operands[C_OPERANDS_MAX])
+static void put(struct c_writer *w, enum spelling_op op,
+                const struct c_operand operands[C_OPERANDS_MAX])
 {
         put_row(w, spelling_of_tiles(w->target, op), operands);
 }
@@ -88,19 +99,23 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 
 /* ---- products ---- */
 
-static void put_load(struct c_writer *w, int tile, struct loop_buffer *b, const struct loop_expr *at, int64_t add, int64_t step)
+static void put_load(struct c_writer *w, int tile, struct loop_buffer *b,
+                     const struct loop_expr *at, int64_t add, int64_t step)
 {
         struct loop_expr *base = (struct loop_expr *)(uintptr_t)at;
         struct loop_expr *from = loop_op(w->arena, LOOP_ADD, base, loop_index(w->arena, add), NULL);
         int bytes = element_info[b->element].bytes;
-        put(w, SPELL_TILE_LOAD, (struct c_operand[C_OPERANDS_MAX]){ literal(w, tile), { .address = b, .value = from },
-                                                                    literal(w, bytes * step) });
+        put(w, SPELL_TILE_LOAD,
+            (struct c_operand[C_OPERANDS_MAX]){ literal(w, tile),
+                                                { .address = b, .value = from },
+                                                literal(w, bytes * step) });
 }
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         struct plan p = plan_of(w, &s->tiles);
-        const struct spelling *row = spelling_of_products(w->target, s->buffer->element, s->weights->element);
+        const struct spelling *row =
+                spelling_of_products(w->target, s->buffer->element, s->weights->element);
         int pair = tile_group(s->buffer->element) * TILE_LANES;
         for (int j = 0; j < p.vectors; j++)
                 for (int t = 0; t < p.tiles; t++) {
@@ -109,7 +124,10 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                 put_load(w, weights, s->weights, s->b, pair * j, pair * p.vectors);
                         if (!j || p.x_count < p.tiles)
                                 put_load(w, x, s->buffer, s->a, s->tiles.jump * t, s->tiles.step);
-                        put_row(w, row, (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j), literal(w, x), literal(w, weights) });
+                        put_row(w, row,
+                                (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j),
+                                                                    literal(w, x),
+                                                                    literal(w, weights) });
                 }
 }
 
@@ -127,11 +145,13 @@ static void put_unload(struct c_writer *w, const struct loop_stmt *s)
         for (int i = 0; i < t->positions; i += t->rows)
                 for (int j = 0; j < t->vectors; j++) {
                         int64_t first = ((int64_t)i * t->vectors + j) * TILE_LANES;
-                        struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a, loop_index(w->arena, first), NULL);
+                        struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a,
+                                                       loop_index(w->arena, first), NULL);
                         put(w, SPELL_TILE_STORE,
-                            (struct c_operand[C_OPERANDS_MAX]){ literal(w, i / t->rows * t->vectors + j),
-                                                                { .address = s->buffer, .value = at },
-                                                                literal(w, bytes * TILE_LANES * t->vectors) });
+                            (struct c_operand[C_OPERANDS_MAX]){
+                                    literal(w, i / t->rows * t->vectors + j),
+                                    { .address = s->buffer, .value = at },
+                                    literal(w, bytes * TILE_LANES * t->vectors) });
                 }
 }
 
@@ -151,10 +171,14 @@ void c_tiles(struct c_writer *w, const struct loop_stmt *s)
 
 /* ---- the system's leave ----
  *
- * Linux gives a process the state of tiles when it asks, once, by a system call: the C library is not needed for that, and asking
- * again costs a tenth of a microsecond. Elsewhere the caller sees to it. */
+ * Linux gives a process the state of tiles when it asks, once, by a system call: the C library is
+ * not needed for that, and asking again costs a tenth of a microsecond. Elsewhere the caller sees
+ * to it. */
 
-static void find_tiles(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_TILES; }
+static void find_tiles(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_TILES;
+}
 
 void c_tiles_enable(struct c_writer *w)
 {

@@ -2,8 +2,8 @@
  *
  *     const __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), _mm512_loadu_ps(&w[16 * k]), sum);
  *
- * Functions that hold vectors carry the target's attribute, so that the file compiles without options.
- * A library function on vectors is the function itself with vectors for variables. */
+ * Functions that hold vectors carry the target's attribute, so that the file compiles without
+ * options. A library function on vectors is the function itself with vectors for variables. */
 #include "codegen/c_writer.h"
 
 #include <ctype.h>
@@ -82,7 +82,8 @@ const char *c_value_type(struct c_writer *w, struct loop_type type)
 /* ---- rows ---- */
 
 /* the element at `value` of b, `offset` further on, may be none of its */
-static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset, const struct loop_expr *value)
+static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
+                           const struct loop_expr *value)
 {
         if (!w->bounds)
                 w->bounds = loop_bounds_new(w->arena, w->kernel);
@@ -91,7 +92,8 @@ static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int6
 }
 
 /* as an integer, as that of a prefetch */
-static void put_far_address(struct c_writer *w, const struct loop_buffer *b, int64_t offset, const struct loop_expr *value)
+static void put_far_address(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
+                            const struct loop_expr *value)
 {
         int bytes = element_info[b->element].bytes;
         c_mark_used(w, &w->element_at);
@@ -224,11 +226,13 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
         text_free(&list);
 }
 
-static struct c_shape put_truths(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+static struct c_shape put_truths(struct c_writer *w, const struct spelling *row,
+                                 const struct loop_expr *e)
 {
         uint64_t bits = 0;
         spelling_truths(e, &bits);
-        const char *text = arena_printf(w->arena, "0x%0*llx", e->type.lanes / 4, (unsigned long long)bits);
+        const char *text =
+                arena_printf(w->arena, "0x%0*llx", e->type.lanes / 4, (unsigned long long)bits);
         return c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = text } });
 }
 
@@ -265,7 +269,8 @@ static const char *vectored(struct c_writer *w, struct loop_function *f, int lan
 {
         struct c_vectored **end = &w->vectored;
         for (; *end; end = &(*end)->next)
-                if ((*end)->scalar == f && (*end)->vector->result.lanes == lanes && (*end)->level == w->level)
+                if ((*end)->scalar == f && (*end)->vector->result.lanes == lanes &&
+                    (*end)->level == w->level)
                         return (*end)->name;
         struct loop_function *vector = legalize_vectored(w->arena, target(w), f, lanes);
         if (!vector) {
@@ -312,8 +317,9 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
         const struct spelling *row = w->in_kernel ? spelling_of(target(w), e) : NULL;
         if (!row && !vector)
                 return false;
-        w->computes_floats |= element_is_float((enum element)e->type.element) ||
-                              (e->arity && element_is_float((enum element)e->args[0]->type.element));
+        w->computes_floats |=
+                element_is_float((enum element)e->type.element) ||
+                (e->arity && element_is_float((enum element)e->args[0]->type.element));
         if (!row && e->op == LOOP_CALL && w->in_kernel)
                 *printed = put_vector_call(w, e);
         else if (!row)
@@ -428,7 +434,8 @@ static void print_definitions(struct c_writer *w, struct text *out)
         }
         for (const struct target *t = target(w); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++) {
-                        const char *name = row->definition ? defined_name(w->arena, row->definition) : "";
+                        const char *name =
+                                row->definition ? defined_name(w->arena, row->definition) : "";
                         struct c_name *function = map_get(w->spelled, name, strlen(name));
                         if (!function || function->printed || function->level != w->level)
                                 continue;

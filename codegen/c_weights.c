@@ -4,10 +4,10 @@
  *     constant                each at a multiple of 64 bytes, zeros between them
  *     ...
  *
- * All of it is in the byte order of the target, so words that read as they should are in the order of
- * the machine. The C file knows all eight, and run compares them: there is nothing that could look into
- * the file when the C file is compiled. The same for both ways the file travels: put into the object by
- * the assembler, or handed to run by the caller. */
+ * All of it is in the byte order of the target, so words that read as they should are in the order
+ * of the machine. The C file knows all eight, and run compares them: there is nothing that could
+ * look into the file when the C file is compiled. The same for both ways the file travels: put into
+ * the object by the assembler, or handed to run by the caller. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ static size_t bytes_of(const struct loop_buffer *b)
 
 bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 {
-        return w->options->weights != C_WEIGHTS_INLINE && !c_is_zero(constant) && bytes_of(constant) > LEAST_BYTES;
+        return w->options->weights != C_WEIGHTS_INLINE && !c_is_zero(constant) &&
+               bytes_of(constant) > LEAST_BYTES;
 }
 
 /* ---- names and places ---- */
@@ -54,7 +55,10 @@ void c_weights_reserve(struct c_writer *w)
 
 const char *c_weight_text(struct c_writer *w, const char *name)
 {
-        return arena_printf(w->arena, w->options->weights == C_WEIGHTS_FILE ? "constants->%s" : "constants.%s", name);
+        return arena_printf(w->arena,
+                            w->options->weights == C_WEIGHTS_FILE ? "constants->%s"
+                                                                  : "constants.%s",
+                            name);
 }
 
 static size_t aligned(size_t bytes)
@@ -112,11 +116,12 @@ static void write_head(FILE *file, const struct dnncc_weights_head *head, bool b
                 fputc((int)(words[i / 8] >> 8 * (big_endian ? 7 - i % 8 : i % 8) & 255), file);
 }
 
-/* For data in the head's digest, at the speed of memory. It tells constants apart that differ by accident, as those of two builds do;
- * that is what the head is for, since run reads it alone. */
+/* For data in the head's digest, at the speed of memory. It tells constants apart that differ by
+ * accident, as those of two builds do; that is what the head is for, since run reads it alone. */
 struct checksum { uint64_t words[8]; };
 
-/* whole rows; each word goes in by a bijection of what its column has so far, of operations that vectors have, too */
+/* whole rows; each word goes in by a bijection of what its column has so far, of operations that
+ * vectors have, too */
 static void add_rows(struct checksum *sum, const char *data, size_t rows)
 {
         struct checksum row;
@@ -150,16 +155,17 @@ static uint64_t hex_value(const char *hex, int digits)
 
 static struct dnncc_weights_head make_head(const struct c_writer *w, const char *build)
 {
-        struct dnncc_weights_head head = {
-                .magic = DNNCC_WEIGHTS_MAGIC, .format = DNNCC_WEIGHTS_FORMAT, .bytes = w->weight_bytes
-        };
+        struct dnncc_weights_head head = { .magic = DNNCC_WEIGHTS_MAGIC,
+                                           .format = DNNCC_WEIGHTS_FORMAT,
+                                           .bytes = w->weight_bytes };
         struct sha256 sha;
         char hex[65];
         sha256_init(&sha);
         sha256_update(&sha, build, strlen(build));
         for (size_t i = 0; i < w->weight_count; i++) {
                 const struct loop_buffer *b = w->weights[i].buffer;
-                struct checksum sum = checksum_of(b->data, b->splat ? element_bytes(b) : bytes_of(b));
+                struct checksum sum =
+                        checksum_of(b->data, b->splat ? element_bytes(b) : bytes_of(b));
                 sha256_update(&sha, &sum, sizeof sum);
         }
         sha256_hex(&sha, hex);
@@ -189,7 +195,8 @@ static void put_struct(struct c_writer *w)
         for (size_t i = 0; i < w->weight_count; i++) {
                 const struct c_weight *weight = &w->weights[i];
                 const struct loop_buffer *b = weight->buffer;
-                c_line(w, "%s %s[%lld];", element_info[b->element].c_type, weight->name, (long long)b->extent);
+                c_line(w, "%s %s[%lld];", element_info[b->element].c_type, weight->name,
+                       (long long)b->extent);
                 size_t end = weight->offset + bytes_of(b);
                 if (aligned(end) > end)
                         c_line(w, "unsigned char %s[%zu];", c_global(w, "gap"), aligned(end) - end);
@@ -200,8 +207,8 @@ static void put_struct(struct c_writer *w)
                w->weight_bytes);
 }
 
-/* The symbols are global, because link-time optimization may put the functions that use them elsewhere,
- * but of this build only, and nobody outside the program or library sees them. */
+/* The symbols are global, because link-time optimization may put the functions that use them
+ * elsewhere, but of this build only, and nobody outside the program or library sees them. */
 static const char incbin[] =
         "#if !defined(__GNUC__) || !defined(__ELF__)\n"
         "#error \"--weights=incbin is for gcc and clang on ELF systems: --weights=inline and file are for all\"\n"
@@ -227,7 +234,8 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
         text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and a digest of this build and the\n"
                          " * constants. */\nstatic const uint64_t weights_head[8] = {");
         for (int i = 0; i < 8; i++)
-                text_add(w->out, "%s0x%016llxu,", i % 4 ? " " : "\n        ", (unsigned long long)words[i]);
+                text_add(w->out, "%s0x%016llxu,", i % 4 ? " " : "\n        ",
+                         (unsigned long long)words[i]);
         text_add(w->out, "\n};\n\nstatic int are_weights(const uint64_t *head)\n{\n"
                          "        int same = 1;\n"
                          "        for (int i = 0; i < 8; i++)\n"
@@ -238,7 +246,8 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 void c_weights_pointer(struct c_writer *w, bool needed)
 {
         if (w->options->weights == C_WEIGHTS_FILE)
-                c_line(w, needed ? "const struct weights *const constants = weights;" : "(void)weights;");
+                c_line(w, needed ? "const struct weights *const constants = weights;"
+                                 : "(void)weights;");
 }
 
 void c_weights_check(struct c_writer *w)
@@ -248,7 +257,8 @@ void c_weights_check(struct c_writer *w)
                 return;
         c_put(w, "if (");
         if (!is_file)
-                c_put(w, "(uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants ||" C_SOFT);
+                c_put(w,
+                      "(uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants ||" C_SOFT);
         c_line(w, "!are_weights(constants%shead))", is_file ? "->" : ".");
         w->indent++;
         c_line(w, "return %s;", c_macro(w, "ERROR_WEIGHTS"));
@@ -260,10 +270,13 @@ static void put_comment(struct c_writer *w)
         const char *how = w->options->weights == C_WEIGHTS_FILE ? "" :
                           " The assembler puts that file here: it looks into the current folder and those given by -I (with "
                           "-flto when the program is linked).";
-        const char *file = text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name));
+        const char *file =
+                text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name));
         text_add(w->out, "\n");
-        c_comment(w->out, 0, arena_printf(w->arena, "The constants of more than %d bytes, as they lie in %s.%s",
-                                          LEAST_BYTES, file, how));
+        c_comment(w->out, 0,
+                  arena_printf(w->arena,
+                               "The constants of more than %d bytes, as they lie in %s.%s",
+                               LEAST_BYTES, file, how));
 }
 
 void c_weights_print(struct c_writer *w, const char *build, FILE *c)
@@ -278,7 +291,8 @@ void c_weights_print(struct c_writer *w, const char *build, FILE *c)
         put_order(w);
         put_struct(w);
         if (o->weights == C_WEIGHTS_INCBIN)
-                text_add(&text, incbin, o->prefix, (unsigned long long)head.digest[0], C_WEIGHTS_ALIGN, o->weights_name);
+                text_add(&text, incbin, o->prefix, (unsigned long long)head.digest[0],
+                         C_WEIGHTS_ALIGN, o->weights_name);
         if (!o->unchecked)
                 put_head(w, &head);
         fwrite(text.data, 1, text.length, c);

@@ -55,8 +55,8 @@ static void add_spaces(struct text *out, int count)
         text_add(out, "%*s", count, "");
 }
 
-/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can be;
- * else where it fits; else at the last C_BREAK that does; else at the first C_SOFT there is, or
+/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can
+ * be; else where it fits; else at the last C_BREAK that does; else at the first C_SOFT there is, or
  * nowhere. */
 static char *soft_end(char *start, char *end, size_t room)
 {
@@ -375,7 +375,8 @@ static void name_library(struct c_writer *w)
         }
 }
 
-/* Parameters of run are no names of file scope, but nothing there may be hidden by them. All levels have the same. */
+/* Parameters of run are no names of file scope, but nothing there may be hidden by them. All levels
+ * have the same. */
 static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status" };
@@ -387,14 +388,16 @@ static void name_ports(struct c_writer *w)
                 static const char *const of_regions[] = { "_SIZE", "_ALIGN", "_DEFINE" };
                 w->regions[i] = identifier(w->globals, w->p->regions[i].name, "region");
                 for (int e = 0; e < 3; e++)
-                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", w->regions[i], of_regions[e])));
+                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", w->regions[i],
+                                                             of_regions[e])));
         }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 int k = i - w->input_count;
                 struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];
                 const char *name = identifier(w->globals, b->name, "tensor");
                 for (int l = 0; l < w->level_count; l++)
-                        c_name_set(w, k < 0 ? w->levels[l].inputs[i] : w->levels[l].outputs[k], name);
+                        c_name_set(w, k < 0 ? w->levels[l].inputs[i] : w->levels[l].outputs[k],
+                                   name);
                 for (int e = 0; e < 3; e++)
                         c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
         }
@@ -406,8 +409,10 @@ static void name_functions(struct c_writer *w, struct c_level *l)
         enum { IDENTIFIER = 31 };
         int room = IDENTIFIER - 1 - (int)strlen(l->suffix);
         for (struct loop_function *k = l->p->kernels; k; k = k->next)
-                c_name_set(w, k, c_global(w, w->level_count == 1 ? k->name
-                                             : arena_printf(w->arena, "%.*s_%s", room, k->name, l->suffix)));
+                c_name_set(w, k,
+                           c_global(w, w->level_count == 1 ? k->name
+                                                           : arena_printf(w->arena, "%.*s_%s", room,
+                                                                          k->name, l->suffix)));
         if (c_run_is_split(w))
                 l->run = c_global(w, arena_printf(w->arena, "run_%s", l->suffix));
 }

@@ -48,7 +48,8 @@ struct c_writer {
         const struct loop_program *p;
         const struct target *target;
         struct loop_buffer **inputs, **outputs;
-        bool has_vectors;               /* the target has; its table spells operations, but not of run */
+        bool has_vectors;               /* the target has; its table spells operations, but not of
+                                         * run */
         const struct c_options *options;
         struct diag *diag;
         bool failed;
@@ -83,7 +84,8 @@ struct c_writer {
         struct c_vectored *vectored;    /* library functions on vectors */
         struct loop_bounds *bounds;     /* of the kernel's subscripts, once needed */
         struct c_name element_at;
-        struct map *spelled;            /* functions that rows define, by name: c_name of those used */
+        struct map *spelled;            /* functions that rows define, by name: c_name of those
+                                         * used */
         int input_count, output_count;
         int64_t workspace_size, workspace_align;  /* the largest */
         struct loop_region *areas;      /* the programs' regions, each of its largest size */
@@ -176,25 +178,29 @@ bool c_is_tile(const struct loop_variable *v);
 void c_tiles(struct c_writer *w, const struct loop_stmt *s);
 /* what run does before it uses tiles */
 void c_tiles_enable(struct c_writer *w);
-int c_tiles_level(const struct c_writer *w);    /* the lowest that uses them; none: the number of levels */
+int c_tiles_level(const struct c_writer *w);    /* the lowest that uses them; none: the number of
+                                                 * levels */
 void c_tiles_top(struct c_writer *w, struct text *out);
 
 /* an operand of a row: an expression, a text, or an address */
 struct c_operand {
         const struct loop_expr *value;
-        struct loop_buffer *address;    /* of the element at `value`, of the first when that is NULL */
+        struct loop_buffer *address;    /* of the element at `value`, of the first when that is
+                                         * NULL */
         bool masked;                    /* which may be none of the buffer's, then */
         int scale;                      /* value times that, in bytes; 0: none */
         const char *text;               /* as it is */
 };
 enum { C_OPERANDS_MAX = 4 };
-struct c_shape c_row(struct c_writer *w, const struct spelling *row, const struct c_operand operands[C_OPERANDS_MAX]);
+struct c_shape c_row(struct c_writer *w, const struct spelling *row,
+                     const struct c_operand operands[C_OPERANDS_MAX]);
 
 /* "X86_64_V4 ", between `static` and the type of a kernel; "" where there are no vectors */
 const char *c_attribute(struct c_writer *w);
 void c_vectors_reserve(struct c_writer *w);
 void c_vectors_top(struct c_writer *w, struct text *out);         /* include, attribute */
-void c_vectors_print(struct c_writer *w, struct text *out);       /* functions of rows that are used */
+/* functions of rows that are used */
+void c_vectors_print(struct c_writer *w, struct text *out);
 
 /* A library function on vectors, in the order of first use. */
 struct c_vectored {
@@ -209,8 +215,10 @@ struct c_vectored {
 
 /* the statement of the block that is the last to use each vector; NULL: nothing to keep */
 struct map *c_last_uses(struct c_writer *w, const struct loop_block *block);
-void c_keep(struct c_writer *w, struct map *last_uses, const struct loop_stmt *s);      /* behind s */
-void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop_stmt *s);     /* behind s */
+/* behind s */
+void c_keep(struct c_writer *w, struct map *last_uses, const struct loop_stmt *s);
+/* behind s */
+void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop_stmt *s);
 void c_keep_top(struct c_writer *w, struct text *out);
 
 /* ---- functions (c_kernel.c, c_library.c) ---- */
@@ -219,7 +227,8 @@ void c_keep_top(struct c_writer *w, struct text *out);
 void c_mark_variables(struct c_writer *w, struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
 void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls */
-void c_body(struct c_writer *w, struct loop_function *f, const char *last);        /* braces and what is in them */
+/* braces and what is in them */
+void c_body(struct c_writer *w, struct loop_function *f, const char *last);
 const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
 const char *c_error_name(struct c_writer *w, int code);
@@ -227,7 +236,8 @@ bool c_can_fail(const struct loop_function *f);
 
 /* ---- parallel loops (c_parallel.c) ---- */
 
-/* The loop as a call of dnncc_parallel, its body as a task in w->tasks. False: a plain loop will do. */
+/* The loop as a call of dnncc_parallel, its body as a task in w->tasks. False: a plain loop will
+ * do. */
 bool c_parallel(struct c_writer *w, const struct loop_stmt *s);
 void c_parallel_reserve(struct c_writer *w);
 void c_parallel_top(struct c_writer *w, struct text *out);        /* what the calls need */
@@ -235,7 +245,8 @@ void c_parallel_top(struct c_writer *w, struct text *out);        /* what the ca
 /* ---- several targets (c_levels.c) ---- */
 
 void c_levels_begin(struct c_writer *w);
-void c_level(struct c_writer *w, int level);              /* what is printed from now on is of this one */
+void c_level(struct c_writer *w, int level);              /* what is printed from now on is of this
+                                                           * one */
 const char *c_level_macro(struct c_writer *w, int level); /* PREFIX_LEVEL_X86_64_V3 */
 void c_levels_reserve(struct c_writer *w);
 /* around what only this level and those above it need */
@@ -249,7 +260,8 @@ void c_levels_call(struct c_writer *w);                   /* of the run function
 
 /* ---- run (c_run.c): printed first, it tells what else is used ---- */
 
-bool c_run_is_split(const struct c_writer *w);            /* the public function checks, then calls one of its own */
+bool c_run_is_split(const struct c_writer *w);            /* the public function checks, then calls
+                                                           * one of its own */
 void c_run_inner(struct c_writer *w, struct text *out);   /* of the level */
 void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* what it calls */
@@ -261,7 +273,8 @@ void c_run_arguments(struct c_writer *w);                 /* of a call */
 void c_flush_reserve(struct c_writer *w);
 void c_flush_rules(struct c_writer *w);                   /* for the comment of the header */
 void c_flush_top(struct c_writer *w, struct text *out);
-void c_flush_begin(struct c_writer *w);                   /* around calls of the run functions of levels */
+void c_flush_begin(struct c_writer *w);                   /* around calls of the run functions of
+                                                           * levels */
 void c_flush_end(struct c_writer *w);
 const char *c_flush_attribute(const struct c_writer *w);  /* of those */
 void c_flush_tasks(struct c_writer *w, struct text *out);

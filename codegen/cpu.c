@@ -1,4 +1,5 @@
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; other processors have none of them. */
+/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; other processors have none of
+ * them. */
 #include "codegen/cpu.h"
 
 #include <stddef.h>
@@ -13,23 +14,30 @@
 #endif
 
 enum cpu_register { EAX, EBX, ECX, EDX };
-/* registers that the operating system saves: SSE and AVX; mask and 512-bit registers, too; and tiles */
+/* registers that the operating system saves: SSE and AVX; mask and 512-bit registers, too; and
+ * tiles */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
-static const struct feature { const char *name; uint32_t leaf, subleaf; uint8_t reg, bit; uint32_t saved; } features[] = {
-        { "sse2", 1, 0, EDX, 26, NOTHING },     { "fma", 1, 0, ECX, 12, YMM },
-        { "f16c", 1, 0, ECX, 29, YMM },         { "bmi", 7, 0, EBX, 3, NOTHING },
-        { "bmi2", 7, 0, EBX, 8, NOTHING },      { "avx2", 7, 0, EBX, 5, YMM },
-        { "avx512f", 7, 0, EBX, 16, ZMM },      { "avx512dq", 7, 0, EBX, 17, ZMM },
-        { "avx512bw", 7, 0, EBX, 30, ZMM },     { "avx512vl", 7, 0, EBX, 31, ZMM },
-        { "amx-bf16", 7, 0, EDX, 22, TILES },   { "amx-tile", 7, 0, EDX, 24, TILES },
-        { "amx-int8", 7, 0, EDX, 25, TILES },   { "avx512bf16", 7, 1, EAX, 5, ZMM },
+static const struct feature {
+        const char *name;
+        uint32_t leaf, subleaf;
+        uint8_t reg, bit;
+        uint32_t saved;
+} features[] = {
+        { "sse2", 1, 0, EDX, 26, NOTHING },   { "fma", 1, 0, ECX, 12, YMM },
+        { "f16c", 1, 0, ECX, 29, YMM },       { "bmi", 7, 0, EBX, 3, NOTHING },
+        { "bmi2", 7, 0, EBX, 8, NOTHING },    { "avx2", 7, 0, EBX, 5, YMM },
+        { "avx512f", 7, 0, EBX, 16, ZMM },    { "avx512dq", 7, 0, EBX, 17, ZMM },
+        { "avx512bw", 7, 0, EBX, 30, ZMM },   { "avx512vl", 7, 0, EBX, 31, ZMM },
+        { "amx-bf16", 7, 0, EDX, 22, TILES }, { "amx-tile", 7, 0, EDX, 24, TILES },
+        { "amx-int8", 7, 0, EDX, 25, TILES }, { "avx512bf16", 7, 1, EAX, 5, ZMM },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
 #if IS_X86
-        return __get_cpuid_count(leaf, subleaf, &registers[EAX], &registers[EBX], &registers[ECX], &registers[EDX]) != 0;
+        return __get_cpuid_count(leaf, subleaf, &registers[EAX], &registers[EBX], &registers[ECX],
+                                 &registers[EDX]) != 0;
 #else
         (void)leaf, (void)subleaf, (void)registers;
         return false;
@@ -54,7 +62,8 @@ const struct cpu_needs cpu_needs_none = { .leaves = { { .leaf = 1 } }, .count = 
 static bool add_need(struct cpu_needs *needs, const struct feature *f)
 {
         int i = 0;
-        while (i < needs->count && (needs->leaves[i].leaf != f->leaf || needs->leaves[i].subleaf != f->subleaf))
+        while (i < needs->count &&
+               (needs->leaves[i].leaf != f->leaf || needs->leaves[i].subleaf != f->subleaf))
                 i++;
         if (i == CPU_LEAVES)
                 return false;

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating system, too. */
+/* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
+ * system, too. */
 bool cpu_has(const char *features);
 
-/* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there where leaf 1 says that XGETBV
- * is. */
+/* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there
+ * where leaf 1 says that XGETBV is. */
 enum { CPU_LEAVES = 4 };
 struct cpu_leaf { uint32_t leaf, subleaf, bits[4]; };
 struct cpu_needs {

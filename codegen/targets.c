@@ -44,12 +44,14 @@ const struct target *target_find(const char *name)
 
 /* ---- lists ---- */
 
-static const struct target *listed(struct arena *arena, const char *name, size_t length, struct diag *diag)
+static const struct target *listed(struct arena *arena, const char *name, size_t length,
+                                   struct diag *diag)
 {
         const char *word = arena_printf(arena, "%.*s", (int)length, name);
         const struct target *t = target_find(word);
         if (!t)
-                diag_error(diag, EXIT_USAGE, "no target is called '%s': see --target=help", text_safe(arena, word, length));
+                diag_error(diag, EXIT_USAGE, "no target is called '%s': see --target=help",
+                           text_safe(arena, word, length));
         return t;
 }
 
@@ -58,17 +60,23 @@ static bool can_follow(const struct target *less, const struct target *best, str
 {
         const char *of_best = target_machine(best), *of_less = target_machine(less);
         struct cpu_needs needs = cpu_needs_none;
-        if (less->big_endian != best->big_endian || !of_best || (of_less && strcmp(of_less, of_best)))
-                diag_error(diag, EXIT_USAGE, "--target: %s and %s are for different processors: a list is for one kind", less->name,
-                           best->name);
+        if (less->big_endian != best->big_endian || !of_best ||
+            (of_less && strcmp(of_less, of_best)))
+                diag_error(
+                        diag, EXIT_USAGE,
+                        "--target: %s and %s are for different processors: a list is for one kind",
+                        less->name, best->name);
         else if (!cpu_needs(target_attribute(best), &needs))
-                diag_error(diag, EXIT_USAGE, "--target: nothing tells at run time whether a processor has %s", best->name);
+                diag_error(diag, EXIT_USAGE,
+                           "--target: nothing tells at run time whether a processor has %s",
+                           best->name);
         else
                 return true;
         return false;
 }
 
-const struct target **target_list(struct arena *arena, const char *text, int *count, struct diag *diag)
+const struct target **target_list(struct arena *arena, const char *text, int *count,
+                                  struct diag *diag)
 {
         bool in_list[TARGET_COUNT] = { false }, several = strchr(text, ',') != NULL;
         const struct target **list = arena_array(arena, TARGET_COUNT, sizeof *list);
@@ -82,8 +90,11 @@ const struct target **target_list(struct arena *arena, const char *text, int *co
                         number++;
                 bool native_in_list = several && !strncmp(p, "native", (size_t)(end - p));
                 if (native_in_list || in_list[number]) {
-                        diag_error(diag, EXIT_USAGE, native_in_list ? "--target: native is this processor, and stands alone"
-                                   : "--target: %s is listed twice", t->name);
+                        diag_error(diag, EXIT_USAGE,
+                                   native_in_list
+                                           ? "--target: native is this processor, and stands alone"
+                                           : "--target: %s is listed twice",
+                                   t->name);
                         return NULL;
                 }
                 in_list[number] = true;
@@ -107,5 +118,6 @@ void target_help(void)
 {
         for (int i = 0; i < TARGET_COUNT; i++)
                 printf("  %-16s %s\n", targets[i]->name, targets[i]->doc);
-        printf("  %-16s the last of these that this processor can run: %s\n", "native", native()->name);
+        printf("  %-16s the last of these that this processor can run: %s\n", "native",
+               native()->name);
 }

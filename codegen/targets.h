@@ -7,12 +7,16 @@
 #include "base/memory.h"
 #include "ir/target.h"
 
-/* "native": the last in the table that this processor can run; NULL when there is none of that name */
+/* "native": the last in the table that this processor can run; NULL when there is none of that
+ * name */
 const struct target *target_find(const char *name);
 /* "A,B,C", in any order: in that of the table, the least first. NULL after an error. */
-const struct target **target_list(struct arena *arena, const char *text, int *count, struct diag *diag);
-const struct target *target_at(int number);               /* all of them, from 0; NULL behind the last */
+const struct target **target_list(struct arena *arena, const char *text, int *count,
+                                  struct diag *diag);
+const struct target *target_at(int number);               /* all of them, from 0; NULL behind the
+                                                           * last */
 bool target_runs_here(const struct target *t);            /* this processor can run code for it */
-void target_help(void);                                   /* name and doc of each, on standard output */
+void target_help(void);                                   /* name and doc of each, on standard
+                                                           * output */
 
 #endif

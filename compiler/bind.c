@@ -7,7 +7,10 @@
 
 struct binding { struct module *m; struct arena *arena; struct diag *diag; int64_t *extents; };
 
-static const char *safe(const struct binding *b, const char *text) { return text_safe(b->arena, text, strlen(text)); }
+static const char *safe(const struct binding *b, const char *text)
+{
+        return text_safe(b->arena, text, strlen(text));
+}
 
 static bool bind(struct binding *b, int symbol, int64_t extent)
 {
@@ -15,8 +18,8 @@ static bool bind(struct binding *b, int symbol, int64_t extent)
                 b->extents[symbol] = extent;
                 return true;
         }
-        diag_error(b->diag, EXIT_USAGE, "dimension '%s' is bound to %" PRId64 " and to %" PRId64, b->m->symbols[symbol].name,
-                   b->extents[symbol], extent);
+        diag_error(b->diag, EXIT_USAGE, "dimension '%s' is bound to %" PRId64 " and to %" PRId64,
+                   b->m->symbols[symbol].name, b->extents[symbol], extent);
         return false;
 }
 
@@ -26,9 +29,11 @@ static bool bind_dim(struct binding *b, const char *text)
         int64_t extent;
         for (int s = 0; equal && s < b->m->symbol_count; s++)
                 if (strlen(b->m->symbols[s].name) == (size_t)(equal - text) &&
-                    !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) && int_parse(equal + 1, &extent) && extent >= 0)
+                    !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) &&
+                    int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
-        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'", safe(b, text));
+        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'",
+                   safe(b, text));
         return false;
 }
 
@@ -37,7 +42,8 @@ static const struct type *input_type(const struct module *m, const char *name, s
 {
         for (const struct function *f = m->functions; f; f = f->next)
                 for (int i = 0; i < f->body.argument_count; i++)
-                        if (strlen(f->input_ports[i].name) == length && !strncmp(f->input_ports[i].name, name, length))
+                        if (strlen(f->input_ports[i].name) == length &&
+                            !strncmp(f->input_ports[i].name, name, length))
                                 return f->body.arguments[i].type;
         return NULL;
 }
@@ -66,8 +72,10 @@ static bool bind_input(struct binding *b, const char *text)
         int64_t dims[RANK_MAX];
         int rank = type ? parse_shape(b, equal + 1, dims) : -1;
         if (rank < 0 || rank != type->rank) {
-                diag_error(b->diag, EXIT_USAGE, "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'",
-                           safe(b, text));
+                diag_error(
+                        b->diag, EXIT_USAGE,
+                        "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'",
+                        safe(b, text));
                 return false;
         }
         for (int i = 0; i < rank; i++) {
@@ -76,16 +84,20 @@ static bool bind_input(struct binding *b, const char *text)
                         if (!bind(b, b->m->dims[~d].symbol, dims[i]))
                                 return false;
                 } else if (dim_is_static(d) && d != dims[i]) {
-                        diag_error(b->diag, EXIT_USAGE, "--input %s: extent %d is %" PRId64 " in the model", safe(b, text), i, d);
+                        diag_error(b->diag, EXIT_USAGE,
+                                   "--input %s: extent %d is %" PRId64 " in the model",
+                                   safe(b, text), i, d);
                         return false;
                 }
         }
         return true;
 }
 
-bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag)
+bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
+                  struct diag *diag)
 {
-        struct binding b = { m, arena, diag, arena_array(arena, (size_t)m->symbol_count + 1, sizeof *b.extents) };
+        struct binding b = { m, arena, diag,
+                             arena_array(arena, (size_t)m->symbol_count + 1, sizeof *b.extents) };
         for (int i = 0; i < m->symbol_count; i++)
                 b.extents[i] = -1;
         for (int i = 0; i < options->dims.count; i++)
@@ -103,7 +115,8 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                 if (b.extents[i] >= 0)
                         continue;
                 open = true;
-                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N", m->symbols[i].name, m->symbols[i].name);
+                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N",
+                           m->symbols[i].name, m->symbols[i].name);
         }
         bool any = options->dims.count || options->inputs.count;
         return !open && (!any || module_bind(m, b.extents, diag));

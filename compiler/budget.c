@@ -1,12 +1,13 @@
-/* Compiling within --max-ram: first as without it, then, where that takes too much, again with ever more done about it. What fits first
- * is taken: who asks for little less than speed would take loses little of it.
+/* Compiling within --max-ram: first as without it, then, where that takes too much, again with ever
+ * more done about it. What fits first is taken: who asks for little less than speed would take
+ * loses little of it.
  *
  *   import, passes that do not depend on it ---+--- copy, all other passes: too much
  *   (once)                                     +--- copy, the same in the order of least memory: too much
  *                                              +--- ...: fits
  *
- * Of the tries there are the best one and the last one, at most. What was done is said in the module (`within "rows"`), so that its dumps
- * go on in the same way. */
+ * Of the tries there are the best one and the last one, at most. What was done is said in the
+ * module (`within "rows"`), so that its dumps go on in the same way. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -30,8 +31,10 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
                 return false;
         if (tensors_only)
                 return true;
-        struct c_program *lesser = arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
-        run->lesser_modules = arena_array(run->arena, (size_t)run->target_count, sizeof *run->lesser_modules);
+        struct c_program *lesser =
+                arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
+        run->lesser_modules =
+                arena_array(run->arena, (size_t)run->target_count, sizeof *run->lesser_modules);
         struct pipeline_options of_target = pipeline;
         of_target.part = PIPELINE_OF_TARGET;
         of_target.resumed = true;
@@ -80,7 +83,8 @@ static bool is_promising(struct run *run, int doing)
 {
         bool blocked = target_lanes(run->context.target, E_F32) > 1 && !run->context.exact;
         switch (doing) {
-        case IN_ORDER:                  /* the least that any order of these kernels takes is known */
+        case IN_ORDER:                  /* the least that any order of these kernels takes is
+                                         * known */
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
         case DIRECT:
                 return has_winograd(&run->state.module->functions->body);
@@ -97,7 +101,8 @@ static bool compile_so(struct run *run, const struct pipeline_options *pipeline,
         run->context.unblocked = doing >= UNBLOCKED;
         if (run->state.module && run->options.max_ram >= 0)
                 run->state.module->within = tries[doing].name;
-        return run->target_count > 1 ? compile_targets(run, *pipeline) : pipeline_run(&run->state, pipeline, &run->context);
+        return run->target_count > 1 ? compile_targets(run, *pipeline)
+                                     : pipeline_run(&run->state, pipeline, &run->context);
 }
 
 /* what came of a try */
@@ -126,7 +131,8 @@ static void forget(const struct run *run, const struct outcome *o)
 
 void compile_forget(struct run *run)
 {
-        forget(run, &(struct outcome){ .state = run->state, .lesser_modules = run->lesser_modules });
+        forget(run,
+               &(struct outcome){ .state = run->state, .lesser_modules = run->lesser_modules });
         module_free(run->common);
         arena_free(run->state.program_arena);
 }
@@ -143,15 +149,18 @@ static bool search(struct run *run, struct pipeline_options pipeline)
                 if (doing > FOR_SPEED) {
                         if (!is_promising(run, doing))
                                 continue;
-                        diag_note(&run->diag, "this takes %" PRId64 " bytes: compiled again %s", best.ram, tries[doing].doing);
+                        diag_note(&run->diag, "this takes %" PRId64 " bytes: compiled again %s",
+                                  best.ram, tries[doing].doing);
                 }
                 take(run, &start);
                 report_forget(run, states);
                 run->state.module = module_copy(run->common);
                 bool fine = compile_so(run, &pipeline, doing);
                 bool better = fine && run->state.program && most_ram(run) < best.ram;
-                struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules, better ? most_ram(run) : 0 };
-                if (!fine || !run->state.program || better) {             /* else the one before is kept */
+                struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules,
+                                        better ? most_ram(run) : 0 };
+                /* else the one before is kept */
+                if (!fine || !run->state.program || better) {
                         forget(run, &best);
                         best = made;
                 } else {
@@ -164,7 +173,8 @@ static bool search(struct run *run, struct pipeline_options pipeline)
         return true;
 }
 
-/* the try that a dump came about by, or whatever can still be done to it; -1: there is no such try */
+/* the try that a dump came about by, or whatever can still be done to it; -1: there is no such
+ * try */
 static int find_try(const char *name)
 {
         int doing = TRIES - 1;
@@ -179,10 +189,12 @@ bool compile_within(struct run *run, const struct pipeline_options *pipeline)
         const char *within = m ? m->within : run->state.program->within;
         if (run->options.max_ram < 0)
                 return compile_so(run, pipeline, FOR_SPEED);
-        if (*within || !pipeline_is_common(&run->state) || pipeline->part == PIPELINE_TENSOR) {  /* no way back, or nothing to measure */
+        /* no way back, or nothing to measure */
+        if (*within || !pipeline_is_common(&run->state) || pipeline->part == PIPELINE_TENSOR) {
                 int doing = find_try(within);
                 if (doing < 0)
-                        diag_error(&run->diag, EXIT_INVALID, "nothing that is done within --max-ram is called '%s'", within);
+                        diag_error(&run->diag, EXIT_INVALID,
+                                   "nothing that is done within --max-ram is called '%s'", within);
                 return doing >= 0 && compile_so(run, pipeline, doing);
         }
         struct pipeline_options common = *pipeline;

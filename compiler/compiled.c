@@ -1,4 +1,5 @@
-/* Generated C, compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a folder of its own. */
+/* Generated C, compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a folder
+ * of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 #include "compiler/driver.h"
 
-enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero of a run that failed */
+enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero
+                                         * of a run that failed */
 
 static const char main_text[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
@@ -48,7 +50,8 @@ static const char main_text[] =
         "        return 0;\n}\n";
 
 struct compiled {
-        struct run run;                 /* a copy: what is compiled is not what the user asked for */
+        struct run run;                 /* a copy: what is compiled is not what the user asked
+                                         * for */
         struct arena *arena;
         const char *folder, *cc;
         int input_count, output_count;
@@ -106,15 +109,18 @@ static bool write_sources(struct compiled *c, const void *const *inputs)
         for (int k = 0; k < c->input_count && fine; k++)
                 fine = write_file(port_path(c, "in", k), inputs[k], port_bytes(c->inputs[k]));
         if (!fine && !c->run.diag.errors)
-                diag_error(&c->run.diag, EXIT_IO, "cannot write to %s: %s", c->folder, strerror(errno));
+                diag_error(&c->run.diag, EXIT_IO, "cannot write to %s: %s", c->folder,
+                           strerror(errno));
         return fine;
 }
 
-static bool run_in_folder(struct compiled *c, const void *const *inputs, void *const *outputs, int *code)
+static bool run_in_folder(struct compiled *c, const void *const *inputs, void *const *outputs,
+                          int *code)
 {
         if (!write_sources(c, inputs))
                 return false;
-        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c%s", c->folder, c->cc, c->run.prefix,
+        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c%s",
+                                         c->folder, c->cc, c->run.prefix,
                                          c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
@@ -160,8 +166,8 @@ static void collect_ports(struct compiled *c)
         }
 }
 
-bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const void *const *inputs, void *const *outputs,
-                  int *code)
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
+                  const void *const *inputs, void *const *outputs, int *code)
 {
         char folder[] = "/tmp/dnncc-test-XXXXXX";
         struct compiled c = { .run = *run, .arena = arena_new(), .folder = folder, .cc = cc };
@@ -170,7 +176,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const
         c.run.state.program = p;
         collect_ports(&c);
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
-                diag_error(diag, EXIT_USAGE, "--cc needs the descriptor, and at most 256 inputs and outputs");
+                diag_error(diag, EXIT_USAGE,
+                           "--cc needs the descriptor, and at most 256 inputs and outputs");
         } else if (!mkdtemp(folder)) {
                 diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
         } else {
@@ -182,12 +189,15 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const
         return fine;
 }
 
-const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code)
+const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs,
+                           void *const *outputs, int *code)
 {
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };
         run.options.weights = WEIGHTS_FILE;
         run.options.no_descriptor = run.options.profile = 0;
-        bool fine = compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs, outputs, code);
-        return fine ? NULL : "the interpreter takes too long, and its C could not be compiled or run here";
+        bool fine = compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs,
+                                 outputs, code);
+        return fine ? NULL
+                    : "the interpreter takes too long, and its C could not be compiled or run here";
 }

@@ -35,14 +35,16 @@ static bool set_limit(struct run *run, const char *text)
         const char *equal = strchr(text, '=');
         for (size_t i = 0; equal && i < sizeof table / sizeof *table; i++) {
                 uint64_t value;
-                if (strlen(table[i].name) != (size_t)(equal - text) || strncmp(table[i].name, text, (size_t)(equal - text)))
+                if (strlen(table[i].name) != (size_t)(equal - text) ||
+                    strncmp(table[i].name, text, (size_t)(equal - text)))
                         continue;
                 if (!size_parse(equal + 1, &value))
                         break;
                 *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) = (int64_t)value;
                 return true;
         }
-        diag_error(&run->diag, EXIT_USAGE, "--limit wants NAME=N with a name from --limit help, not '%s'",
+        diag_error(&run->diag, EXIT_USAGE,
+                   "--limit wants NAME=N with a name from --limit help, not '%s'",
                    text_safe(run->arena, text, strlen(text)));
         return false;
 }
@@ -54,16 +56,20 @@ static bool choose_targets(struct run *run)
         if (!run->targets)
                 return false;
         if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS)) {
-                diag_error(&run->diag, EXIT_USAGE, o->tune ? "--tune is for one target: what it writes holds for the best of a list"
-                                                   : "--emit=loops is for one target: its loops are those of no other");
+                diag_error(
+                        &run->diag, EXIT_USAGE,
+                        o->tune ? "--tune is for one target: what it writes holds for the best of a list"
+                                : "--emit=loops is for one target: its loops are those of no other");
                 return false;
         }
         if (o->exact && (o->fast_libm || o->flush_denormals)) {
-                diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s", o->fast_libm ? "--fast-libm" : "--flush-denormals");
+                diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s",
+                           o->fast_libm ? "--fast-libm" : "--flush-denormals");
                 return false;
         }
         if (o->flush_denormals && !target_machine(run->targets[run->target_count - 1])) {
-                diag_error(&run->diag, EXIT_USAGE, "--flush-denormals wants a target of x86: plain C has no such state");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--flush-denormals wants a target of x86: plain C has no such state");
                 return false;
         }
         o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */
@@ -81,7 +87,9 @@ static bool prepare_context(struct run *run)
         context->exact = o->exact;
         context->precision = o->precision ? E_BF16 : E_F32;
         context->assume_finite = o->assume_finite;
-        context->lower = (struct lower_options){ .unchecked = o->unchecked, .views = o->level > 0 && !o->no_alias, .threads = o->threads };
+        context->lower = (struct lower_options){ .unchecked = o->unchecked,
+                                                 .views = o->level > 0 && !o->no_alias,
+                                                 .threads = o->threads };
         context->threads = o->threads;
         if (!choose_targets(run))
                 return false;
@@ -99,32 +107,43 @@ static bool prepare_context(struct run *run)
 
 static bool choose_names(struct run *run)
 {
-        static const char *const suffixes[] = { [EMIT_C] = "c", [EMIT_IR] = "dnn", [EMIT_LOOPS] = "loops",
-                                               [EMIT_DOT] = "dot", [EMIT_JSON] = "json" };
+        static const char *const suffixes[] = { [EMIT_C] = "c",
+                                                [EMIT_IR] = "dnn",
+                                                [EMIT_LOOPS] = "loops",
+                                                [EMIT_DOT] = "dot",
+                                                [EMIT_JSON] = "json" };
         const struct options *o = &run->options;
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
                 run->output = from_stdin ? arena_printf(run->arena, "model.%s", suffixes[o->emit])
-                                         : arena_printf(run->arena, "%s.%s", path_stem(run->arena, o->model, false),
+                                         : arena_printf(run->arena, "%s.%s",
+                                                        path_stem(run->arena, o->model, false),
                                                         suffixes[o->emit]);
         else
                 run->output = strcmp(o->output, "-") ? o->output : NULL;
         if (o->name && !text_is_identifier(o->name)) {
-                diag_error(&run->diag, EXIT_USAGE, "--name wants a C identifier of at most 31 characters that is no reserved "
-                           "word, not '%s'", text_safe(run->arena, o->name, strlen(o->name)));
+                diag_error(
+                        &run->diag, EXIT_USAGE,
+                        "--name wants a C identifier of at most 31 characters that is no reserved "
+                        "word, not '%s'",
+                        text_safe(run->arena, o->name, strlen(o->name)));
                 return false;
         }
         const char *stem = run->output ? path_stem(run->arena, run->output, false)
                            : from_stdin ? "model" : path_stem(run->arena, o->model, false);
-        run->prefix = o->name ? o->name : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
+        run->prefix = o->name ? o->name
+                              : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
         if (!run->output && o->emit == EMIT_C && o->weights > WEIGHTS_INLINE) {
-                diag_error(&run->diag, EXIT_USAGE, "--weights=incbin and file write a second file beside the C: not with -o -");
+                diag_error(
+                        &run->diag, EXIT_USAGE,
+                        "--weights=incbin and file write a second file beside the C: not with -o -");
                 return false;
         }
         if (run->output && o->emit == EMIT_C) {
                 size_t length = strlen(run->output);
                 if (length < 3 || strcmp(run->output + length - 2, ".c")) {
-                        diag_error(&run->diag, EXIT_USAGE, "the output is C: its name must end in .c, not '%s'",
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "the output is C: its name must end in .c, not '%s'",
                                    text_safe(run->arena, run->output, length));
                         return false;
                 }
@@ -152,11 +171,13 @@ static bool read_blob(void *context, const char *name, const void **bytes, size_
         struct run *run = context;
         const char *model = run->options.model;
         if (!strcmp(model, "-") || strchr(name, '/') || !strcmp(name, "..")) {
-                diag_error(&run->diag, EXIT_IO, "constants in a file '%s' need a model that is a file beside it",
+                diag_error(&run->diag, EXIT_IO,
+                           "constants in a file '%s' need a model that is a file beside it",
                            text_safe(run->arena, name, strlen(name)));
                 return false;
         }
-        const char *path = arena_printf(run->arena, "%.*s%s", (int)(path_base(model) - model), model, name);
+        const char *path =
+                arena_printf(run->arena, "%.*s%s", (int)(path_base(model) - model), model, name);
         unsigned char *data;
         if (!file_read(path, run->context.limits.file_bytes, &data, length, &run->diag))
                 return false;
@@ -180,16 +201,20 @@ static const char *skip_comments(const char *p, const char *end)
 
 static bool begins_with(const struct run *run, const char *word)
 {
-        const char *end = (const char *)run->bytes + run->length, *p = skip_comments((const char *)run->bytes, end);
+        const char *end = (const char *)run->bytes + run->length,
+                   *p = skip_comments((const char *)run->bytes, end);
         size_t length = strlen(word);
         return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
 }
 
-/* A dump remembers the options it came about by; where it goes on from there with others, both are said. */
+/* A dump remembers the options it came about by; where it goes on from there with others, both are
+ * said. */
 static void remember_command(struct run *run)
 {
-        struct arena *arena = run->state.module ? run->state.module->arena : run->state.program->arena;
-        const char **command = run->state.module ? &run->state.module->command : &run->state.program->command;
+        struct arena *arena =
+                run->state.module ? run->state.module->arena : run->state.program->arena;
+        const char **command =
+                run->state.module ? &run->state.module->command : &run->state.program->command;
         const char *now = options_canonical(run->arena, &run->options);
         if (!**command)
                 *command = arena_string(arena, now);
@@ -201,19 +226,23 @@ static bool read_model(struct run *run)
 {
         struct options *o = &run->options;
         const char *model = o->model;
-        if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length, &run->diag))
+        if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
+                       &run->diag))
                 return false;
         if (strcmp(model, "-"))
                 add_dependency(run, model);
         if (begins_with(run, "loop")) {
                 run->state.program_arena = arena_new();
-                run->state.program = loop_parse(run->state.program_arena, (const char *)run->bytes, run->length, read_blob,
-                                                run, run->context.library, &run->diag);
+                run->state.program =
+                        loop_parse(run->state.program_arena, (const char *)run->bytes, run->length,
+                                   read_blob, run, run->context.library, &run->diag);
                 return run->state.program != NULL;
         }
         if (begins_with(run, "dnn")) {
-                run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob, run, &run->diag);
-                return run->state.module && bind_symbols(run->state.module, o, run->arena, &run->diag);
+                run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob,
+                                                 run, &run->diag);
+                return run->state.module &&
+                       bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
         struct import_options import = {
                 .path = strcmp(model, "-") ? model : NULL, .external_dir = o->external,
@@ -222,10 +251,12 @@ static bool read_model(struct run *run)
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
         };
-        run->state.module = onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
+        run->state.module =
+                onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
         if (!run->state.module)
                 return false;
-        store_adopt(run->state.module->store, run->bytes, run->length); /* the module has what it needs of them */
+        /* the module has what it needs of them */
+        store_adopt(run->state.module->store, run->bytes, run->length);
         run->bytes = NULL;
         return true;
 }
@@ -264,7 +295,9 @@ static double weights_of(const struct module *m)
 {
         double bytes = 0;
         for (const struct constant *c = m ? m->constants : NULL; c; c = c->next)
-                bytes += c->kind == CONSTANT_DENSE && c->value.uses ? (double)type_bytes(c->value.type) : 0;
+                bytes += c->kind == CONSTANT_DENSE && c->value.uses
+                                 ? (double)type_bytes(c->value.type)
+                                 : 0;
         return bytes;
 }
 
@@ -272,8 +305,8 @@ static void report_whole_time(const struct run *run, double start, double weight
 {
         double seconds = clock_seconds() - start;
         if (run->options.time_passes)
-                fprintf(stderr, "time: %-10s %9.3f ms, %.1f MB of weights, %.0f MB/s\n", "whole", 1e3 * seconds, weights / 1e6,
-                        weights / 1e6 / seconds);
+                fprintf(stderr, "time: %-10s %9.3f ms, %.1f MB of weights, %.0f MB/s\n", "whole",
+                        1e3 * seconds, weights / 1e6, weights / 1e6 / seconds);
 }
 
 struct loop_program *run_program(const struct run *run, int target)
@@ -310,12 +343,23 @@ static bool compile_as_asked(struct run *run)
         report_time(run, "import", start);
         double weights = weights_of(run->state.module);
         struct pipeline_options pipeline = {
-                .passes = o->passes && *o->passes == '+' ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1) : o->passes,
-                .level = o->level, .print_after = o->print_after, .print_before = o->print_before,
-                .dump_dir = o->dump_dir, .verify = !o->no_verify, .check = o->check, .time = o->time_passes,
+                .passes =
+                        o->passes && *o->passes == '+'
+                                ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1)
+                                : o->passes,
+                .level = o->level,
+                .print_after = o->print_after,
+                .print_before = o->print_before,
+                .dump_dir = o->dump_dir,
+                .verify = !o->no_verify,
+                .check = o->check,
+                .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR : PIPELINE_WHOLE,
-                .run_compiled = compiled_check, .observe = o->report ? report_observe : NULL, .runner = run,
+                .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR
+                                                                         : PIPELINE_WHOLE,
+                .run_compiled = compiled_check,
+                .observe = o->report ? report_observe : NULL,
+                .runner = run,
         };
         if (!compile_within(run, &pipeline))
                 return false;
@@ -360,7 +404,8 @@ static bool print_help(const struct options *o)
 static enum exit_code finish(struct run *run, bool fine)
 {
         if (fine && (fflush(stdout) || ferror(stdout))) {
-                diag_error(&run->diag, EXIT_IO, "cannot write standard output: %s", strerror(errno));
+                diag_error(&run->diag, EXIT_IO, "cannot write standard output: %s",
+                           strerror(errno));
                 fine = false;
         }
         outputs_discard(run->outputs);
@@ -384,7 +429,8 @@ static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
         const char *base = *path_base(model) ? path_base(model) : model;
-        run->diag.subject = strcmp(model, "-") ? text_safe(run->arena, base, strlen(base)) : "standard input";
+        run->diag.subject =
+                strcmp(model, "-") ? text_safe(run->arena, base, strlen(base)) : "standard input";
         return prepare_context(run) && choose_names(run) && compile_as_asked(run);
 }
 
@@ -406,7 +452,8 @@ enum exit_code driver_main(int argc, char **argv)
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         bool help = fine && print_help(&run.options);
         if (fine && !help && !run.options.model) {
-                diag_error(&run.diag, EXIT_USAGE, "no model given: dnncc [options] MODEL, see --help");
+                diag_error(&run.diag, EXIT_USAGE,
+                           "no model given: dnncc [options] MODEL, see --help");
                 fine = false;
         }
         return finish(&run, fine && !help ? compile_model(&run) : fine);

@@ -14,8 +14,10 @@ struct run {
         struct diag diag;
         struct pass_context context;
         struct pipeline_state state;
-        struct module *common;          /* what the state's module is a copy of, with --max-ram; or NULL */
-        /* of --target, the least first: context and state are for the last, and there is a program for each of the others */
+        struct module *common;          /* what the state's module is a copy of, with --max-ram; or
+                                         * NULL */
+        /* of --target, the least first: context and state are for the last, and there is a program
+         * for each of the others */
         const struct target **targets;
         int target_count;
         struct c_program *lesser;       /* [target_count - 1]; NULL before there are programs */
@@ -26,23 +28,26 @@ struct run {
         const char *output;             /* path of the main output; NULL: standard output */
         const char *prefix;             /* --name, or made from the output's name */
         struct list dependencies;
-        struct report_state *states;    /* with --report: before the first pass and after each (report.h) */
+        struct report_state *states;    /* with --report: before the first pass and after each
+                                         * (report.h) */
         int state_count;
 };
 
 enum exit_code driver_main(int argc, char **argv);
 enum exit_code driver_run(const struct options *options); /* all but reading the command line */
 
-/* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir only. */
-bool bind_symbols(struct module *m, const struct options *options, struct arena *arena, struct diag *diag);
+/* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir
+ * only. */
+bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
+                  struct diag *diag);
 
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
-/* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header (else its text goes
- * into the C file), and the weights that are not inline. */
+/* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header
+ * (else its text goes into the C file), and the weights that are not inline. */
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
 
 /* All passes, for all targets, within --max-ram as far as that can be (budget.c). */
@@ -55,12 +60,13 @@ struct loop_program *run_program(const struct run *run, int target);
 /* --tune (tune.c): the module is scheduled; writes the file of --schedule */
 bool tune(struct run *run);
 
-/* Compiles a planned program with `cc` and runs it on dense ports in the program's order; *code: what the run ended with
- * (compiled.c). False after an error. */
-bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const void *const *inputs, void *const *outputs,
-                  int *code);
+/* Compiles a planned program with `cc` and runs it on dense ports in the program's order; *code:
+ * what the run ended with (compiled.c). False after an error. */
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
+                  const void *const *inputs, void *const *outputs, int *code);
 /* the same for --check: see struct pipeline_options; runner: the struct run */
-const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code);
+const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs,
+                           void *const *outputs, int *code);
 
 /* --test DIR (test_run.c): EXIT_OK or the error's code */
 bool test_run(struct run *run, const char *dir);

@@ -7,16 +7,24 @@
 
 bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
 {
-        static const enum c_weights how[] = { [WEIGHTS_INCBIN] = C_WEIGHTS_INCBIN, [WEIGHTS_FILE] = C_WEIGHTS_FILE };
+        static const enum c_weights
+                how[] = { [WEIGHTS_INCBIN] = C_WEIGHTS_INCBIN, [WEIGHTS_FILE] = C_WEIGHTS_FILE };
         struct c_options options = {
-                .prefix = run->prefix, .version = DNNCC_VERSION,
+                .prefix = run->prefix,
+                .version = DNNCC_VERSION,
                 .header_name = h ? arena_printf(run->arena, "%s.h", stem) : NULL,
-                .weights = how[run->options.weights], .weights_file = weights,
+                .weights = how[run->options.weights],
+                .weights_file = weights,
                 .weights_name = weights ? arena_printf(run->arena, "%s.weights", stem) : NULL,
-                .command = run->state.program->command, .descriptor = !run->options.no_descriptor,
-                .unchecked = run->options.unchecked, .profile = run->options.profile,
-                .fast_libm = run->options.fast_libm, .flush_denormals = run->options.flush_denormals, .threads = run->options.threads,
-                .target = run->context.target, .lesser = run->lesser,
+                .command = run->state.program->command,
+                .descriptor = !run->options.no_descriptor,
+                .unchecked = run->options.unchecked,
+                .profile = run->options.profile,
+                .fast_libm = run->options.fast_libm,
+                .flush_denormals = run->options.flush_denormals,
+                .threads = run->options.threads,
+                .target = run->context.target,
+                .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
         return c_print(c, h, run->state.program, &options, &run->diag);
@@ -29,7 +37,8 @@ static bool print_ir(struct run *run, FILE *out)
                 return true;
         }
         struct text text = { 0 }, blob = { 0 };
-        const char *blob_path = run->output ? arena_printf(run->arena, "%s.bin", run->output) : NULL;
+        const char *blob_path =
+                run->output ? arena_printf(run->arena, "%s.bin", run->output) : NULL;
         struct tensor_print options = { 0 };
         if (blob_path) {
                 options.blob = &blob;
@@ -70,11 +79,13 @@ static bool print_depfile(struct run *run, const char *const beside[2])
         if (!o->depfile && !o->depfile_name)
                 return true;
         if (!run->output && !o->depfile_name) {
-                diag_error(&run->diag, EXIT_USAGE, "-MD needs -MF FILE when the output goes to standard output");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "-MD needs -MF FILE when the output goes to standard output");
                 return false;
         }
         const char *path = o->depfile_name ? o->depfile_name
-                                           : arena_printf(run->arena, "%s.d", path_stem(run->arena, run->output, true));
+                                           : arena_printf(run->arena, "%s.d",
+                                                          path_stem(run->arena, run->output, true));
         FILE *file = outputs_open(run->outputs, path, &run->diag);
         if (!file)
                 return false;
@@ -105,16 +116,21 @@ bool emit_outputs(struct run *run)
 {
         bool is_c = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
         if (tensors ? !run->state.module : !run->state.program) {
-                diag_error(&run->diag, EXIT_USAGE, run->state.program ? "a .loops program cannot be written as Tensor IR"
-                           : "the passes given do not lower the model: --passes must contain lower");
+                diag_error(
+                        &run->diag, EXIT_USAGE,
+                        run->state.program
+                                ? "a .loops program cannot be written as Tensor IR"
+                                : "the passes given do not lower the model: --passes must contain lower");
                 return false;
         }
         if (run->options.report && !run->state.program) {
-                diag_error(&run->diag, EXIT_USAGE, "--report is about kernels: not with --emit=ir, dot, json");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--report is about kernels: not with --emit=ir, dot, json");
                 return false;
         }
         if (is_c && !run->state.program->planned) {
-                diag_error(&run->diag, EXIT_USAGE, "the passes given do not place the buffers: --passes must end in plan");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "the passes given do not place the buffers: --passes must end in plan");
                 return false;
         }
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);

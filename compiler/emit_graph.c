@@ -1,4 +1,5 @@
-/* Tensor IR for other tools: --emit=dot, a drawing for Graphviz, and --emit=json. Values are called as in the IR's text. */
+/* Tensor IR for other tools: --emit=dot, a drawing for Graphviz, and --emit=json. Values are called
+ * as in the IR's text. */
 #include "compiler/emit_graph.h"
 
 #include <inttypes.h>
@@ -15,7 +16,8 @@ static const char *name_of(struct graph *g, const struct value *v)
 {
         if (v->kind == VALUE_CONSTANT)
                 return v->constant->name ? arena_printf(g->arena, "@%s", v->constant->name) : "";
-        return is_named(v) ? arena_printf(g->arena, "%%%s", v->name) : arena_printf(g->arena, "%%%d", v->number);
+        return is_named(v) ? arena_printf(g->arena, "%%%s", v->name)
+                           : arena_printf(g->arena, "%%%d", v->number);
 }
 
 /* numbers for what has no name, in the order of the text */
@@ -59,7 +61,8 @@ static void put_label(struct graph *g, const struct op *op)
 {
         fprintf(g->out, "%s", op_info[op->code].name);
         if (op->code == OP_fusion)
-                for (const struct op *inner = op->regions[0]->first; inner && inner->next; inner = inner->next)
+                for (const struct op *inner = op->regions[0]->first; inner && inner->next;
+                     inner = inner->next)
                         fprintf(g->out, "\\l  %s", op_info[inner->code].name);
         for (int i = 0; i < op->operand_count; i++)
                 if (op_operand(op, i) && value_is_constant(op_operand(op, i)))
@@ -82,8 +85,11 @@ static void put_edge(struct graph *g, const struct value *v, const struct op *us
 {
         if (!v || value_is_constant(v))
                 return;
-        fprintf(g->out, "  \"%s\" -> \"op%d\" [label=\"%s\"];\n", v->kind == VALUE_RESULT ? arena_printf(g->arena, "op%d",
-                origin(v, user->region)->number) : name_of(g, v), user->number, type_text(g->arena, g->m, v->type));
+        fprintf(g->out, "  \"%s\" -> \"op%d\" [label=\"%s\"];\n",
+                v->kind == VALUE_RESULT
+                        ? arena_printf(g->arena, "op%d", origin(v, user->region)->number)
+                        : name_of(g, v),
+                user->number, type_text(g->arena, g->m, v->type));
 }
 
 static void put_operation(struct graph *g, const struct op *op)
@@ -92,7 +98,8 @@ static void put_operation(struct graph *g, const struct op *op)
         put_label(g, op);
         fputs("\"", g->out);
         if (op->location)
-                fprintf(g->out, ", tooltip=\"%s\"", text_literal(g->arena, op->location, strlen(op->location)));
+                fprintf(g->out, ", tooltip=\"%s\"",
+                        text_literal(g->arena, op->location, strlen(op->location)));
         fputs("];\n", g->out);
         for (int i = 0; i < op->operand_count; i++)
                 put_edge(g, op_operand(op, i), op);
@@ -120,7 +127,9 @@ void emit_dot(FILE *out, struct module *m)
 {
         struct graph g = { .out = out, .m = m, .arena = arena_new() };
         module_settle_constants(m);
-        fprintf(out, "digraph \"%s\" {\n  node [shape=box, fontname=monospace];\n  edge [fontname=monospace, fontsize=10];\n", m->name);
+        fprintf(out,
+                "digraph \"%s\" {\n  node [shape=box, fontname=monospace];\n  edge [fontname=monospace, fontsize=10];\n",
+                m->name);
         for (struct function *f = m->functions; f; f = f->next)
                 put_function_dot(&g, f);
         fputs("}\n", out);
@@ -132,7 +141,8 @@ void emit_dot(FILE *out, struct module *m)
 static void put_type(struct graph *g, const struct type *t)
 {
         if (t->kind != TYPE_TENSOR) {
-                json_member(g->out, "{", t->kind == TYPE_SEQUENCE ? "sequence" : "optional", type_text(g->arena, g->m, t->of));
+                json_member(g->out, "{", t->kind == TYPE_SEQUENCE ? "sequence" : "optional",
+                            type_text(g->arena, g->m, t->of));
                 fputs("}", g->out);
                 return;
         }
@@ -155,7 +165,8 @@ static void put_value(struct graph *g, const char *before, const struct value *v
         put_type(g, v->type);
 }
 
-/* A name, null where an optional operand is missing, and for a constant without a name its elements: one for all, or a list. */
+/* A name, null where an optional operand is missing, and for a constant without a name its
+ * elements: one for all, or a list. */
 static void put_operand(struct graph *g, const struct value *v)
 {
         if (!v) {

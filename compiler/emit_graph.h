@@ -1,4 +1,5 @@
-/* Tensor IR for other tools (--emit=dot, --emit=json; docs/interface.md). Constants' contents stay out. */
+/* Tensor IR for other tools (--emit=dot, --emit=json; docs/interface.md). Constants' contents stay
+ * out. */
 #ifndef COMPILER_EMIT_GRAPH_H
 #define COMPILER_EMIT_GRAPH_H
 

@@ -10,15 +10,18 @@
 
 #include "base/text.h"
 
-static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path, const char *why)
+static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path,
+                 const char *why)
 {
-        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_safe(arena, path, strlen(path)), why);
+        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_safe(arena, path, strlen(path)),
+                   why);
         return false;
 }
 
 static bool read_all(int fd, int64_t limit, int64_t expected, unsigned char **bytes, size_t *length)
 {
-        size_t capacity = expected > 0 && expected <= limit ? (size_t)expected + 1 : 65536, used = 0;
+        size_t capacity = expected > 0 && expected <= limit ? (size_t)expected + 1 : 65536,
+               used = 0;
         unsigned char *data = memory_alloc(capacity);
         for (;;) {
                 if (used == capacity)
@@ -44,7 +47,8 @@ static bool read_all(int fd, int64_t limit, int64_t expected, unsigned char **by
         return true;
 }
 
-bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length, struct diag *diag)
+bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
+               struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct stat st = { 0 };
@@ -56,7 +60,8 @@ bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *l
                 fail(diag, arena, "read", path, "not a regular file");
         else if ((S_ISREG(st.st_mode) && st.st_size > limit) ||
                  (!(fine = read_all(fd, limit, st.st_size, bytes, length)) && errno == EFBIG))
-                diag_error(diag, EXIT_INVALID, "the file is larger than %lld bytes: raise with --limit file_bytes=N",
+                diag_error(diag, EXIT_INVALID,
+                           "the file is larger than %lld bytes: raise with --limit file_bytes=N",
                            (long long)limit);
         else if (!fine)
                 fail(diag, arena, "read", path, strerror(errno));
@@ -101,8 +106,9 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
         const char *refused = NULL;
         if (!lstat(path, &st)) {
                 if (!S_ISREG(st.st_mode))
-                        refused = S_ISLNK(st.st_mode) ? "it is a symbolic link" : S_ISDIR(st.st_mode) ? "it is a folder"
-                                  : "it is not a regular file";
+                        refused = S_ISLNK(st.st_mode)   ? "it is a symbolic link"
+                                  : S_ISDIR(st.st_mode) ? "it is a folder"
+                                                        : "it is not a regular file";
                 for (const struct file_id *id = outputs->inputs; id; id = id->next)
                         if (id->device == st.st_dev && id->inode == st.st_ino)
                                 refused = "it is an input of this run";

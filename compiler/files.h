@@ -9,16 +9,19 @@
 #include "base/diag.h"
 #include "base/memory.h"
 
-/* The bytes of a regular file ("-": standard input, any kind), at most `limit` of them; free() them. EXIT_IO or, beyond
- * the limit, EXIT_INVALID that names --limit file_bytes. */
-bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length, struct diag *diag);
+/* The bytes of a regular file ("-": standard input, any kind), at most `limit` of them; free()
+ * them. EXIT_IO or, beyond the limit, EXIT_INVALID that names --limit file_bytes. */
+bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
+               struct diag *diag);
 
-/* Outputs are written to temporary files beside their destination and renamed together by outputs_commit, in the order
- * they were opened. Until then what was there stays. outputs_discard (also called when the program ends early) removes
- * the temporary ones. A destination that is a link, a folder, a device or one of the inputs is refused. */
+/* Outputs are written to temporary files beside their destination and renamed together by
+ * outputs_commit, in the order they were opened. Until then what was there stays. outputs_discard
+ * (also called when the program ends early) removes the temporary ones. A destination that is a
+ * link, a folder, a device or one of the inputs is refused. */
 struct outputs;
 struct outputs *outputs_new(struct arena *arena);
-void outputs_protect(struct outputs *outputs, const char *input_path);  /* never to be overwritten */
+/* never to be overwritten */
+void outputs_protect(struct outputs *outputs, const char *input_path);
 FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag);       /* NULL after an EXIT_IO error */
 bool outputs_commit(struct outputs *outputs, struct diag *diag);
 void outputs_discard(struct outputs *outputs);

@@ -15,7 +15,10 @@ void json_bytes(FILE *out, const char *text, size_t length)
         fputc('"', out);
 }
 
-void json_string(FILE *out, const char *text) { json_bytes(out, text ? text : "", text ? strlen(text) : 0); }
+void json_string(FILE *out, const char *text)
+{
+        json_bytes(out, text ? text : "", text ? strlen(text) : 0);
+}
 
 void json_member(FILE *out, const char *before, const char *name, const char *text)
 {

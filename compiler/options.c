@@ -30,8 +30,8 @@ static void *field_of(struct options *options, const struct option *option)
         return (char *)options + option->field;
 }
 
-static bool set_option(struct options *options, const struct option *option, const char *value, struct arena *arena,
-                       struct diag *diag)
+static bool set_option(struct options *options, const struct option *option, const char *value,
+                       struct arena *arena, struct diag *diag)
 {
         void *field = field_of(options, option);
         switch (option->kind) {
@@ -53,8 +53,8 @@ static bool set_option(struct options *options, const struct option *option, con
         case SIZE: {
                 uint64_t bytes;
                 if (!size_parse(value, &bytes)) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K or 1M, not '%s'", option->text,
-                                   text_safe(arena, value, strlen(value)));
+                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K or 1M, not '%s'",
+                                   option->text, text_safe(arena, value, strlen(value)));
                         return false;
                 }
                 *(int64_t *)field = (int64_t)bytes;
@@ -63,8 +63,8 @@ static bool set_option(struct options *options, const struct option *option, con
         case COUNT: {
                 int64_t count;
                 if (!int_parse(value, &count) || count < 1 || count > COUNT_MAX) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 to %d, not '%s'", option->text, COUNT_MAX,
-                                   text_safe(arena, value, strlen(value)));
+                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 to %d, not '%s'",
+                                   option->text, COUNT_MAX, text_safe(arena, value, strlen(value)));
                         return false;
                 }
                 *(int *)field = (int)count;
@@ -80,15 +80,16 @@ static bool set_option(struct options *options, const struct option *option, con
                         }
                         p += length + (p[length] == '|');
                 }
-                diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'", option->text, option->argument,
-                           text_safe(arena, value, strlen(value)));
+                diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'", option->text,
+                           option->argument, text_safe(arena, value, strlen(value)));
                 return false;
         }
         }
         return false;
 }
 
-/* "--name=x", "--name x", "-o x", "-ox"; *value NULL when the argument must follow. NULL: no such option. */
+/* "--name=x", "--name x", "-o x", "-ox"; *value NULL when the argument must follow. NULL: no such
+ * option. */
 static const struct option *find_option(const char *word, const char **value)
 {
         for (int i = 0; i < OPTION_COUNT; i++) {
@@ -109,7 +110,8 @@ static const struct option *find_option(const char *word, const char **value)
         return NULL;
 }
 
-bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag)
+bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
+                   struct diag *diag)
 {
         *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .target = "generic" };
         bool only_files = false;
@@ -122,7 +124,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 if (only_files || word[0] != '-' || !word[1]) {
                         if (options->model) {
-                                diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one", safe);
+                                diag_error(diag, EXIT_USAGE,
+                                           "one model at a time: '%s' is a second one", safe);
                                 return false;
                         }
                         options->model = word;
@@ -135,7 +138,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 if (option->argument && !value) {
                         if (i + 1 == argc) {
-                                diag_error(diag, EXIT_USAGE, "%s wants %s", option->text, option->argument);
+                                diag_error(diag, EXIT_USAGE, "%s wants %s", option->text,
+                                           option->argument);
                                 return false;
                         }
                         value = argv[++i];
@@ -165,10 +169,12 @@ void options_help(void)
 }
 
 /* " --dim NAME=N" */
-static void add_binding(struct text *text, struct arena *arena, const char *option, const char *value)
+static void add_binding(struct text *text, struct arena *arena, const char *option,
+                        const char *value)
 {
         const char *equal = strrchr(value, '=');
-        text_add(text, " %s %s", option, text_safe(arena, value, equal ? (size_t)(equal - value) : strlen(value)));
+        text_add(text, " %s %s", option,
+                 text_safe(arena, value, equal ? (size_t)(equal - value) : strlen(value)));
         if (equal)
                 text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
 }
@@ -180,7 +186,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         if (strcmp(options->target, "generic")) /* names of the table */
                 text_add(&text, " --target=%s", options->target);
         if (options->weights > WEIGHTS_INLINE)
-                text_add(&text, " --weights=%s", options->weights == WEIGHTS_FILE ? "file" : "incbin");
+                text_add(&text, " --weights=%s",
+                         options->weights == WEIGHTS_FILE ? "file" : "incbin");
         if (options->threads > 1)
                 text_add(&text, " --threads=%d", options->threads);
         if (options->precision)
@@ -212,8 +219,11 @@ char *options_canonical(struct arena *arena, const struct options *options)
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
                 if (*(const int *)(const void *)((const char *)options + flags[i].field))
                         text_add(&text, " %s", flags[i].text);
-        if (options->passes && *options->passes)        /* names from a table and commas, or an error to come */
-                text_add(&text, " --passes=%s", text_is_remark(options->passes, strlen(options->passes)) ? options->passes : "?");
+        if (options->passes && *options->passes)        /* names from a table and commas, or an
+                                                         * error to come */
+                text_add(&text, " --passes=%s",
+                         text_is_remark(options->passes, strlen(options->passes)) ? options->passes
+                                                                                  : "?");
         char *copy = arena_string(arena, text.data);
         text_free(&text);
         return copy;

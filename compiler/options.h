@@ -23,20 +23,25 @@ struct options {
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, goal, no_alias;
-        int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals, no_verify, check, time_passes, stats, profile, tune;
+        int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
+                no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
         struct list dims, inputs, outputs, keep, regions, limits, tests;
 };
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
-static inline bool emits_tensors(const struct options *o) { return o->emit != EMIT_C && o->emit != EMIT_LOOPS; }
+static inline bool emits_tensors(const struct options *o)
+{
+        return o->emit != EMIT_C && o->emit != EMIT_LOOPS;
+}
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
-bool options_parse(struct options *options, int argc, char **argv, struct arena *arena, struct diag *diag);
+bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
+                   struct diag *diag);
 void options_help(void);
-/* The options that shape the output, in the table's order, as text for the head of the generated file: no paths, nothing
- * that only looks inside. */
+/* The options that shape the output, in the table's order, as text for the head of the generated
+ * file: no paths, nothing that only looks inside. */
 char *options_canonical(struct arena *arena, const struct options *options);
 
 #endif

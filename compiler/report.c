@@ -25,8 +25,12 @@ static int64_t sum_bytes(const struct loop_program *p, bool (*counts)(const stru
 
 static int larger_first(const void *x, const void *y)
 {
-        int64_t a = report_buffer_bytes(*(struct loop_buffer *const *)x), b = report_buffer_bytes(*(struct loop_buffer *const *)y);
-        return a < b ? 1 : a > b ? -1 : strcmp((*(struct loop_buffer *const *)x)->name, (*(struct loop_buffer *const *)y)->name);
+        int64_t a = report_buffer_bytes(*(struct loop_buffer *const *)x),
+                b = report_buffer_bytes(*(struct loop_buffer *const *)y);
+        return a < b   ? 1
+               : a > b ? -1
+                       : strcmp((*(struct loop_buffer *const *)x)->name,
+                                (*(struct loop_buffer *const *)y)->name);
 }
 
 /* "conv1 802816, t4 401408, ...": the five largest constants */
@@ -43,7 +47,8 @@ static char *largest_constants(struct run *run)
         qsort(list, (size_t)count, sizeof *list, larger_first);
         struct text text = { 0 };
         for (int i = 0; i < count && i < 5; i++)
-                text_add(&text, "%s%s %" PRId64, i ? ", " : "", list[i]->name, report_buffer_bytes(list[i]));
+                text_add(&text, "%s%s %" PRId64, i ? ", " : "", list[i]->name,
+                         report_buffer_bytes(list[i]));
         char *copy = arena_string(run->arena, text.data ? text.data : "none");
         text_free(&text);
         return copy;
@@ -55,7 +60,9 @@ static const char *brief_nodes(struct arena *arena, const char *nodes)
         const char *comma = strstr(nodes, ", "), *last = nodes;
         for (const char *p = comma; p; p = strstr(last, ", "))
                 last = p + 2;
-        return comma && last > comma + 2 ? arena_printf(arena, "%.*s .. %s", (int)(comma - nodes), nodes, last) : nodes;
+        return comma && last > comma + 2
+                       ? arena_printf(arena, "%.*s .. %s", (int)(comma - nodes), nodes, last)
+                       : nodes;
 }
 
 /* "t4 401408 (conv1), ...": the five largest of what is in use when most is */
@@ -93,16 +100,22 @@ bool report_budgets(struct run *run)
         int64_t ram = report_ram(p), constants = report_constant_bytes(p);
         if (o->max_ram >= 0 && ram > o->max_ram) {
                 struct plan_facts facts = report_memory(run);
-                const char *where = facts.where ? arena_printf(run->arena, "where '%s' runs, ", brief_nodes(run->arena, facts.where)) : "";
+                const char *where = facts.where ? arena_printf(run->arena, "where '%s' runs, ",
+                                                               brief_nodes(run->arena, facts.where))
+                                                : "";
                 const char *obstacle = run->context.obstacle;
-                diag_error(&run->diag, EXIT_BUDGET, "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
-                           "; %slargest of those in use at once: %s%s%s", p->region_count ? " and the regions take" : " takes",
-                           ram, o->max_ram, where, largest_residents(run, &facts),
+                diag_error(&run->diag, EXIT_BUDGET,
+                           "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
+                           "; %slargest of those in use at once: %s%s%s",
+                           p->region_count ? " and the regions take" : " takes", ram, o->max_ram,
+                           where, largest_residents(run, &facts),
                            obstacle ? "; streaming ends " : "", obstacle ? obstacle : "");
         }
         if (o->max_consts >= 0 && constants > o->max_consts)
-                diag_error(&run->diag, EXIT_BUDGET, "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                           "; largest: %s", constants, o->max_consts, largest_constants(run));
+                diag_error(&run->diag, EXIT_BUDGET,
+                           "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
+                           "; largest: %s",
+                           constants, o->max_consts, largest_constants(run));
         return run->diag.code != EXIT_BUDGET;
 }
 
@@ -132,28 +145,34 @@ int report_kernel_count(const struct loop_program *p)
         return count;
 }
 
-int64_t report_constant_bytes(const struct loop_program *p) { return sum_bytes(p, is_stored_constant); }
+int64_t report_constant_bytes(const struct loop_program *p)
+{
+        return sum_bytes(p, is_stored_constant);
+}
 
 void report_stats(struct run *run)
 {
         const struct loop_program *p = run->state.program;
         struct calls calls = report_calls(run);
-        fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n", p->workspace_size,
-                p->live_peak, p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
+        fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n",
+                p->workspace_size, p->live_peak,
+                p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
         struct plan_facts facts = report_memory(run);
-        fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64, facts.largest, facts.live_peak,
-                facts.best);
+        fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64,
+                facts.largest, facts.live_peak, facts.best);
         if (facts.best_found > facts.best)
                 fprintf(stderr, " to %" PRId64, facts.best_found);
         fprintf(stderr, ", PLAN %" PRId64 " bytes%s\n", facts.size, facts.proved ? ", proved" : "");
         for (int i = 0; i < p->region_count; i++)
-                fprintf(stderr, "stats: region     %s: %" PRId64 " of %" PRId64 " bytes\n", p->regions[i].name, p->regions[i].size,
-                        p->regions[i].limit);
+                fprintf(stderr, "stats: region     %s: %" PRId64 " of %" PRId64 " bytes\n",
+                        p->regions[i].name, p->regions[i].size, p->regions[i].limit);
         fprintf(stderr, "stats: peak       %s\n", largest_residents(run, &facts));
         fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", report_constant_bytes(p));
-        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP", report_kernel_count(p), calls.count, calls.flops * 1e-6);
+        fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP", report_kernel_count(p),
+                calls.count, calls.flops * 1e-6);
         if (calls.again > 0)
-                fprintf(stderr, ", of these %.1f (%.2f %%) computed again", calls.again * 1e-6, 100 * calls.again / (calls.flops - calls.again));
+                fprintf(stderr, ", of these %.1f (%.2f %%) computed again", calls.again * 1e-6,
+                        100 * calls.again / (calls.flops - calls.again));
         fputs("\n", stderr);
 }
 
@@ -163,21 +182,23 @@ void report_passes(void)
 {
         static const char *const level[] = { "tensor", "lower", "loop" };
         for (int i = 0; i < pass_count; i++)
-                printf("%-17s %-6s %c  %s\n", passes[i].name, level[passes[i].level], passes[i].class,
-                       passes[i].doc);
+                printf("%-17s %-6s %c  %s\n", passes[i].name, level[passes[i].level],
+                       passes[i].class, passes[i].doc);
 }
 
 void report_operations(void)
 {
         puts("operations of the Tensor IR:");
         for (int i = 0; i < OPCODE_COUNT; i++)
-                printf("  %-16s %s%s%s\n", op_info[i].name, op_info[i].doc, op_info[i].formula ? ": " : "",
+                printf("  %-16s %s%s%s\n", op_info[i].name, op_info[i].doc,
+                       op_info[i].formula ? ": " : "",
                        op_info[i].formula ? op_info[i].formula : "");
         puts("\nONNX operators:");
         const struct onnx_row *rows;
         int count = onnx_rows(&rows);
         for (int i = 0; i < count; i++) {
-                printf("  %s%s%-24s opset %d", rows[i].domain, *rows[i].domain ? "." : "", rows[i].op, rows[i].since);
+                printf("  %s%s%-24s opset %d", rows[i].domain, *rows[i].domain ? "." : "",
+                       rows[i].op, rows[i].since);
                 if (rows[i].until < 999)
                         printf("..%d", rows[i].until);
                 putchar('\n');

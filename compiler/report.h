@@ -1,5 +1,6 @@
-/* What a compilation came to: the budgets and --stats (report.c), --report as JSON (report_json.c) and as a page for a browser
- * (report_page.c), which shows the same JSON. What the JSON holds is in docs/interface.md. */
+/* What a compilation came to: the budgets and --stats (report.c), --report as JSON (report_json.c)
+ * and as a page for a browser (report_page.c), which shows the same JSON. What the JSON holds is in
+ * docs/interface.md. */
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
@@ -8,16 +9,24 @@
 #include "compiler/driver.h"
 #include "passes/plan.h"
 
-/* The kernel calls of main in the order of its text, those under control flow included, each once. */
-struct calls { struct arena *arena; const struct loop_stmt **items; int count; double flops, again; };
+/* The kernel calls of main in the order of its text, those under control flow included, each
+ * once. */
+struct calls {
+        struct arena *arena;
+        const struct loop_stmt **items;
+        int count;
+        double flops, again;
+};
 struct calls report_calls(struct run *run);
 
-int64_t report_buffer_bytes(const struct loop_buffer *b);          /* of what is stored: one element of a splat */
+/* of what is stored: one element of a splat */
+int64_t report_buffer_bytes(const struct loop_buffer *b);
 int64_t report_constant_bytes(const struct loop_program *p);
 int report_kernel_count(const struct loop_program *p);
 struct plan_facts report_memory(struct run *run);
 
-int64_t report_ram(const struct loop_program *p);        /* bytes of the workspace and all regions */
+int64_t report_ram(const struct loop_program *p);        /* bytes of the workspace and all
+                                                          * regions */
 bool report_budgets(struct run *run);                     /* --max-ram, --max-consts */
 void report_stats(struct run *run);                       /* sizes, for --stats */
 void report_json(struct run *run, FILE *out);             /* --report=FILE.json */
@@ -32,7 +41,8 @@ struct report_state {
         struct text text;               /* of the IR, large constants left out; for the page only */
 };
 /* for pipeline_options.observe; runner: the struct run */
-void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass, int rewrites);
+void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass,
+                    int rewrites);
 void report_forget(struct run *run, int kept);            /* all states but the first */
 
 /* the tables as text: --help-passes, --help-ops, --limit help */

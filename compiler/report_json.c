@@ -1,4 +1,5 @@
-/* --report=FILE.json: the facts of a compilation for tools. What the members mean is in docs/interface.md. */
+/* --report=FILE.json: the facts of a compilation for tools. What the members mean is in
+ * docs/interface.md. */
 #include "compiler/report.h"
 
 #include <inttypes.h>
@@ -19,14 +20,17 @@ static struct traffic traffic_of(const struct loop_stmt *call)
                 int64_t bytes = parameter->extent * element_info[parameter->element].bytes;
                 t.read += parameter->access & ACCESS_IN ? bytes : 0;
                 t.written += parameter->access & ACCESS_OUT ? bytes : 0;
-                t.constants += loop_buffer_root(call->buffers[i], NULL)->space == SPACE_CONSTANT ? bytes : 0;
+                t.constants += loop_buffer_root(call->buffers[i], NULL)->space == SPACE_CONSTANT
+                                       ? bytes
+                                       : 0;
         }
         return t;
 }
 
-/* Roughly, of a core: what vectorize expects, or, where there is a schedule, the operations at the full rate of fused
- * multiply-adds; no less than the bytes at the rate of a cache. */
-static double predicted_cycles(const struct loop_function *kernel, bool scheduled, const struct traffic *t, const struct target *target)
+/* Roughly, of a core: what vectorize expects, or, where there is a schedule, the operations at the
+ * full rate of fused multiply-adds; no less than the bytes at the rate of a cache. */
+static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
+                               const struct traffic *t, const struct target *target)
 {
         enum { PORTS = 2, BYTES = 16 };                   /* a cycle */
         double bytes = (double)(t->read + t->written) / BYTES, cycles;
@@ -34,14 +38,16 @@ static double predicted_cycles(const struct loop_function *kernel, bool schedule
                 cycles = kernel->flops / (2 * PORTS * target_lanes(target, E_F32));
         } else {
                 struct arena *scratch = arena_new();
-                struct vectorizing v = { .target = target, .bounds = loop_bounds_new(scratch, kernel) };
+                struct vectorizing v = { .target = target,
+                                         .bounds = loop_bounds_new(scratch, kernel) };
                 cycles = vectorize_cost(&v, kernel->body);
                 arena_free(scratch);
         }
         return cycles > bytes ? cycles : bytes;
 }
 
-static void put_list(FILE *out, const char *name, const struct loop_stmt *call, const char *(*text)(const struct loop_stmt *call, int i))
+static void put_list(FILE *out, const char *name, const struct loop_stmt *call,
+                     const char *(*text)(const struct loop_stmt *call, int i))
 {
         fprintf(out, ", \"%s\": [", name);
         for (int i = 0; i < call->function->buffer_count; i++) {
@@ -51,11 +57,15 @@ static void put_list(FILE *out, const char *name, const struct loop_stmt *call, 
         fputs("]", out);
 }
 
-static const char *buffer_name(const struct loop_stmt *call, int i) { return call->buffers[i]->name; }
+static const char *buffer_name(const struct loop_stmt *call, int i)
+{
+        return call->buffers[i]->name;
+}
 
 static const char *buffer_access(const struct loop_stmt *call, int i)
 {
-        static const char *const access[] = { [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout" };
+        static const char *const
+                access[] = { [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout" };
         return access[call->function->buffers[i]->access];
 }
 
@@ -63,14 +73,18 @@ static void put_call(FILE *out, const struct loop_stmt *call, struct run *run)
 {
         const struct loop_function *kernel = call->function;
         const struct traffic t = traffic_of(call);
-        const char *summary = kernel->summary ? kernel->summary : "", *schedule = strstr(summary, "; ");
+        const char *summary = kernel->summary ? kernel->summary : "",
+                   *schedule = strstr(summary, "; ");
         int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
         json_member(out, "    {", "kernel", kernel->name);
         json_member(out, ", ", "location", kernel->location);
         json_member(out, ", ", "summary", arena_printf(run->arena, "%.*s", length, summary));
         json_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
-        fprintf(out, ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
-                kernel->flops, kernel->again, t.read, t.constants, t.written, predicted_cycles(kernel, schedule, &t, run->context.target));
+        fprintf(out,
+                ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64
+                ", \"written\": %" PRId64 ", \"cycles\": %.0f",
+                kernel->flops, kernel->again, t.read, t.constants, t.written,
+                predicted_cycles(kernel, schedule, &t, run->context.target));
         put_list(out, "buffers", call, buffer_name);
         put_list(out, "access", call, buffer_access);
         fputs("}", out);
@@ -86,17 +100,22 @@ static void put_calls(FILE *out, const struct calls *calls, struct run *run)
 
 static void put_buffers(FILE *out, const struct loop_program *p)
 {
-        static const char *const space[] = { [SPACE_INPUT] = "input", [SPACE_OUTPUT] = "output", [SPACE_CONSTANT] = "constant",
-                                             [SPACE_WORKSPACE] = "workspace", [SPACE_VIEW] = "view" };
+        static const char *const space[] = { [SPACE_INPUT] = "input",
+                                             [SPACE_OUTPUT] = "output",
+                                             [SPACE_CONSTANT] = "constant",
+                                             [SPACE_WORKSPACE] = "workspace",
+                                             [SPACE_VIEW] = "view" };
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 json_member(out, b == p->buffers ? "\n    {" : ",\n    {", "name", b->name);
                 json_member(out, ", ", "space", space[b->space]);
                 json_member(out, ", ", "element", element_info[b->element].text);
-                fprintf(out, ", \"elements\": %" PRId64 ", \"bytes\": %" PRId64, b->extent, report_buffer_bytes(b));
+                fprintf(out, ", \"elements\": %" PRId64 ", \"bytes\": %" PRId64, b->extent,
+                        report_buffer_bytes(b));
                 if (b->port)
                         json_member(out, ", ", "port", b->port);
                 if (b->space == SPACE_WORKSPACE)
-                        fprintf(out, ", \"region\": %d, \"offset\": %" PRId64, b->region, b->offset);
+                        fprintf(out, ", \"region\": %d, \"offset\": %" PRId64, b->region,
+                                b->offset);
                 if (b->space == SPACE_VIEW) {
                         json_member(out, ", ", "of", b->view_of->name);
                         fprintf(out, ", \"at\": %" PRId64, b->view_offset);
@@ -120,23 +139,29 @@ static void put_plan(FILE *out, struct run *run)
 {
         const struct loop_program *p = run->state.program;
         struct plan_facts facts = report_memory(run);
-        fprintf(out, "\"largest_kernel\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"best\": %" PRId64 ", \"best_found\": %" PRId64
-                ", \"plan\": %" PRId64 ", \"proved\": %s,\n    \"peak\": [", facts.largest, facts.live_peak, facts.best, facts.best_found,
-                facts.size, facts.proved ? "true" : "false");
+        fprintf(out,
+                "\"largest_kernel\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"best\": %" PRId64
+                ", \"best_found\": %" PRId64 ", \"plan\": %" PRId64
+                ", \"proved\": %s,\n    \"peak\": [",
+                facts.largest, facts.live_peak, facts.best, facts.best_found, facts.size,
+                facts.proved ? "true" : "false");
         for (int i = 0; i < facts.resident_count; i++) {
-                json_member(out, i ? ",\n      {" : "\n      {", "buffer", facts.residents[i].buffer->name);
+                json_member(out, i ? ",\n      {" : "\n      {", "buffer",
+                            facts.residents[i].buffer->name);
                 json_member(out, ", ", "location", facts.residents[i].buffer->location);
                 fprintf(out, ", \"bytes\": %" PRId64 "}", facts.residents[i].bytes);
         }
         fputs("],\n    \"regions\": [", out);
         for (int i = 0; i < p->region_count; i++) {
                 json_member(out, i ? ", {" : "{", "name", p->regions[i].name);
-                fprintf(out, ", \"size\": %" PRId64 ", \"limit\": %" PRId64 "}", p->regions[i].size, p->regions[i].limit);
+                fprintf(out, ", \"size\": %" PRId64 ", \"limit\": %" PRId64 "}", p->regions[i].size,
+                        p->regions[i].limit);
         }
         fputs("],\n    ", out);
 }
 
-/* What the workspace holds when: bytes from `offset` on, in use from one statement of main to another (passes/lifetimes.h). */
+/* What the workspace holds when: bytes from `offset` on, in use from one statement of main to
+ * another (passes/lifetimes.h). */
 static void put_memory(FILE *out, struct run *run)
 {
         struct lifetimes l = lifetimes_find(run->arena, run->state.program);
@@ -150,9 +175,11 @@ static void put_memory(FILE *out, struct run *run)
                         const struct storage *storage = &l.storages[i];
                         const struct span *span = &storage->spans[k];
                         json_member(out, before, "buffer", storage->buffer->name);
-                        fprintf(out, ", \"region\": %d, \"offset\": %" PRId64 ", \"bytes\": %" PRId64 ", \"from\": %d, \"to\": %d}",
-                                storage->buffer->region, storage->buffer->offset + span->start, span->end - span->start, span->first,
-                                span->last);
+                        fprintf(out,
+                                ", \"region\": %d, \"offset\": %" PRId64 ", \"bytes\": %" PRId64
+                                ", \"from\": %d, \"to\": %d}",
+                                storage->buffer->region, storage->buffer->offset + span->start,
+                                span->end - span->start, span->first, span->last);
                         before = ",\n    {";
                 }
         fputs("]}", out);
@@ -169,10 +196,12 @@ void report_json(struct run *run, FILE *out)
         json_member(out, ",\n  ", "options", p->command);
         json_member(out, ", ", "target", run->context.target->name);
         fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
-        fprintf(out, "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64 ",\n", p->workspace_size,
-                p->live_peak, report_constant_bytes(p));
-        fprintf(out, "  \"kernels\": %d, \"flops\": %.0f, \"again\": %.0f,\n  \"calls\": [", report_kernel_count(p), calls.flops,
-                calls.again);
+        fprintf(out,
+                "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64
+                ",\n",
+                p->workspace_size, p->live_peak, report_constant_bytes(p));
+        fprintf(out, "  \"kernels\": %d, \"flops\": %.0f, \"again\": %.0f,\n  \"calls\": [",
+                report_kernel_count(p), calls.flops, calls.again);
         put_calls(out, &calls, run);
         fputs("\n  ],\n  \"buffers\": [", out);
         put_buffers(out, p);

@@ -1,5 +1,6 @@
-/* --report=FILE.html: one page that needs nothing else: report_page.html, the facts of report_json.c, and the IR after each
- * pass. Most passes leave most lines alone, so each distinct line is stored once, and a state is runs of line numbers:
+/* --report=FILE.html: one page that needs nothing else: report_page.html, the facts of
+ * report_json.c, and the IR after each pass. Most passes leave most lines alone, so each distinct
+ * line is stored once, and a state is runs of line numbers:
  *
  *      { "lines": ["func @main ...", ...], "states": [[0, 40], [0, 12, 40, 3, 15, 25], ...] }        (first, count, ...) */
 #include "compiler/report.h"
@@ -15,10 +16,14 @@ static const char *const page[] = {
 };
 enum { PAGE_LINES = sizeof page / sizeof *page };
 
-void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass, int rewrites)
+void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass,
+                    int rewrites)
 {
         struct run *run = runner;
-        struct report_state s = { .pass = pass, .rewrites = rewrites, .size = state_size(state), .loops = state->program != NULL };
+        struct report_state s = { .pass = pass,
+                                  .rewrites = rewrites,
+                                  .size = state_size(state),
+                                  .loops = state->program != NULL };
         const struct tensor_print elide = { .elide = true };
         if (report_is_page(run)) {
                 if (state->program)

@@ -1,9 +1,11 @@
-/* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files, in port order).
+/* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files,
+ * in port order).
  *
  * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal
- * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4 max|want| or 2e-7
- * (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike. Of several targets each is tested; compiled
- * code of one that this processor does not have is passed over. */
+ * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
+ * max|want| or 2e-7 (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike.
+ * Of several targets each is tested; compiled code of one that this processor does not have is
+ * passed over. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -38,9 +40,10 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
         if (!v)
                 return NULL;
         if (v->type->element != loop_buffer_element(b) || type_elements(v->type) != b->extent) {
-                diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s", kind, k,
-                           type_text(t->arena, t->m, v->type), b->name,
-                           b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text);
+                diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s",
+                           kind, k, type_text(t->arena, t->m, v->type), b->name,
+                           b->type ? type_text(t->arena, t->m, b->type)
+                                   : element_info[b->element].text);
                 return NULL;
         }
         if (v->constant->kind == CONSTANT_DENSE)
@@ -79,13 +82,15 @@ static void collect_ports(struct test *t)
 static bool run_interpreter(struct test *t)
 {
         struct diag *diag = &t->run->diag;
-        struct interp *interp = interp_new(run_program(t->run, t->target), false, (uint64_t)t->run->context.limits.total_bytes, diag);
+        struct interp *interp = interp_new(run_program(t->run, t->target), false,
+                                           (uint64_t)t->run->context.limits.total_bytes, diag);
         if (!interp)
                 return false;
         int code = interp_run(interp, t->given, t->got, 0, NULL);
         interp_free(interp);
         if (code != INTERP_OK)
-                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", t->name, code);
+                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", t->name,
+                           code);
         return code == INTERP_OK;
 }
 
@@ -100,10 +105,12 @@ static bool run_compiled(struct test *t)
                         *p = (char)toupper((unsigned char)*p);
                 cc = arena_printf(t->arena, "%s -D%s_LEVEL=%d", cc, prefix, t->target);
         }
-        if (!compiled_run(t->run, t->run->state.program, cc, (const void *const *)t->given, t->got, &code))
+        if (!compiled_run(t->run, t->run->state.program, cc, (const void *const *)t->given, t->got,
+                          &code))
                 return false;
         if (code)
-                diag_error(diag, EXIT_INTERNAL, "--test %s: the compiled program ended with code %d", t->name, code);
+                diag_error(diag, EXIT_INTERNAL,
+                           "--test %s: the compiled program ended with code %d", t->name, code);
         return code == 0;
 }
 
@@ -112,7 +119,9 @@ static bool run_compiled(struct test *t)
 static double as_number(enum element e, const void *data, int64_t i)
 {
         union scalar s = element_load(e, data, (size_t)i);
-        return element_is_float(e) ? s.f : element_info[e].class == CLASS_SINT ? (double)s.i : (double)s.u;
+        return element_is_float(e)                   ? s.f
+               : element_info[e].class == CLASS_SINT ? (double)s.i
+                                                     : (double)s.u;
 }
 
 /* "[0, 3, 17]" */
@@ -145,8 +154,10 @@ static bool compare(struct test *t, int k, const void *want)
         }
         for (int64_t i = 0; i < b->extent; i++) {
                 double w = as_number(b->element, want, i), g = as_number(b->element, t->got[k], i);
-                double allowed = element_is_float(b->element) ? fmax(1e-3 * fabs(w) + 1e-4 * largest, 2e-7)
-                                 : element_is_integer(b->element) && element_info[b->element].bytes == 1 ? 1 : 0;
+                double allowed =
+                        element_is_float(b->element) ? fmax(1e-3 * fabs(w) + 1e-4 * largest, 2e-7)
+                        : element_is_integer(b->element) && element_info[b->element].bytes == 1 ? 1
+                                                                                                : 0;
                 double difference = w == g || (isnan(w) && isnan(g)) ? 0 : fabs(w - g);
                 if (difference > error)
                         error = difference;
@@ -157,14 +168,17 @@ static bool compare(struct test *t, int k, const void *want)
                         first = i;
         }
         if (wrong) {
-                diag_error(&t->run->diag, EXIT_INTERNAL, "--test %s: output '%s': %" PRId64 " of %" PRId64
-                           " elements differ, first %s: %.9g, want %.9g", t->name, b->name, wrong, b->extent,
-                           coordinates(t, b->type, first), as_number(b->element, t->got[k], first),
+                diag_error(&t->run->diag, EXIT_INTERNAL,
+                           "--test %s: output '%s': %" PRId64 " of %" PRId64
+                           " elements differ, first %s: %.9g, want %.9g",
+                           t->name, b->name, wrong, b->extent, coordinates(t, b->type, first),
+                           as_number(b->element, t->got[k], first),
                            as_number(b->element, want, first));
                 return false;
         }
-        printf("test %s: output '%s': %" PRId64 " elements equal, largest difference %.3g of %.3g\n", t->name,
-               b->name, b->extent, error, largest);
+        printf("test %s: output '%s': %" PRId64
+               " elements equal, largest difference %.3g of %.3g\n",
+               t->name, b->name, b->extent, error, largest);
         return true;
 }
 
@@ -189,7 +203,11 @@ static bool test_target(struct test *t)
 
 bool test_run(struct run *run, const char *dir)
 {
-        struct test t = { .run = run, .arena = arena_new(), .m = module_new("test"), .dir = dir, .name = path_base(dir) };
+        struct test t = { .run = run,
+                          .arena = arena_new(),
+                          .m = module_new("test"),
+                          .dir = dir,
+                          .name = path_base(dir) };
         collect_ports(&t);
         bool fine = true;
         for (int k = 0; k < t.input_count && fine; k++)

@@ -1,12 +1,14 @@
-/* --tune: measures schedules where they run, in the whole model, and writes what is better to the file of --schedule.
+/* --tune: measures schedules where they run, in the whole model, and writes what is better to the
+ * file of --schedule.
  *
- * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that the cost model
- * chooses. A round makes one move (schedule_move) on the best of all kinds at once, compiles the model with --profile,
- * and runs it and the model of the first schedules in turn, twice. A kind keeps the move when its kernels are more than
- * 3 % faster for it both times, measured against the first schedules of the same turn. A last round compiles all that was
- * kept together, and what is not faster there goes: among so many moves some are better by luck. Nothing starts that would
- * not be done in time (limit tune_seconds); with no time at all the file lists the first schedules and their neighbours,
- * predicted only. */
+ * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that
+ * the cost model chooses. A round makes one move (schedule_move) on the best of all kinds at once,
+ * compiles the model with --profile, and runs it and the model of the first schedules in turn,
+ * twice. A kind keeps the move when its kernels are more than 3 % faster for it both times,
+ * measured against the first schedules of the same turn. A last round compiles all that was kept
+ * together, and what is not faster there goes: among so many moves some are better by luck. Nothing
+ * starts that would not be done in time (limit tune_seconds); with no time at all the file lists
+ * the first schedules and their neighbours, predicted only. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +39,12 @@ struct tuning {
         const char *folder;             /* of the programs; NULL: nothing is measured */
         struct kind *kinds;
         int kind_count;
-        int *kind_of_unit;              /* scheduled kernels in order; -1: of several contractions */
+        int *kind_of_unit;              /* scheduled kernels in order; -1: of several
+                                         * contractions */
         int unit_count;
         double end;                     /* nothing starts that would not be done by then */
-        double round, measuring;        /* seconds that the longest round took so far; of them, without builds */
+        double round, measuring;        /* seconds that the longest round took so far; of them,
+                                         * without builds */
         bool late;                      /* the last round was not measured */
 };
 
@@ -75,8 +79,10 @@ static void find_units(struct tuning *t, struct function *f)
                 struct op *contraction = schedule_contraction(region, op);
                 if (!contraction || !contraction->schedule || (!region && contraction != op))
                         continue;
-                bool several = region && contraction->next && schedule_contraction(NULL, contraction->next);
-                for (struct op *next = contraction->next; region && next && !several; next = next->next)
+                bool several = region && contraction->next &&
+                               schedule_contraction(NULL, contraction->next);
+                for (struct op *next = contraction->next; region && next && !several;
+                     next = next->next)
                         several = schedule_contraction(NULL, next) == next;
                 ARENA_GROW(t->arena, t->kind_of_unit, t->unit_count);
                 t->kind_of_unit[t->unit_count++] = several ? -1 : find_kind(t, contraction);
@@ -96,7 +102,8 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
         const char *type = type_text(t->arena, t->run->state.module, op_result(kind->op)->type);
         const char *where = kind->op->location ? kind->op->location : "";
         const char *why = strchr(kind->op->schedule, ';');
-        fprintf(out, "; makes %d times %s, first in '%s'%s\n", kind->count, type, text_safe(t->arena, where, strlen(where)), why ? why : "");
+        fprintf(out, "; makes %d times %s, first in '%s'%s\n", kind->count, type,
+                text_safe(t->arena, where, strlen(where)), why ? why : "");
 }
 
 /* all that a round could try */
@@ -119,7 +126,8 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
                 write_about(t, out, kind);
                 fprintf(out, "%s: %s", kind->key, schedule_text(t->arena, s));
                 if (!tried && kind->ratio < 1)
-                        fprintf(out, "    ; %.3f of the time of %s", kind->ratio, schedule_text(t->arena, &kind->first));
+                        fprintf(out, "    ; %.3f of the time of %s", kind->ratio,
+                                schedule_text(t->arena, &kind->first));
                 fputs("\n", out);
                 if (!t->folder)
                         write_neighbours(t, out, kind);
@@ -128,11 +136,13 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
 
 static bool failed(struct tuning *t, const char *what)
 {
-        diag_error(&t->run->diag, EXIT_IO, "--tune: cannot %s in %s: %s", what, t->folder, strerror(errno));
+        diag_error(&t->run->diag, EXIT_IO, "--tune: cannot %s in %s: %s", what, t->folder,
+                   strerror(errno));
         return false;
 }
 
-/* All memory lies on huge pages: which ones a program's own constants get is luck, worth more than most moves. */
+/* All memory lies on huge pages: which ones a program's own constants get is luck, worth more than
+ * most moves. */
 static const char harness[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n#include <time.h>\n#include \"%s.h\"\n"
         "enum { CALLS = %d, RUNS = 15, WEIGHTS = 2, HUGE_PAGE = 1 << 21 };\n"
@@ -176,8 +186,8 @@ static const char harness[] =
         "        }\n"
         "        return 0;\n}\n";
 
-/* Compiles the model with the schedules of FOLDER/NAME.schedule to the program FOLDER/NAME, in a process of its own: this one's
- * memory stays as it is. */
+/* Compiles the model with the schedules of FOLDER/NAME.schedule to the program FOLDER/NAME, in a
+ * process of its own: this one's memory stays as it is. */
 static bool build(struct tuning *t, const char *name)
 {
         struct options o = t->run->options;
@@ -198,11 +208,14 @@ static bool build(struct tuning *t, const char *name)
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
                 continue;
         if (status) {
-                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: compiling with other schedules failed");
+                diag_error(&t->run->diag, EXIT_INTERNAL,
+                           "--tune: compiling with other schedules failed");
                 return false;
         }
-        const char *cc = o.cc ? o.cc : "cc -O2", *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
-        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s.c%s", t->folder, cc, name, name, name, threads);
+        const char *cc = o.cc ? o.cc : "cc -O2",
+                   *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
+        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s.c%s", t->folder,
+                                     cc, name, name, name, threads);
         if (system(command)) {
                 diag_error(&t->run->diag, EXIT_IO, "--tune: cannot compile with '%s' (--cc)", cc);
                 return false;
@@ -235,12 +248,14 @@ static bool write_harness(struct tuning *t, const char *name, int calls)
         if (!out)
                 return failed(t, "write");
         /* one thread's own time does not count what else the machine does */
-        fprintf(out, harness, name, calls, t->machine.threads > 1 ? "CLOCK_MONOTONIC" : "CLOCK_THREAD_CPUTIME_ID");
+        fprintf(out, harness, name, calls,
+                t->machine.threads > 1 ? "CLOCK_MONOTONIC" : "CLOCK_THREAD_CPUTIME_ID");
         return !fclose(out) || failed(t, "write");
 }
 
 /* runs the program; adds the times of each kind's kernels */
-static bool measure(struct tuning *t, const char *name, int which, int turn, const int *calls, int call_count)
+static bool measure(struct tuning *t, const char *name, int which, int turn, const int *calls,
+                    int call_count)
 {
         FILE *in = popen(arena_printf(t->arena, "%s/%s", t->folder, name), "r");
         double *times = arena_array(t->arena, (size_t)call_count, sizeof *times);
@@ -309,7 +324,8 @@ static double worse_ratio(const struct kind *kind)
 static void tell(const struct tuning *t, const struct kind *kind)
 {
         if (t->run->diag.verbosity > 0)
-                fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key, schedule_text(t->arena, &kind->best), kind->ratio);
+                fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key,
+                        schedule_text(t->arena, &kind->best), kind->ratio);
 }
 
 static void keep_better(struct tuning *t)
@@ -354,12 +370,14 @@ static bool time_tried(struct tuning *t, int *calls, int count)
         t->late = begin + t->round > t->end;
         if (t->late)
                 return true;
-        if (!write_schedules(t, "tried", true) || !build(t, "tried") || read_calls(t, "tried", calls) < 0)
+        if (!write_schedules(t, "tried", true) || !build(t, "tried") ||
+            read_calls(t, "tried", calls) < 0)
                 return false;
         double built = seconds();
         t->late = built + t->measuring > t->end;
         for (int turn = 0; turn < TURNS && !t->late; turn++)
-                if (!measure(t, "first", 0, turn, calls, count) || !measure(t, "tried", 1, turn, calls, count))
+                if (!measure(t, "first", 0, turn, calls, count) ||
+                    !measure(t, "tried", 1, turn, calls, count))
                         return false;
         double done = seconds();
         t->round = done - begin > t->round ? done - begin : t->round;
@@ -372,11 +390,14 @@ static bool tune_in(struct tuning *t)
         int *calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *calls), count;
         double start = seconds();
         t->end = start + (double)t->run->context.limits.tune_seconds;
-        /* the harness needs the number of calls before the first program is linked: a guess, then the report's */
-        if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) || !build(t, "first"))
+        /* the harness needs the number of calls before the first program is linked: a guess, then
+         * the report's */
+        if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) ||
+            !build(t, "first"))
                 return false;
         if ((count = read_calls(t, "first", calls)) < 0) {
-                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: the report lists other kernels than the schedules");
+                diag_error(&t->run->diag, EXIT_INTERNAL,
+                           "--tune: the report lists other kernels than the schedules");
                 return false;
         }
         count = count < 1 << 14 ? count : 1 << 14;
@@ -384,7 +405,8 @@ static bool tune_in(struct tuning *t)
                 return false;
         t->round = seconds() - start;           /* a build is most of it */
         /* time for it, and for the last one */
-        for (int move = 0; move < schedule_move_count && !t->late && seconds() + 2 * t->round < t->end; move++) {
+        for (int move = 0;
+             move < schedule_move_count && !t->late && seconds() + 2 * t->round < t->end; move++) {
                 if (!try_move(t, move))
                         continue;
                 if (!time_tried(t, calls, count))
@@ -402,17 +424,20 @@ static bool tune_in(struct tuning *t)
 
 static bool tune_in_folder(struct tuning *t)
 {
-        static const char *const endings[] = { "", ".c", ".h", ".json", ".schedule", "_main.c", ".weights" };
+        static const char *const endings[] = { "",          ".c",      ".h",      ".json",
+                                               ".schedule", "_main.c", ".weights" };
         enum { ENDING_COUNT = sizeof endings / sizeof *endings };
         char folder[] = "/tmp/dnncc-tune-XXXXXX";
         if (!mkdtemp(folder)) {
-                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot make a folder: %s", strerror(errno));
+                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot make a folder: %s",
+                           strerror(errno));
                 return false;
         }
         t->folder = arena_string(t->arena, folder);
         bool fine = tune_in(t);
         for (int i = 0; i < 2 * ENDING_COUNT; i++)
-                unlink(path_in(t, arena_printf(t->arena, "%s%s", i % 2 ? "first" : "tried", endings[i / 2])));
+                unlink(path_in(t, arena_printf(t->arena, "%s%s", i % 2 ? "first" : "tried",
+                                               endings[i / 2])));
         rmdir(folder);
         return fine;
 }
@@ -422,7 +447,9 @@ bool tune(struct run *run)
         struct tuning t = { .run = run, .arena = run->arena,
                             .machine = { run->context.target, run->context.threads } };
         if (target_lanes(run->context.target, E_F32) == 1 || run->options.exact) {
-                diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors, and no --exact: nothing is scheduled");
+                diag_error(
+                        &run->diag, EXIT_USAGE,
+                        "--tune wants a target with vectors, and no --exact: nothing is scheduled");
                 return false;
         }
         find_units(&t, run->state.module->functions);

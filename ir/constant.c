@@ -7,8 +7,8 @@
 
 #include "base/store.h"
 
-static struct value *constant_add(struct module *m, enum constant_kind kind, const struct type *type, const void *data,
-                                  const char *name)
+static struct value *constant_add(struct module *m, enum constant_kind kind,
+                                  const struct type *type, const void *data, const char *name)
 {
         struct constant *c = ARENA_NEW(m->arena, struct constant);
         c->kind = kind;
@@ -21,7 +21,8 @@ static struct value *constant_add(struct module *m, enum constant_kind kind, con
         return &c->value;
 }
 
-struct value *constant_dense(struct module *m, const struct type *type, const void *data, const char *name)
+struct value *constant_dense(struct module *m, const struct type *type, const void *data,
+                             const char *name)
 {
         assert(type_is_static(type) && element_is_stored(type->element));
         size_t bytes = (size_t)type_bytes(type), one = (size_t)element_info[type->element].bytes;
@@ -54,7 +55,9 @@ static union scalar scalar_from_number(enum element e, double value)
                 long long most = (long long)(UINT64_MAX >> (65 - bits));
                 s.i = value >= top ? most : value < -top ? -most - 1 : (long long)value;
         } else {
-                s.u = value >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : value <= 0 ? 0 : (unsigned long long)value;
+                s.u = value >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits)
+                      : value <= 0            ? 0
+                                              : (unsigned long long)value;
         }
         return s;
 }
@@ -77,7 +80,8 @@ struct value *constant_ints(struct module *m, const int64_t *values, int count)
 static bool used_as_shape(const struct use *u)
 {
         const struct op_info *info = &op_info[u->user->code];
-        return !info->formula && u->index < info->operand_count && info->operands[u->index].kind == OPERAND_SHAPE;
+        return !info->formula && u->index < info->operand_count &&
+               info->operands[u->index].kind == OPERAND_SHAPE;
 }
 
 bool constant_is_inline(const struct constant *c)
@@ -116,9 +120,10 @@ void module_settle_constants(struct module *m)
         m->constants = named;
         m->constants_end = rest ? rest_end : named ? named_end : &m->constants;
         for (struct constant *c = m->constants; c != rest; c = c->next)
-                if (!c->name || c->value.number)        /* what was made of a constant shares its name until both stay */
-                        c->name = text_identifier(m->constant_names, c->name ? c->name : "", c->name ? strlen(c->name) : 0,
-                                                  "constant");
+                if (!c->name || c->value.number)        /* what was made of a constant shares its
+                                                         * name until both stay */
+                        c->name = text_identifier(m->constant_names, c->name ? c->name : "",
+                                                  c->name ? strlen(c->name) : 0, "constant");
 }
 
 /* ---- data ---- */
@@ -158,18 +163,20 @@ void module_drop_constants(struct module *m)
 
 /* ---- packing ---- */
 
-struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a dimension of the source */
+struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a
+                                                                 * dimension of the source */
 struct packing {
         int rank;
         struct axis axes[RANK_MAX];
         int source_rank;
         int64_t extents[RANK_MAX], strides[RANK_MAX];           /* of the source, in elements */
-        int64_t at[RANK_MAX];                                   /* where in the source (or the zeros behind it) */
+        int64_t at[RANK_MAX];                                   /* where in the source (or the zeros
+                                                                 * behind it) */
 };
 
 /* the dimensions of the result in its order; neighbours that step as one are one */
-static struct packing packing_of(const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
-                                 const int64_t *perm)
+static struct packing packing_of(const struct constant *c, const dim_t *padded, int rank,
+                                 const dim_t *dims, const int64_t *perm)
 {
         const struct type *t = c->value.type;
         struct packing p = { .source_rank = t->rank };
@@ -203,7 +210,8 @@ static struct packing packing_of(const struct constant *c, const dim_t *padded, 
         return p;
 }
 
-static void copy_elements(size_t size, unsigned char *to, const unsigned char *from, int64_t stride, int64_t count)
+static void copy_elements(size_t size, unsigned char *to, const unsigned char *from, int64_t stride,
+                          int64_t count)
 {
         size_t step = size * (size_t)stride;
         if (stride == 1)
@@ -216,8 +224,10 @@ static void copy_elements(size_t size, unsigned char *to, const unsigned char *f
                         memcpy(to, from, size);
 }
 
-/* the elements along the last axis from where p stands on: those inside the source, the rest stays zero */
-static void pack_run(const struct packing *p, const struct constant *c, size_t size, unsigned char *to)
+/* the elements along the last axis from where p stands on: those inside the source, the rest stays
+ * zero */
+static void pack_run(const struct packing *p, const struct constant *c, size_t size,
+                     unsigned char *to)
 {
         const struct axis *run = &p->axes[p->rank - 1];
         int64_t position = 0, count = run->extent;
@@ -231,12 +241,15 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
         }
         bool splat = c->kind == CONSTANT_SPLAT;
         int64_t stride = p->source_rank ? run->step * p->strides[run->from] : 0;
-        copy_elements(size, to, (const unsigned char *)c->data + (splat ? 0 : size * (size_t)position),
+        copy_elements(size, to,
+                      (const unsigned char *)c->data + (splat ? 0 : size * (size_t)position),
                       splat ? 0 : stride, count);
 }
 
-/* a part of the last axis of p for all that is before it; `pitch`: elements from one run to the next in the result */
-static void pack_part(struct packing p, const struct constant *c, size_t size, unsigned char *to, int64_t runs, int64_t pitch)
+/* a part of the last axis of p for all that is before it; `pitch`: elements from one run to the
+ * next in the result */
+static void pack_part(struct packing p, const struct constant *c, size_t size, unsigned char *to,
+                      int64_t runs, int64_t pitch)
 {
         int64_t index[RANK_MAX] = { 0 };
         for (int64_t i = 0; i < runs; i++) {
@@ -251,9 +264,11 @@ static void pack_part(struct packing p, const struct constant *c, size_t size, u
         }
 }
 
-/* p.axes are those of type. Where the last one goes across the source, in parts so small that the lines of the source which a run
- * touches are still in the cache when the next run wants their next elements. */
-static struct value *pack(struct module *m, const struct constant *c, const struct type *type, struct packing p)
+/* p.axes are those of type. Where the last one goes across the source, in parts so small that the
+ * lines of the source which a run touches are still in the cache when the next run wants their next
+ * elements. */
+static struct value *pack(struct module *m, const struct constant *c, const struct type *type,
+                          struct packing p)
 {
         enum { LINES = 64 };
         size_t size = (size_t)element_info[type->element].bytes;
@@ -267,20 +282,22 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
                 struct packing q = p;
                 q.axes[p.rank - 1].extent = run.extent - done < part ? run.extent - done : part;
                 q.at[run.from] += done * run.step;
-                pack_part(q, c, size, data + (size_t)done * size, type_elements(type) / run.extent, run.extent);
+                pack_part(q, c, size, data + (size_t)done * size, type_elements(type) / run.extent,
+                          run.extent);
         }
         struct value *packed = constant_dense(m, type, data, NULL);
         packed->constant->name = c->name;
         return packed;
 }
 
-struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded, int rank, const dim_t *dims,
-                              const int64_t *perm)
+struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded,
+                              int rank, const dim_t *dims, const int64_t *perm)
 {
         dim_t moved[RANK_MAX];
         for (int i = 0; i < rank; i++)
                 moved[i] = dims[perm[i]];
-        return pack(m, c, type_tensor(m, c->value.type->element, rank, moved), packing_of(c, padded, rank, dims, perm));
+        return pack(m, c, type_tensor(m, c->value.type->element, rank, moved),
+                    packing_of(c, padded, rank, dims, perm));
 }
 
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to)
@@ -294,8 +311,8 @@ struct value *constant_cast(struct module *m, const struct constant *c, enum ele
         return constant_dense(m, type, data, c->name);
 }
 
-struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts, const int64_t *steps,
-                              const dim_t *dims)
+struct value *constant_sliced(struct module *m, const struct constant *c, const int64_t *starts,
+                              const int64_t *steps, const dim_t *dims)
 {
         const struct type *t = c->value.type;
         struct packing p = { .rank = t->rank, .source_rank = t->rank };
@@ -308,7 +325,8 @@ struct value *constant_sliced(struct module *m, const struct constant *c, const 
         return pack(m, c, type_tensor(m, t->element, t->rank, dims), p);
 }
 
-struct value *constant_reshaped(struct module *m, const struct constant *c, int rank, const dim_t *dims)
+struct value *constant_reshaped(struct module *m, const struct constant *c, int rank,
+                                const dim_t *dims)
 {
         const struct type *type = type_tensor(m, c->value.type->element, rank, dims);
         struct value *reshaped = constant_add(m, c->kind, type, c->data, NULL);
@@ -323,7 +341,8 @@ bool value_is_constant(const struct value *v)
 
 union scalar constant_element(const struct constant *c, int64_t index)
 {
-        return element_load(c->value.type->element, c->data, c->kind == CONSTANT_SPLAT ? 0 : (size_t)index);
+        return element_load(c->value.type->element, c->data,
+                            c->kind == CONSTANT_SPLAT ? 0 : (size_t)index);
 }
 
 bool value_is_splat(const struct value *v, double *number)
@@ -339,8 +358,9 @@ bool value_is_splat(const struct value *v, double *number)
 
 bool value_ints(const struct value *v, int64_t *ints, int room, int *count)
 {
-        if (v->kind != VALUE_CONSTANT || v->type->rank > 1 || !element_is_integer(v->type->element) ||
-            !type_is_static(v->type) || type_elements(v->type) > room)
+        if (v->kind != VALUE_CONSTANT || v->type->rank > 1 ||
+            !element_is_integer(v->type->element) || !type_is_static(v->type) ||
+            type_elements(v->type) > room)
                 return false;
         *count = (int)type_elements(v->type);
         for (int i = 0; i < *count; i++) {

@@ -13,7 +13,8 @@ const struct element_info element_info[ELEMENT_COUNT] = {
 bool element_from_text(const char *text, size_t length, enum element *element)
 {
         for (int e = 0; e < ELEMENT_COUNT; e++)
-                if (strlen(element_info[e].text) == length && !memcmp(element_info[e].text, text, length)) {
+                if (strlen(element_info[e].text) == length &&
+                    !memcmp(element_info[e].text, text, length)) {
                         *element = (enum element)e;
                         return true;
                 }
@@ -42,7 +43,8 @@ static double from_short(uint64_t bits, int exponent_bits, int fraction_bits)
         uint64_t wide = sign << 63;
         double value;
         if (exponent == top) {
-                wide |= UINT64_C(0x7ff) << DOUBLE_FRACTION | fraction << (DOUBLE_FRACTION - fraction_bits);
+                wide |= UINT64_C(0x7ff) << DOUBLE_FRACTION |
+                        fraction << (DOUBLE_FRACTION - fraction_bits);
         } else if (exponent == 0) {                     /* zero or subnormal: exact in double */
                 value = ldexp((double)fraction, 2 - (1 << (exponent_bits - 1)) - fraction_bits);
                 return sign ? -value : value;
@@ -84,7 +86,8 @@ static uint64_t to_short(double value, int exponent_bits, int fraction_bits)
                 kept = fraction >> drop;
         uint64_t rest = fraction & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
         if (rest > half || (rest == half && kept & 1))
-                kept++;                                 /* may carry into the exponent: that is right */
+                kept++;                                 /* may carry into the exponent: that is
+                                                         * right */
         return sign | (kept > infinity ? infinity : kept);
 }
 
@@ -102,7 +105,8 @@ union scalar element_load(enum element e, const void *data, size_t index)
         union scalar value = { .u = 0 };
         if (!element_info[e].bytes)
                 return value;
-        const unsigned char *p = (const unsigned char *)data + index * (size_t)element_info[e].bytes;
+        const unsigned char *p =
+                (const unsigned char *)data + index * (size_t)element_info[e].bytes;
         uint16_t bits;
         switch (element_carrier(e)) {
         case E_F32: LOAD(float, f, double); break;
@@ -141,7 +145,8 @@ void element_store(enum element e, void *data, size_t index, union scalar value)
         case E_F16: bits = to_short(value.f, 5, 10); break;
         case E_BF16: bits = to_short(value.f, 8, 7); break;
         case E_BOOL: bits = value.u != 0; break;
-        default: bits = value.u; break;                 /* integers wrap; i and u share their bits */
+        default: bits = value.u; break;                 /* integers wrap; i and u share their
+                                                         * bits */
         }
         for (size_t i = 0; i < bytes; i++)
                 p[i] = (unsigned char)(bits >> 8 * i);

@@ -31,17 +31,23 @@ static inline bool element_is_integer(enum element e)
 {
         return element_info[e].class == CLASS_SINT || element_info[e].class == CLASS_UINT;
 }
-static inline bool element_is_stored(enum element e) { return element_info[e].bytes > 0 && e != E_INDEX; }
+static inline bool element_is_stored(enum element e)
+{
+        return element_info[e].bytes > 0 && e != E_INDEX;
+}
 /* the type under which Loop IR loads and stores it */
 static inline enum element element_carrier(enum element e)
 {
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }
 
-/* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and bool in u. */
+/* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
+ * bool in u. */
 union scalar { double f; long long i; unsigned long long u; };
 union scalar element_load(enum element e, const void *data, size_t index);
-void element_store(enum element e, void *data, size_t index, union scalar value);   /* rounds to nearest even */
-union scalar element_wrap(enum element e, uint64_t bits);  /* an integer or bool of that many bits */
+/* rounds to nearest even */
+void element_store(enum element e, void *data, size_t index, union scalar value);
+union scalar element_wrap(enum element e, uint64_t bits);  /* an integer or bool of that many
+                                                            * bits */
 
 #endif

@@ -9,16 +9,19 @@
 
 enum { MEMORY_ALIGN = 64, GARBAGE = 0xa5 };
 
-bool interp_reserve(struct interp *interp, int64_t count, int bytes, const struct interp_options *options,
-                    int64_t *offset, struct diag *diag)
+bool interp_reserve(struct interp *interp, int64_t count, int bytes,
+                    const struct interp_options *options, int64_t *offset, struct diag *diag)
 {
         size_t size, end;
         bool fits = count >= 0 && size_mul((size_t)count, (size_t)bytes, &size) &&
                     size_add(size, MEMORY_ALIGN - 1, &size) &&
-                    size_add(interp->memory_bytes, size & ~(size_t)(MEMORY_ALIGN - 1), &end) && end <= INT64_MAX / 2;
+                    size_add(interp->memory_bytes, size & ~(size_t)(MEMORY_ALIGN - 1), &end) &&
+                    end <= INT64_MAX / 2;
         if (!fits || (options->max_bytes && end > options->max_bytes)) {
-                diag_error(diag, EXIT_BUDGET, "interpreting this program takes more than %llu bytes of memory",
-                           (unsigned long long)(options->max_bytes ? options->max_bytes : INT64_MAX / 2));
+                diag_error(diag, EXIT_BUDGET,
+                           "interpreting this program takes more than %llu bytes of memory",
+                           (unsigned long long)(options->max_bytes ? options->max_bytes
+                                                                   : INT64_MAX / 2));
                 return false;
         }
         *offset = (int64_t)interp->memory_bytes;
@@ -34,7 +37,8 @@ static bool is_converted(const struct loop_buffer *b, bool as_double)
         return as_double && outside && element_is_float(b->element) && b->element != E_F64;
 }
 
-static void describe(struct interp *interp, struct loop_buffer *b, int number, int *inputs, int *outputs)
+static void describe(struct interp *interp, struct loop_buffer *b, int number, int *inputs,
+                     int *outputs)
 {
         int64_t view;
         struct loop_buffer *root = loop_buffer_root(b, &view);
@@ -44,19 +48,20 @@ static void describe(struct interp *interp, struct loop_buffer *b, int number, i
                                                            .mask = splat ? 0 : ~UINT64_C(0),
                                                            .offset = -1,
                                                            .bytes = element_info[element].bytes };
-        interp->buffers[number] = (struct interp_buffer){ .element = b->element,
-                                                          .space = root->space,
-                                                          .root = root == b ? number : root->number,
-                                                          .data = root->data,
-                                                          .view = splat ? 0 : view * element_info[element].bytes,
-                                                          .port = b->space == SPACE_INPUT    ? (*inputs)++
-                                                                  : b->space == SPACE_OUTPUT ? (*outputs)++
-                                                                                             : -1 };
+        interp->buffers[number] =
+                (struct interp_buffer){ .element = b->element,
+                                        .space = root->space,
+                                        .root = root == b ? number : root->number,
+                                        .data = root->data,
+                                        .view = splat ? 0 : view * element_info[element].bytes,
+                                        .port = b->space == SPACE_INPUT    ? (*inputs)++
+                                                : b->space == SPACE_OUTPUT ? (*outputs)++
+                                                                           : -1 };
         b->number = number;
 }
 
-static bool place_converted(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
-                            struct diag *diag)
+static bool place_converted(struct interp *interp, const struct loop_program *p,
+                            const struct interp_options *options, struct diag *diag)
 {
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
@@ -68,14 +73,16 @@ static bool place_converted(struct interp *interp, const struct loop_program *p,
         return true;
 }
 
-/* A plan's offsets are for elements as they are stored; where those live as double every buffer gets its own memory. */
-static bool place_workspace(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
-                            struct diag *diag)
+/* A plan's offsets are for elements as they are stored; where those live as double every buffer
+ * gets its own memory. */
+static bool place_workspace(struct interp *interp, const struct loop_program *p,
+                            const struct interp_options *options, struct diag *diag)
 {
         bool planned = p->planned && !options->as_double;
         int64_t bases[REGIONS_MAX + 1] = { 0 };
         for (int i = 0; planned && i <= p->region_count; i++)
-                if (!interp_reserve(interp, i ? p->regions[i - 1].size : p->workspace_size, 1, options, &bases[i], diag))
+                if (!interp_reserve(interp, i ? p->regions[i - 1].size : p->workspace_size, 1,
+                                    options, &bases[i], diag))
                         return false;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
@@ -86,7 +93,8 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                                 return false;
                         continue;
                 }
-                int64_t room = (b->region ? p->regions[b->region - 1].size : p->workspace_size) - b->offset;
+                int64_t room = (b->region ? p->regions[b->region - 1].size : p->workspace_size) -
+                               b->offset;
                 d->offset = bases[b->region] + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
@@ -96,14 +104,15 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
         return true;
 }
 
-static bool place_buffers(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
-                          struct diag *diag)
+static bool place_buffers(struct interp *interp, const struct loop_program *p,
+                          const struct interp_options *options, struct diag *diag)
 {
         int inputs = 0, outputs = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 interp->buffer_count++;
         interp->descriptor_count = interp->buffer_count;
-        interp->descriptors = memory_alloc((size_t)interp->buffer_count * sizeof *interp->descriptors);
+        interp->descriptors =
+                memory_alloc((size_t)interp->buffer_count * sizeof *interp->descriptors);
         interp->buffers = memory_alloc((size_t)interp->buffer_count * sizeof *interp->buffers);
         int number = 0;
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
@@ -129,14 +138,16 @@ static void point(struct interp *interp, const void *const *inputs, void *const 
 {
         for (int n = 0; n < interp->descriptor_count; n++) {
                 struct descriptor *d = &interp->descriptors[n];
-                const struct interp_buffer *b = n < interp->buffer_count ? &interp->buffers[n] : NULL;
+                const struct interp_buffer *b =
+                        n < interp->buffer_count ? &interp->buffers[n] : NULL;
                 if (d->offset >= 0)
                         d->data = interp->memory + d->offset;
                 else if (b && b->root == n)
                         d->data = b->space == SPACE_OUTPUT
                                           ? outputs[b->port]
-                                          : (unsigned char *)(uintptr_t)(b->space == SPACE_INPUT ? inputs[b->port]
-                                                                                                 : b->data);
+                                          : (unsigned char *)(uintptr_t)(b->space == SPACE_INPUT
+                                                                                 ? inputs[b->port]
+                                                                                 : b->data);
                 if (b && b->root == n && b->space == SPACE_INPUT && d->offset >= 0)
                         widen(b->element, inputs[b->port], d->data, d->extent);
         }
@@ -154,13 +165,15 @@ static void widen_constants(struct interp *interp)
                 const struct interp_buffer *b = &interp->buffers[n];
                 const struct descriptor *d = &interp->descriptors[n];
                 if (b->root == n && b->space == SPACE_CONSTANT && d->offset >= 0)
-                        widen(b->element, b->data, interp->memory + d->offset, d->mask ? d->extent : 1);
+                        widen(b->element, b->data, interp->memory + d->offset,
+                              d->mask ? d->extent : 1);
         }
 }
 
 /* ---- all ---- */
 
-struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options, struct diag *diag)
+struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options,
+                               struct diag *diag)
 {
         struct interp *interp = memory_alloc(sizeof *interp);
         interp->as_double = options->as_double;
@@ -177,7 +190,8 @@ struct interp *interp_new_with(const struct loop_program *p, const struct interp
         return interp;
 }
 
-struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes, struct diag *diag)
+struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
+                          struct diag *diag)
 {
         const struct interp_options options = { .as_double = as_double, .max_bytes = max_bytes };
         return interp_new_with(p, &options, diag);
@@ -196,11 +210,12 @@ void interp_free(struct interp *interp)
         free(interp);
 }
 
-int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs, uint64_t max_steps,
-               uint64_t *steps)
+int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,
+               uint64_t max_steps, uint64_t *steps)
 {
         if (interp->memory_bytes > interp->garbage_from)
-                memset(interp->memory + interp->garbage_from, GARBAGE, interp->memory_bytes - interp->garbage_from);
+                memset(interp->memory + interp->garbage_from, GARBAGE,
+                       interp->memory_bytes - interp->garbage_from);
         point(interp, inputs, outputs);
         return interp_execute(interp, max_steps, steps);
 }

@@ -1,16 +1,27 @@
-/* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the interpreter.
+/* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the
+ * interpreter.
  *
- * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots. There is no
- * recursion in Loop IR, so every kernel has slots of its own and one to return by, library functions are written out
- * where they are called, and nothing is allocated while running. Every load and store compares its subscript with the
- * extent of the buffer's descriptor; whole reduction loops (NEST) do so once, for their lowest and highest one. */
+ * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots.
+ * There is no recursion in Loop IR, so every kernel has slots of its own and one to return by,
+ * library functions are written out where they are called, and nothing is allocated while running.
+ * Every load and store compares its subscript with the extent of the buffer's descriptor; whole
+ * reduction loops (NEST) do so once, for their lowest and highest one. */
 #ifndef IR_INTERP_CODE_H
 #define IR_INTERP_CODE_H
 
 #include "ir/interp.h"
 
 /* The types that arithmetic tells apart; index is I64. */
-enum slot_kind { KIND_F32, KIND_F64, KIND_I32, KIND_I64, KIND_U32, KIND_U64, KIND_BOOL, KIND_COUNT };
+enum slot_kind {
+        KIND_F32,
+        KIND_F64,
+        KIND_I32,
+        KIND_I64,
+        KIND_U32,
+        KIND_U64,
+        KIND_BOOL,
+        KIND_COUNT
+};
 
 union slot { double d; float f; int64_t i; uint64_t u; };
 
@@ -46,7 +57,8 @@ struct nest {
 
 /* A buffer of the program; its descriptor has the same number. */
 struct interp_buffer {
-        enum element element;           /* in the program; the descriptor's may be wider (as_double) */
+        enum element element;           /* in the program; the descriptor's may be wider
+                                         * (as_double) */
         enum loop_space space;          /* of the root, as all below */
         int root, port;                 /* number of the root buffer; of the input or output */
         int64_t view;                   /* bytes from the root's begin */
@@ -60,25 +72,30 @@ struct interp {
         struct interp_buffer *buffers;
         struct descriptor *descriptors; /* of the buffers, then of parameters and stack buffers */
         int code_count, slot_count, buffer_count, descriptor_count;
-        unsigned char *memory;          /* converted inputs and constants, then workspace and stack buffers */
-        size_t memory_bytes, garbage_from;        /* from there on it is filled with garbage before a run */
+        unsigned char *memory;          /* converted inputs and constants, then workspace and stack
+                                         * buffers */
+        size_t memory_bytes, garbage_from;        /* from there on it is filled with garbage before
+                                                   * a run */
         bool as_double;
 };
 
 struct interp_options {
         bool as_double;
-        bool plain;                     /* nothing hoisted, shared or fused: for comparison in tests */
+        bool plain;                     /* nothing hoisted, shared or fused: for comparison in
+                                         * tests */
         int strip;                      /* iterations per strip; 0: STRIP_LANES */
         uint64_t max_bytes;
 };
-struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options, struct diag *diag);
+struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options,
+                               struct diag *diag);
 
-/* interp.c: room for count more elements of that size in interp->memory, where. False (and an error) past max_bytes. */
-bool interp_reserve(struct interp *interp, int64_t count, int bytes, const struct interp_options *options,
-                    int64_t *offset, struct diag *diag);
+/* interp.c: room for count more elements of that size in interp->memory, where. False (and an
+ * error) past max_bytes. */
+bool interp_reserve(struct interp *interp, int64_t count, int bytes,
+                    const struct interp_options *options, int64_t *offset, struct diag *diag);
 /* interp_compile.c: code, slots, nests, and the descriptors after those of the buffers */
-bool interp_compile(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
-                    struct diag *diag);
+bool interp_compile(struct interp *interp, const struct loop_program *p,
+                    const struct interp_options *options, struct diag *diag);
 /* interp_run.c */
 int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps);
 

@@ -22,12 +22,14 @@ static void compile_let(struct compiler *c, const struct loop_stmt *s)
         struct loop_variable *v = s->variable;
         struct form form;
         int lanes = v->type.lanes;
-        if (!c->options->plain && v->type.element == E_INDEX && lanes == 1 && form_of(c, s->a, &form)) {
+        if (!c->options->plain && v->type.element == E_INDEX && lanes == 1 &&
+            form_of(c, s->a, &form)) {
                 bool changes = false;
                 for (int t = 0; t < form.count; t++)
                         changes |= form.terms[t].value.changes;
                 if (!changes) { /* each use is summed up where it stands */
-                        bind_variable(c, v, (struct cell){ .slot = -1 }, new_form(c, &form))->definition = s->a;
+                        bind_variable(c, v, (struct cell){ .slot = -1 }, new_form(c, &form))
+                                ->definition = s->a;
                         return;
                 }
         }
@@ -50,7 +52,10 @@ static void compile_var(struct compiler *c, const struct loop_stmt *s)
         else if (count == 1)
                 emit_move(c, slot, zero, 1);
         else
-                emit(c, (struct instruction){ .code = V_SPLAT, .lanes = (uint16_t)count, .a = slot, .b = zero.slot });
+                emit(c, (struct instruction){ .code = V_SPLAT,
+                                              .lanes = (uint16_t)count,
+                                              .a = slot,
+                                              .b = zero.slot });
         bind_variable(c, v, (struct cell){ .slot = slot, .changes = true }, -1);
 }
 
@@ -66,7 +71,10 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
 /* by what they mean, on the same slots */
 static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
-        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", (struct loop_type){ s->variable->type.element, TILE_LANES }, VARIABLE_VAR);
+        struct loop_variable *sums =
+                loop_variable_new(c->p->arena, "sums",
+                                  (struct loop_type){ s->variable->type.element, TILE_LANES },
+                                  VARIABLE_VAR);
         sums->rows = s->variable->rows;
         sums->columns = s->variable->columns;
         bind_variable(c, sums, bound_of(c, s->variable)->value, -1);
@@ -93,18 +101,19 @@ static void compile_store(struct compiler *c, const struct loop_stmt *s)
 static int new_descriptor(struct compiler *c, enum element e, int64_t extent, int64_t offset)
 {
         struct interp *interp = c->interp;
-        interp->descriptors = compiler_grow(interp->descriptors, interp->descriptor_count, &c->descriptor_room,
-                                            sizeof *interp->descriptors);
-        interp->descriptors[interp->descriptor_count] =
-                (struct descriptor){ .extent = extent,
-                                     .mask = ~UINT64_C(0),
-                                     .offset = offset,
-                                     .bytes = element_info[interp_element(e, c->options->as_double)].bytes };
+        interp->descriptors = compiler_grow(interp->descriptors, interp->descriptor_count,
+                                            &c->descriptor_room, sizeof *interp->descriptors);
+        interp->descriptors[interp->descriptor_count] = (struct descriptor){
+                .extent = extent,
+                .mask = ~UINT64_C(0),
+                .offset = offset,
+                .bytes = element_info[interp_element(e, c->options->as_double)].bytes
+        };
         return interp->descriptor_count++;
 }
 
-/* Memory of its own for the whole run. What lies in it when the block begins is garbage; but shared memory is allocated
- * once, not by every thread of the loop around it. */
+/* Memory of its own for the whole run. What lies in it when the block begins is garbage; but shared
+ * memory is allocated once, not by every thread of the loop around it. */
 static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
 {
         struct loop_buffer *b = s->buffer;
@@ -128,11 +137,13 @@ static void loop_body(struct compiler *c, const struct loop_stmt *s, void *conte
 }
 
 static void compile_loop(struct compiler *c, const struct loop_stmt *s,
-                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context), void *context)
+                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context),
+                         void *context)
 {
         struct chunk chunk;
         int counter = new_slots(c, 2), copy;
-        struct cell step = constant_int(c, s->step), start = compile_expr(c, s->a, -1), end = compile_expr(c, s->b, -1);
+        struct cell step = constant_int(c, s->step), start = compile_expr(c, s->a, -1),
+                    end = compile_expr(c, s->b, -1);
         if (end.changes) {
                 copy = new_slots(c, 1);
                 emit_move(c, copy, end, 1);
@@ -144,9 +155,14 @@ static void compile_loop(struct compiler *c, const struct loop_stmt *s,
         bind_variable(c, s->variable, value_here(c, counter, 1), -1);
         body(c, s, context);
         loop_close(c, &chunk,
-                   (struct instruction){ .code = I_LOOP_BEGIN, .a = counter, .b = start.slot, .c = end.slot },
-                   (struct instruction){
-                           .code = s->step == 1 ? I_LOOP : I_LOOP_STEP, .a = counter, .b = step.slot, .c = end.slot });
+                   (struct instruction){ .code = I_LOOP_BEGIN,
+                                         .a = counter,
+                                         .b = start.slot,
+                                         .c = end.slot },
+                   (struct instruction){ .code = s->step == 1 ? I_LOOP : I_LOOP_STEP,
+                                         .a = counter,
+                                         .b = step.slot,
+                                         .c = end.slot });
 }
 
 static void compile_while(struct compiler *c, const struct loop_stmt *s)
@@ -183,14 +199,17 @@ static void compile_if(struct compiler *c, const struct loop_stmt *s)
 
 static bool has_barrier(const struct loop_block *block, int depth)
 {
-        for (const struct loop_stmt *s = block && depth < BLOCKS_MAX ? block->first : NULL; s; s = s->next)
-                if (s->kind == STMT_BARRIER || has_barrier(s->body, depth + 1) || has_barrier(s->other, depth + 1))
+        for (const struct loop_stmt *s = block && depth < BLOCKS_MAX ? block->first : NULL; s;
+             s = s->next)
+                if (s->kind == STMT_BARRIER || has_barrier(s->body, depth + 1) ||
+                    has_barrier(s->other, depth + 1))
                         return true;
         return false;
 }
 
-/* Between two barriers all threads run one after the other: the nest of thread loops is run once per part of its
- * innermost body. What a part declares is gone in the next, except shared memory and what can be computed again. */
+/* Between two barriers all threads run one after the other: the nest of thread loops is run once
+ * per part of its innermost body. What a part declares is gone in the next, except shared memory
+ * and what can be computed again. */
 struct part {
         const struct loop_stmt *first, *end;
 };
@@ -245,7 +264,8 @@ static void compile_threads(struct compiler *c, const struct loop_stmt *s)
                 innermost = innermost->body->first;
         for (const struct loop_stmt *t = innermost->body->first; t; t = t->next)
                 if (has_barrier(t->body, 0) || has_barrier(t->other, 0)) {
-                        compiler_fail(c, EXIT_UNSUPPORTED, "a barrier deeper inside a thread than its outermost block");
+                        compiler_fail(c, EXIT_UNSUPPORTED,
+                                      "a barrier deeper inside a thread than its outermost block");
                         return;
                 }
         struct part part = { innermost->body->first, NULL };
@@ -266,7 +286,8 @@ static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
 {
         if (f->number >= 0 && f->number < c->kernel_count && c->kernels[f->number].function == f)
                 return &c->kernels[f->number];
-        c->kernels = compiler_grow(c->kernels, c->kernel_count, &c->kernel_room, sizeof *c->kernels);
+        c->kernels =
+                compiler_grow(c->kernels, c->kernel_count, &c->kernel_room, sizeof *c->kernels);
         struct kernel *k = &c->kernels[c->kernel_count];
         f->number = c->kernel_count++;
         *k = (struct kernel){ f, new_label(c), new_slots(c, 1), c->interp->descriptor_count,
@@ -276,9 +297,12 @@ static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
         return k;
 }
 
-static void bind_argument(struct compiler *c, const struct loop_stmt *s, int argument, int descriptor)
+static void bind_argument(struct compiler *c, const struct loop_stmt *s, int argument,
+                          int descriptor)
 {
-        struct instruction i = { .code = I_BIND, .a = descriptor, .b = s->buffers[argument]->number };
+        struct instruction i = { .code = I_BIND,
+                                 .a = descriptor,
+                                 .b = s->buffers[argument]->number };
         if (s->offsets && s->offsets[argument]) {
                 i.code = I_BIND_PART;
                 i.c = compile_expr(c, s->offsets[argument], -1).slot;
@@ -355,8 +379,8 @@ void compile_block(struct compiler *c, const struct loop_block *block)
 
 /* ---- programs ---- */
 
-/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one passes for computed in
- * another */
+/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one passes
+ * for computed in another */
 static struct list compile_program(struct compiler *c)
 {
         struct chunk all, chunk;
@@ -376,8 +400,8 @@ static struct list compile_program(struct compiler *c)
         return all.code;
 }
 
-bool interp_compile(struct interp *interp, const struct loop_program *p, const struct interp_options *options,
-                    struct diag *diag)
+bool interp_compile(struct interp *interp, const struct loop_program *p,
+                    const struct interp_options *options, struct diag *diag)
 {
         struct compiler c = { .p = p,
                               .interp = interp,

@@ -1,10 +1,11 @@
 /* Inside the interpreter's compiler: cells, code lists, and who emits what.
  *
- * Code is made in one walk over the statements. Every open loop has two lists: its body, and `before`, the code that
- * runs once before the loop; an operation whose operands do not change in the loop goes there at once (level: 0 for
- * constants, 1 for a function's body, one more for each loop around). Operations on values that never change are
- * remembered while the block they were placed in is open, so that equal ones are computed once. Both are safe
- * because expressions are total and without effects; only loads stay where they are. */
+ * Code is made in one walk over the statements. Every open loop has two lists: its body, and
+ * `before`, the code that runs once before the loop; an operation whose operands do not change in
+ * the loop goes there at once (level: 0 for constants, 1 for a function's body, one more for each
+ * loop around). Operations on values that never change are remembered while the block they were
+ * placed in is open, so that equal ones are computed once. Both are safe because expressions are
+ * total and without effects; only loads stay where they are. */
 #ifndef IR_INTERP_COMPILE_H
 #define IR_INTERP_COMPILE_H
 
@@ -21,7 +22,8 @@ enum { TERMS_MAX = 8 };
 struct term { struct cell value; int64_t coefficient; };
 struct form { int64_t constant; int count; struct term terms[TERMS_MAX]; };
 
-struct list { int first, last; int64_t cost; };   /* of nodes; cost: steps charged for running it once */
+struct list { int first, last; int64_t cost; };   /* of nodes; cost: steps charged for running it
+                                                   * once */
 
 struct chunk {
         struct chunk *parent;
@@ -54,7 +56,8 @@ struct compiler {
         int chunk_count;
         int slot_count, label_count;
 
-        struct bound *bounds;           /* variables in scope, or that were; variable->number is an index */
+        struct bound *bounds;           /* variables in scope, or that were; variable->number is an
+                                         * index */
         int bound_count, bound_room;
         struct form *forms;
         int form_count, form_room;
@@ -66,11 +69,14 @@ struct compiler {
         struct kernel *kernels;
         int kernel_count, kernel_room;
         int descriptor_room, nest_count, nest_room;
-        int parameters;                 /* descriptor of the first buffer parameter of the kernel being compiled */
+        int parameters;                 /* descriptor of the first buffer parameter of the kernel
+                                         * being compiled */
 
-        int depth;                      /* of the recursion over expressions, blocks and inlined functions */
+        int depth;                      /* of the recursion over expressions, blocks and inlined
+                                         * functions */
         int calls;                      /* library functions being inlined */
-        struct cell mask;               /* inside a side of a select by mask: lanes that count; slot -1 elsewhere */
+        struct cell mask;               /* inside a side of a select by mask: lanes that count; slot
+                                         * -1 elsewhere */
         int strip;                      /* lanes of the strip being compiled, or 0 */
         struct cell strip_counter;      /* its first lane's loop counter */
         int64_t strip_step;
@@ -81,7 +87,8 @@ struct compiler {
 /* ---- interp_emit.c ---- */
 
 void *compiler_grow(void *array, int count, int *room, size_t size);     /* room for one more */
-bool compiler_fail(struct compiler *c, enum exit_code code, const char *what);    /* false; reports the first only */
+/* false; reports the first only */
+bool compiler_fail(struct compiler *c, enum exit_code code, const char *what);
 
 int new_slots(struct compiler *c, int count);
 int new_label(struct compiler *c);
@@ -92,17 +99,20 @@ void emit_move(struct compiler *c, int to, struct cell from, int lanes);
 struct cell constant_bits(struct compiler *c, uint64_t bits);
 struct cell constant_int(struct compiler *c, int64_t value);
 
-/* The value of an operation without effects: i.b, i.c, i.d are the slots of x, y, z where given. lanes 0: those of the
- * operands, and scalars among them go to every lane. into: the slot that must hold it, or -1 for wherever it is or may
- * be computed. */
-struct cell compute(struct compiler *c, struct instruction i, int lanes, int into, const struct cell *x,
-                     const struct cell *y, const struct cell *z);
-struct cell value_here(const struct compiler *c, int slot, int lanes);     /* just computed in the innermost block */
+/* The value of an operation without effects: i.b, i.c, i.d are the slots of x, y, z where given.
+ * lanes 0: those of the operands, and scalars among them go to every lane. into: the slot that must
+ * hold it, or -1 for wherever it is or may be computed. */
+struct cell compute(struct compiler *c, struct instruction i, int lanes, int into,
+                    const struct cell *x, const struct cell *y, const struct cell *z);
+/* just computed in the innermost block */
+struct cell value_here(const struct compiler *c, int slot, int lanes);
 
 void chunk_open(struct compiler *c, struct chunk *chunk, bool loop);
 void chunk_close(struct compiler *c, struct chunk *chunk);        /* its code joins the parent's */
-/* of a loop: code before it, `begin` if code, the body between labels, `end` with cost and the way back */
-void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begin, struct instruction end);
+/* of a loop: code before it, `begin` if code, the body between labels, `end` with cost and the way
+ * back */
+void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begin,
+                struct instruction end);
 
 void list_append(struct compiler *c, struct list *list, struct instruction i);
 bool compiler_finish(struct compiler *c, const struct list *code);       /* into c->interp */
@@ -115,22 +125,28 @@ struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into
 struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e);
 struct cell splat(struct compiler *c, struct cell v, int lanes, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
-struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);       /* of loop_ops.def */
-enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* added to the scalar load's; RUN_CODE to a vector's */
+/* of loop_ops.def */
+struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);
+enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* added to the scalar load's; RUN_CODE to
+                                                           * a vector's */
 int load_code(const struct compiler *c, enum element e);
 bool expr_is_leaf(const struct loop_expr *e);
-struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form);
+struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value,
+                            int form);
 const struct bound *bound_of(struct compiler *c, const struct loop_variable *v);
 
 /* ---- interp_index.c ---- */
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer);
-/* The fields of an instruction that loads or stores `lanes` elements, under a mask if not NULL, and what to add to its
- * scalar code: 0, or VECTOR_CODE and perhaps RUN_CODE. In a strip a scalar subscript may differ from lane to lane. */
-int compile_address(struct compiler *c, const struct loop_buffer *buffer, const struct loop_expr *index, int lanes,
-                    const struct loop_expr *mask, struct instruction *i);
+/* The fields of an instruction that loads or stores `lanes` elements, under a mask if not NULL, and
+ * what to add to its scalar code: 0, or VECTOR_CODE and perhaps RUN_CODE. In a strip a scalar
+ * subscript may differ from lane to lane. */
+int compile_address(struct compiler *c, const struct loop_buffer *buffer,
+                    const struct loop_expr *index, int lanes, const struct loop_expr *mask,
+                    struct instruction *i);
 int new_form(struct compiler *c, const struct form *form);           /* its number */
-bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form);   /* false: too many terms, in a nest */
+/* false: too many terms, in a nest */
+bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form);
 struct cell form_value(struct compiler *c, const struct form *form, int into);
 
 /* ---- interp_compile.c ---- */
@@ -140,13 +156,15 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s);
 
 /* ---- interp_nest.c ---- */
 
-bool compile_nest(struct compiler *c, const struct loop_stmt *s);        /* false: not one, or nothing done */
+/* false: not one, or nothing done */
+bool compile_nest(struct compiler *c, const struct loop_stmt *s);
 
 /* ---- interp_strip.c ---- */
 
-/* Before a loop over counter, from start to end: as many strips of it as fit, if it is a loop for strips. The counter
- * then holds where to go on: true. False: nothing done. */
-bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start, struct cell end);
+/* Before a loop over counter, from start to end: as many strips of it as fit, if it is a loop for
+ * strips. The counter then holds where to go on: true. False: nothing done. */
+bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start,
+                    struct cell end);
 /* Its body can run in a strip: no control flow but select. */
 bool function_is_straight(const struct compiler *c, const struct loop_function *f);
 

@@ -84,7 +84,8 @@ void chunk_close(struct compiler *c, struct chunk *chunk)
                 list_join(c, &c->chunk->code, &chunk->code, true);
 }
 
-void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begin, struct instruction end)
+void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begin,
+                struct instruction end)
 {
         struct list *code = &chunk->parent->code;
         int body = new_label(c), out = new_label(c);
@@ -104,7 +105,10 @@ void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begi
 
 void emit(struct compiler *c, struct instruction i) { list_append(c, &c->chunk->code, i); }
 
-void emit_label(struct compiler *c, int label) { emit(c, (struct instruction){ .code = I_LABEL, .e = label }); }
+void emit_label(struct compiler *c, int label)
+{
+        emit(c, (struct instruction){ .code = I_LABEL, .e = label });
+}
 
 void emit_jump(struct compiler *c, enum instruction_code code, int b, int label)
 {
@@ -143,15 +147,16 @@ static unsigned hash_key(const struct instruction *i)
 
 static bool same_key(const struct instruction *x, const struct instruction *y)
 {
-        return x->code == y->code && x->lanes == y->lanes && x->b == y->b && x->c == y->c && x->d == y->d &&
-               x->e == y->e;
+        return x->code == y->code && x->lanes == y->lanes && x->b == y->b && x->c == y->c &&
+               x->d == y->d && x->e == y->e;
 }
 
 static const struct shared *share_find(const struct compiler *c, const struct instruction *key)
 {
         if (!c->bucket_count)
                 return NULL;
-        for (int s = c->buckets[hash_key(key) & (unsigned)(c->bucket_count - 1)]; s >= 0; s = c->shares[s].next)
+        for (int s = c->buckets[hash_key(key) & (unsigned)(c->bucket_count - 1)]; s >= 0;
+             s = c->shares[s].next)
                 if (same_key(&c->shares[s].key, key) && chunk_is_open(c, c->shares[s].chunk))
                         return &c->shares[s];
         return NULL;
@@ -164,8 +169,10 @@ static void share_link(struct compiler *c, int s)
         *bucket = s;
 }
 
-/* After a fruitless share_find: an entry of the same key belongs to a chunk that is closed for good, and gives way. */
-static void share_add(struct compiler *c, const struct instruction *key, int slot, int level, int chunk)
+/* After a fruitless share_find: an entry of the same key belongs to a chunk that is closed for
+ * good, and gives way. */
+static void share_add(struct compiler *c, const struct instruction *key, int slot, int level,
+                      int chunk)
 {
         unsigned bucket = hash_key(key) & (unsigned)(c->bucket_count - 1);
         for (int s = c->bucket_count ? c->buckets[bucket] : -1; s >= 0; s = c->shares[s].next)
@@ -179,7 +186,8 @@ static void share_add(struct compiler *c, const struct instruction *key, int slo
         c->shares[c->share_count] = (struct shared){ *key, slot, level, chunk, -1 };
         if (c->share_count >= c->bucket_count) {
                 c->bucket_count = c->bucket_count ? 4 * c->bucket_count : BUCKETS_FIRST;
-                c->buckets = memory_resize(c->buckets, (size_t)c->bucket_count * sizeof *c->buckets);
+                c->buckets =
+                        memory_resize(c->buckets, (size_t)c->bucket_count * sizeof *c->buckets);
                 memset(c->buckets, 0xff, (size_t)c->bucket_count * sizeof *c->buckets);
                 for (int s = 0; s < c->share_count; s++)
                         share_link(c, s);
@@ -196,13 +204,17 @@ struct cell constant_bits(struct compiler *c, uint64_t bits)
         if (known)
                 return (struct cell){ .slot = known->slot, .lanes = 1 };
         int slot = new_slots(c, 1);
-        c->constants = compiler_grow(c->constants, c->constant_count, &c->constant_room, sizeof *c->constants);
+        c->constants = compiler_grow(c->constants, c->constant_count, &c->constant_room,
+                                     sizeof *c->constants);
         c->constants[c->constant_count++] = (struct constant_slot){ slot, bits };
         share_add(c, &key, slot, 0, 0);
         return (struct cell){ .slot = slot, .lanes = 1 };
 }
 
-struct cell constant_int(struct compiler *c, int64_t value) { return constant_bits(c, (uint64_t)value); }
+struct cell constant_int(struct compiler *c, int64_t value)
+{
+        return constant_bits(c, (uint64_t)value);
+}
 
 struct cell value_here(const struct compiler *c, int slot, int lanes)
 {
@@ -219,8 +231,8 @@ static struct chunk *loop_inside(const struct compiler *c, int level)
         return found;
 }
 
-struct cell compute(struct compiler *c, struct instruction i, int lanes, int into, const struct cell *x,
-                    const struct cell *y, const struct cell *z)
+struct cell compute(struct compiler *c, struct instruction i, int lanes, int into,
+                    const struct cell *x, const struct cell *y, const struct cell *z)
 {
         const struct cell *operands[] = { x, y, z };
         struct cell splats[3];
@@ -234,8 +246,8 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
                 if (!operands[k])
                         continue;
                 if (mixed && operands[k]->lanes < lanes) {
-                        splats[k] =
-                                compute(c, (struct instruction){ .code = V_SPLAT }, lanes, -1, operands[k], NULL, NULL);
+                        splats[k] = compute(c, (struct instruction){ .code = V_SPLAT }, lanes, -1,
+                                            operands[k], NULL, NULL);
                         operands[k] = &splats[k];
                 }
                 *fields[k] = operands[k]->slot;
@@ -254,7 +266,9 @@ struct cell compute(struct compiler *c, struct instruction i, int lanes, int int
         }
         i.a = 0;
         const struct shared *known = share_find(c, &i);
-        struct cell v = { .slot = known ? known->slot : new_slots(c, lanes), .level = level, .lanes = lanes };
+        struct cell v = { .slot = known ? known->slot : new_slots(c, lanes),
+                          .level = level,
+                          .lanes = lanes };
         if (!known) {
                 share_add(c, &i, v.slot, level, loop ? loop->parent->number : c->chunk->number);
                 i.a = v.slot;

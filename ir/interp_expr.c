@@ -98,7 +98,10 @@ enum slot_kind kind_of(const struct compiler *c, enum element e)
         }
 }
 
-int load_code(const struct compiler *c, enum element e) { return loads[interp_element(e, c->options->as_double)]; }
+int load_code(const struct compiler *c, enum element e)
+{
+        return loads[interp_element(e, c->options->as_double)];
+}
 
 static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
 
@@ -109,11 +112,13 @@ bool expr_is_leaf(const struct loop_expr *e)
 
 /* ---- variables ---- */
 
-struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value, int form)
+struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value,
+                            int form)
 {
         int n = v->number;
         if (n < 0 || n >= c->bound_count || c->bounds[n].variable != v) {
-                c->bounds = compiler_grow(c->bounds, c->bound_count, &c->bound_room, sizeof *c->bounds);
+                c->bounds =
+                        compiler_grow(c->bounds, c->bound_count, &c->bound_room, sizeof *c->bounds);
                 n = v->number = c->bound_count++;
         }
         c->bounds[n] = (struct bound){ v, value, form, NULL };
@@ -125,7 +130,8 @@ const struct bound *bound_of(struct compiler *c, const struct loop_variable *v)
         static const struct bound nothing = { .form = -1 };
         if (v->number >= 0 && v->number < c->bound_count && c->bounds[v->number].variable == v)
                 return &c->bounds[v->number];
-        compiler_fail(c, EXIT_UNSUPPORTED, "a variable is used outside the part of a loop that declares it");
+        compiler_fail(c, EXIT_UNSUPPORTED,
+                      "a variable is used outside the part of a loop that declares it");
         return &nothing;
 }
 
@@ -207,8 +213,10 @@ static bool is_small(enum element e) { return e == E_F16 || e == E_BF16; }
 /* every value of integer type a is one of b, or has the same 64 bits */
 static bool same_bits(enum element a, enum element b)
 {
-        int width_a = a == E_BOOL ? 0 : element_info[a].bytes, width_b = b == E_BOOL ? 0 : element_info[b].bytes;
-        bool signed_a = element_info[a].class == CLASS_SINT, signed_b = element_info[b].class == CLASS_SINT;
+        int width_a = a == E_BOOL ? 0 : element_info[a].bytes,
+            width_b = b == E_BOOL ? 0 : element_info[b].bytes;
+        bool signed_a = element_info[a].class == CLASS_SINT,
+             signed_b = element_info[b].class == CLASS_SINT;
         if (width_b == 8)
                 return true;
         return signed_a == signed_b ? width_a <= width_b : !signed_a && width_a < width_b;
@@ -218,7 +226,9 @@ static void cast_path(enum element from, enum element to, struct path *path)
 {
         if (is_small(from) && from != to) {
                 bool wide = to == E_F64;
-                path_add(path, from == E_F16 ? (wide ? I_F16_F64 : I_F16_F32) : wide ? I_BF16_F64 : I_BF16_F32);
+                path_add(path, from == E_F16 ? (wide ? I_F16_F64 : I_F16_F32)
+                               : wide        ? I_BF16_F64
+                                             : I_BF16_F32);
                 from = wide ? E_F64 : E_F32;
         }
         if (from == to)
@@ -268,8 +278,8 @@ static struct cell convert(struct compiler *c, const struct loop_expr *e, int in
                 bitcast_path(from, to, as_double, &path);
         struct cell v = compile_expr(c, e->args[0], path.count ? -1 : into);
         for (int k = 0; k < path.count; k++)
-                v = compute(c, (struct instruction){ .code = path.codes[k] }, 0, k == path.count - 1 ? into : -1, &v,
-                            NULL, NULL);
+                v = compute(c, (struct instruction){ .code = path.codes[k] }, 0,
+                            k == path.count - 1 ? into : -1, &v, NULL, NULL);
         return v;
 }
 
@@ -295,15 +305,17 @@ static struct cell choose_by_mask(struct compiler *c, const struct loop_expr *e,
         for (int k = 0; k < 2; k++) {
                 struct cell lanes_on = mask;
                 if (k)
-                        lanes_on = compute(c, (struct instruction){ .code = I_NOT_BOOL }, 0, -1, &mask, NULL, NULL);
+                        lanes_on = compute(c, (struct instruction){ .code = I_NOT_BOOL }, 0, -1,
+                                           &mask, NULL, NULL);
                 if (outer.slot >= 0 && outer.lanes == lanes)
-                        lanes_on =
-                                compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1, &lanes_on, &outer, NULL);
+                        lanes_on = compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1,
+                                           &lanes_on, &outer, NULL);
                 c->mask = lanes_on;
                 sides[k] = compile_expr(c, e->args[1 + k], -1);
         }
         c->mask = outer;
-        return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &mask, &sides[0], &sides[1]);
+        return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &mask, &sides[0],
+                       &sides[1]);
 }
 
 static void compile_side(struct compiler *c, const struct loop_expr *e, int into)
@@ -318,15 +330,18 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
 {
         const struct loop_expr *condition = e->args[0];
         int lanes = e->type.lanes;
-        bool eager = !c->options->plain && lanes == 1 && eager_cost(e->args[1]) + eager_cost(e->args[2]) <= EAGER_MAX;
+        bool eager = !c->options->plain && lanes == 1 &&
+                     eager_cost(e->args[1]) + eager_cost(e->args[2]) <= EAGER_MAX;
         if (condition->type.lanes > 1 || (c->strip && !eager))
                 return choose_by_mask(c, e, into);
         if (eager) {
-                struct cell when = compile_expr(c, condition, -1), x = compile_expr(c, e->args[1], -1),
+                struct cell when = compile_expr(c, condition, -1),
+                            x = compile_expr(c, e->args[1], -1),
                             y = compile_expr(c, e->args[2], -1);
                 return compute(c, (struct instruction){ .code = I_SELECT }, 0, into, &when, &x, &y);
         }
-        int to = into >= 0 ? into : new_slots(c, lanes), otherwise = new_label(c), end = new_label(c);
+        int to = into >= 0 ? into : new_slots(c, lanes), otherwise = new_label(c),
+            end = new_label(c);
         compile_jump(c, condition, false, otherwise);
         compile_side(c, e->args[1], to);
         emit_jump(c, I_JUMP, 0, end);
@@ -336,10 +351,12 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
         return value_here(c, to, lanes);
 }
 
-/* a & b: the second half is jumped over when the first decides; what it computed is forgotten after it */
+/* a & b: the second half is jumped over when the first decides; what it computed is forgotten after
+ * it */
 static void jump_both(struct compiler *c, const struct loop_expr *e, bool when, int label)
 {
-        bool skips = when == (e->op == LOOP_AND); /* e.g. to label when a & b: a false goes past it */
+        bool skips = when == (e->op == LOOP_AND); /* e.g. to label when a & b: a false goes past
+                                                   * it */
         int past = skips ? new_label(c) : label;
         struct chunk chunk;
         compile_jump(c, e->args[0], skips ? !when : when, past);
@@ -361,13 +378,16 @@ void compile_jump(struct compiler *c, const struct loop_expr *e, bool when, int 
                 jump_both(c, e, when, label);
                 return;
         }
-        if (!plain && !when && e->op >= LOOP_LT && e->op <= LOOP_NE && e->args[0]->type.lanes == 1) {
+        if (!plain && !when && e->op >= LOOP_LT && e->op <= LOOP_NE &&
+            e->args[0]->type.lanes == 1) {
                 int code = arithmetic[e->op][kind_of(c, element_of(e->args[0]))];
-                struct cell x = compile_expr(c, e->args[0], -1), y = compile_expr(c, e->args[1], -1);
-                emit(c, (struct instruction){ .code = (uint16_t)(I_UNLESS_LT_F32 + (code - I_LT_F32)),
-                                              .b = x.slot,
-                                              .c = y.slot,
-                                              .e = label });
+                struct cell x = compile_expr(c, e->args[0], -1),
+                            y = compile_expr(c, e->args[1], -1);
+                emit(c,
+                     (struct instruction){ .code = (uint16_t)(I_UNLESS_LT_F32 + (code - I_LT_F32)),
+                                           .b = x.slot,
+                                           .c = y.slot,
+                                           .e = label });
                 return;
         }
         emit_jump(c, when ? I_JUMP_TRUE : I_JUMP_FALSE, compile_expr(c, e, -1).slot, label);
@@ -377,9 +397,13 @@ void compile_jump(struct compiler *c, const struct loop_expr *e, bool when, int 
 
 static struct cell halves(struct compiler *c, const struct loop_expr *e, int code, int into)
 {
-        int lanes = e->args[0]->type.lanes, scratch = new_slots(c, lanes), to = into >= 0 ? into : new_slots(c, 1);
+        int lanes = e->args[0]->type.lanes, scratch = new_slots(c, lanes),
+            to = into >= 0 ? into : new_slots(c, 1);
         emit_move(c, scratch, compile_expr(c, e->args[0], -1), lanes);
-        emit(c, (struct instruction){ .code = (uint16_t)code, .lanes = (uint16_t)lanes, .a = to, .b = scratch });
+        emit(c, (struct instruction){ .code = (uint16_t)code,
+                                      .lanes = (uint16_t)lanes,
+                                      .a = to,
+                                      .b = scratch });
         return value_here(c, to, 1);
 }
 
@@ -389,9 +413,11 @@ static struct cell ramp(struct compiler *c, const struct loop_expr *e, int into)
         struct cell a = compile_expr(c, e->args[0], -1), step = compile_expr(c, e->args[1], -1);
         int wrap = kind == KIND_I32 ? I_WRAP_I32 : kind == KIND_U32 ? I_WRAP_U32 : 0;
         uint16_t code = kind == KIND_F32 ? V_RAMP_F32 : kind == KIND_F64 ? V_RAMP_F64 : V_RAMP;
-        struct cell v =
-                compute(c, (struct instruction){ .code = code }, e->type.lanes, wrap ? -1 : into, &a, &step, NULL);
-        return wrap ? compute(c, (struct instruction){ .code = (uint16_t)wrap }, 0, into, &v, NULL, NULL) : v;
+        struct cell v = compute(c, (struct instruction){ .code = code }, e->type.lanes,
+                                wrap ? -1 : into, &a, &step, NULL);
+        return wrap ? compute(c, (struct instruction){ .code = (uint16_t)wrap }, 0, into, &v, NULL,
+                              NULL)
+                    : v;
 }
 
 static struct cell lane(struct compiler *c, const struct loop_expr *e, int into)
@@ -406,7 +432,8 @@ static struct cell lane(struct compiler *c, const struct loop_expr *e, int into)
 }
 
 /* x * y + z in one instruction, each operation rounded */
-static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot_kind kind, int into, struct cell *sum)
+static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot_kind kind,
+                        int into, struct cell *sum)
 {
         if (c->options->plain || e->op != LOOP_ADD || (kind != KIND_F32 && kind != KIND_F64))
                 return false;
@@ -426,7 +453,8 @@ static struct cell interleave(struct compiler *c, const struct loop_expr *e, int
 {
         struct cell a = compile_expr(c, e->args[0], -1), b = compile_expr(c, e->args[1], -1);
         uint16_t code = e->op == LOOP_INTERLEAVE_LOW ? V_INTERLEAVE_LOW : V_INTERLEAVE_HIGH;
-        struct cell v = compute(c, (struct instruction){ .code = code }, e->type.lanes, -1, &a, &b, NULL);
+        struct cell v =
+                compute(c, (struct instruction){ .code = code }, e->type.lanes, -1, &a, &b, NULL);
         if (into < 0)
                 return v;
         emit_move(c, into, v, e->type.lanes);
@@ -448,8 +476,8 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
                 return sum;
         for (int i = 0; i < e->arity; i++)
                 v[i] = compile_expr(c, e->args[i], -1);
-        return compute(c, (struct instruction){ .code = (uint16_t)code }, 0, into, &v[0], e->arity > 1 ? &v[1] : NULL,
-                       e->arity > 2 ? &v[2] : NULL);
+        return compute(c, (struct instruction){ .code = (uint16_t)code }, 0, into, &v[0],
+                       e->arity > 1 ? &v[1] : NULL, e->arity > 2 ? &v[2] : NULL);
 }
 
 /* ---- library functions: written out in place ---- */
@@ -461,8 +489,8 @@ struct loop_function *called_function(const struct compiler *c, const struct loo
         return c->options->as_double && f32 ? loop_library_find(c->p->library, f->name, E_F64) : f;
 }
 
-static struct cell call_once(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
-                             int into)
+static struct cell call_once(struct compiler *c, const struct loop_function *f,
+                             const struct cell *arguments, int into)
 {
         struct cell outer = c->returned;
         int outer_into = c->return_into;
@@ -482,8 +510,8 @@ static struct cell call_once(struct compiler *c, const struct loop_function *f, 
 }
 
 /* a function of scalars, all lanes at once as in a strip */
-static struct cell call_lanes(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
-                              int lanes)
+static struct cell call_lanes(struct compiler *c, const struct loop_function *f,
+                              const struct cell *arguments, int lanes)
 {
         struct cell outer_mask = c->mask;
         c->mask.slot = -1;
@@ -496,8 +524,8 @@ static struct cell call_lanes(struct compiler *c, const struct loop_function *f,
 }
 
 /* ... and where it has control flow, one after the other */
-static struct cell call_each_lane(struct compiler *c, const struct loop_function *f, const struct cell *arguments,
-                                  int lanes)
+static struct cell call_each_lane(struct compiler *c, const struct loop_function *f,
+                                  const struct cell *arguments, int lanes)
 {
         int to = new_slots(c, lanes);
         for (int l = 0; l < lanes && !c->failed; l++) {
@@ -516,8 +544,10 @@ static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
         struct loop_function *f = called_function(c, e);
         struct cell arguments[3] = { { 0 } }, v;
         int lanes = e->type.lanes;
-        if (!f || !f->body || f->scalar_count > 3 || f->scalar_count != e->arity || c->calls >= CALLS_MAX) {
-                compiler_fail(c, EXIT_UNSUPPORTED, "a library function without a body for these types");
+        if (!f || !f->body || f->scalar_count > 3 || f->scalar_count != e->arity ||
+            c->calls >= CALLS_MAX) {
+                compiler_fail(c, EXIT_UNSUPPORTED,
+                              "a library function without a body for these types");
                 return value_here(c, new_slots(c, lanes), lanes);
         }
         for (int i = 0; i < e->arity; i++)
@@ -530,8 +560,9 @@ static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
                         emit_move(c, copy.slot, arguments[i], lanes);
                         arguments[i] = copy;
                 }
-        v = !c->options->plain && function_is_straight(c, f) ? call_lanes(c, f, arguments, lanes)
-                                                             : call_each_lane(c, f, arguments, lanes);
+        v = !c->options->plain && function_is_straight(c, f)
+                    ? call_lanes(c, f, arguments, lanes)
+                    : call_each_lane(c, f, arguments, lanes);
         if (into < 0)
                 return v;
         emit_move(c, into, v, lanes);
@@ -559,7 +590,8 @@ static struct cell expression(struct compiler *c, const struct loop_expr *e, int
         case LOOP_SUB:
         case LOOP_MUL:
         case LOOP_NEG:
-                if (element_of(e) == E_INDEX && e->type.lanes == 1 && !c->options->plain && form_of(c, e, &form))
+                if (element_of(e) == E_INDEX && e->type.lanes == 1 && !c->options->plain &&
+                    form_of(c, e, &form))
                         return form_value(c, &form, into);
                 return compile_operation(c, e, into);
         default: return compile_operation(c, e, into);

@@ -1,5 +1,6 @@
-/* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is summed from the
- * outermost loop's terms inward, so that the parts that do not change in a loop are computed before it, and shared. */
+/* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is
+ * summed from the outermost loop's terms inward, so that the parts that do not change in a loop are
+ * computed before it, and shared. */
 #include "ir/interp_compile.h"
 
 static bool add_term(struct compiler *c, struct form *form, struct cell value, int64_t coefficient)
@@ -7,12 +8,14 @@ static bool add_term(struct compiler *c, struct form *form, struct cell value, i
         for (int t = 0; t < form->count; t++)
                 if (form->terms[t].value.slot == value.slot) {
                         form->terms[t].coefficient =
-                                (int64_t)((uint64_t)form->terms[t].coefficient + (uint64_t)coefficient);
+                                (int64_t)((uint64_t)form->terms[t].coefficient +
+                                          (uint64_t)coefficient);
                         return true;
                 }
         if (form->count == TERMS_MAX) {
                 for (int t = 0; t < form->count; t++)
-                        if (form->terms[t].value.level > c->chunk->level) /* of a nest: no slot holds it */
+                        /* of a nest: no slot holds it */
+                        if (form->terms[t].value.level > c->chunk->level)
                                 return false;
                 struct cell sum = form_value(c, form, -1);
                 *form = (struct form){ .count = 1, .terms = { { sum, 1 } } };
@@ -25,17 +28,20 @@ static bool add_form(struct compiler *c, struct form *form, const struct form *f
 {
         form->constant = (int64_t)((uint64_t)form->constant + scale * (uint64_t)from->constant);
         for (int t = 0; t < from->count; t++)
-                if (!add_term(c, form, from->terms[t].value, (int64_t)(scale * (uint64_t)from->terms[t].coefficient)))
+                if (!add_term(c, form, from->terms[t].value,
+                              (int64_t)(scale * (uint64_t)from->terms[t].coefficient)))
                         return false;
         return true;
 }
 
-static bool add_expr(struct compiler *c, struct form *form, const struct loop_expr *e, uint64_t scale)
+static bool add_expr(struct compiler *c, struct form *form, const struct loop_expr *e,
+                     uint64_t scale)
 {
         int64_t factor;
         switch (e->op) {
         case LOOP_LITERAL:
-                form->constant = (int64_t)((uint64_t)form->constant + scale * (uint64_t)e->literal.i);
+                form->constant =
+                        (int64_t)((uint64_t)form->constant + scale * (uint64_t)e->literal.i);
                 return true;
         case LOOP_ADD:
         case LOOP_SUB:
@@ -58,7 +64,8 @@ static bool add_expr(struct compiler *c, struct form *form, const struct loop_ex
         }
         default: break;
         }
-        return add_term(c, form, e->op == LOOP_MUL ? compile_operation(c, e, -1) : compile_expr(c, e, -1),
+        return add_term(c, form,
+                        e->op == LOOP_MUL ? compile_operation(c, e, -1) : compile_expr(c, e, -1),
                         (int64_t)scale);
 }
 
@@ -75,7 +82,8 @@ bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form)
         return add_expr(c, form, e, 1);
 }
 
-static struct cell scaled_sum(struct compiler *c, const struct cell *sum, const struct term *term, int into)
+static struct cell scaled_sum(struct compiler *c, const struct cell *sum, const struct term *term,
+                              int into)
 {
         const struct cell *v = &term->value;
         const struct instruction add = { .code = I_ADD_I64 }, subtract = { .code = I_SUB_I64 },
@@ -84,15 +92,19 @@ static struct cell scaled_sum(struct compiler *c, const struct cell *sum, const 
                 return compute(c, add, 0, into, sum, v, NULL);
         if (sum && term->coefficient == -1)
                 return compute(c, subtract, 0, into, sum, v, NULL);
-        if (sum && v->lanes == 1 && term->coefficient >= INT32_MIN && term->coefficient <= INT32_MAX)
-                return compute(c, (struct instruction){ .code = I_INDEX, .e = (int32_t)term->coefficient }, 1, into,
-                               sum, v, NULL);
+        if (sum && v->lanes == 1 && term->coefficient >= INT32_MIN &&
+            term->coefficient <= INT32_MAX)
+                return compute(c,
+                               (struct instruction){ .code = I_INDEX,
+                                                     .e = (int32_t)term->coefficient },
+                               1, into, sum, v, NULL);
         struct cell factor = constant_int(c, term->coefficient);
         struct cell product = compute(c, multiply, 0, sum ? -1 : into, v, &factor, NULL);
         return sum ? compute(c, add, 0, into, sum, &product, NULL) : product;
 }
 
-/* The scalar terms, summed from the outermost loop's inward, so that each loop adds only its own. */
+/* The scalar terms, summed from the outermost loop's inward, so that each loop adds only its
+ * own. */
 static struct cell scalar_value(struct compiler *c, const struct form *form, int into)
 {
         struct form f = { .constant = form->constant };
@@ -146,7 +158,8 @@ struct cell form_value(struct compiler *c, const struct form *form, int into)
         struct cell sum = scalar_value(c, form, -1);
         if (stride) {
                 struct cell step = constant_int(c, (int64_t)stride);
-                sum = compute(c, (struct instruction){ .code = V_RAMP }, c->strip, -1, &sum, &step, NULL);
+                sum = compute(c, (struct instruction){ .code = V_RAMP }, c->strip, -1, &sum, &step,
+                              NULL);
         }
         for (int t = 0; t < form->count; t++)
                 if (form->terms[t].value.lanes > 1 && form->terms[t].coefficient)
@@ -154,7 +167,8 @@ struct cell form_value(struct compiler *c, const struct form *form, int into)
         return sum;
 }
 
-/* The mask of a load or store of that many lanes: its own, and that of the select around it. Slot -1: none. */
+/* The mask of a load or store of that many lanes: its own, and that of the select around it. Slot
+ * -1: none. */
 static struct cell address_mask(struct compiler *c, const struct loop_expr *own, int lanes)
 {
         struct cell mask = c->mask, mine;
@@ -162,8 +176,10 @@ static struct cell address_mask(struct compiler *c, const struct loop_expr *own,
                 struct cell copy = value_here(c, new_slots(c, mask.lanes), mask.lanes),
                             any = value_here(c, new_slots(c, 1), 1);
                 emit_move(c, copy.slot, mask, mask.lanes);
-                emit(c, (struct instruction){
-                                .code = H_MAX_U64, .lanes = (uint16_t)mask.lanes, .a = any.slot, .b = copy.slot });
+                emit(c, (struct instruction){ .code = H_MAX_U64,
+                                              .lanes = (uint16_t)mask.lanes,
+                                              .a = any.slot,
+                                              .b = copy.slot });
                 mask = lanes > 1 ? splat(c, any, lanes, -1) : any;
         }
         if (!own)
@@ -180,8 +196,8 @@ static void scalar_address(struct compiler *c, struct form *form, struct instruc
         int inner = -1;
         for (int t = 0; t < form->count; t++) {
                 int64_t k = form->terms[t].coefficient;
-                if (form->terms[t].value.level == c->chunk->level && k >= INT32_MIN && k <= INT32_MAX &&
-                    (inner < 0 || k != 1))
+                if (form->terms[t].value.level == c->chunk->level && k >= INT32_MIN &&
+                    k <= INT32_MAX && (inner < 0 || k != 1))
                         inner = t;
         }
         if (inner >= 0) {
@@ -194,14 +210,16 @@ static void scalar_address(struct compiler *c, struct form *form, struct instruc
                 i->c = i->b;
 }
 
-int compile_address(struct compiler *c, const struct loop_buffer *buffer, const struct loop_expr *index, int lanes,
-                    const struct loop_expr *mask, struct instruction *i)
+int compile_address(struct compiler *c, const struct loop_buffer *buffer,
+                    const struct loop_expr *index, int lanes, const struct loop_expr *mask,
+                    struct instruction *i)
 {
         struct form form;
         *i = (struct instruction){ .d = descriptor_of(c, buffer) };
         bool is_form = !c->options->plain && index->type.lanes == 1 && form_of(c, index, &form),
              each = index->type.lanes > 1;
-        uint64_t stride = is_form ? (uint64_t)strip_coefficient(c, &form) * (uint64_t)c->strip_step : 0;
+        uint64_t stride =
+                is_form ? (uint64_t)strip_coefficient(c, &form) * (uint64_t)c->strip_step : 0;
         if (is_form && (stride || has_vectors(&form))) {
                 each = stride != 1 || has_vectors(&form);
                 lanes = c->strip;
@@ -229,6 +247,7 @@ int descriptor_of(struct compiler *c, const struct loop_buffer *buffer)
         if (buffer->space == SPACE_PARAMETER)
                 return c->parameters + buffer->number;
         if (buffer->number < 0)
-                compiler_fail(c, EXIT_UNSUPPORTED, "a thread's own buffer is used beyond a barrier");
+                compiler_fail(c, EXIT_UNSUPPORTED,
+                              "a thread's own buffer is used beyond a barrier");
         return buffer->number < 0 ? 0 : buffer->number;
 }

@@ -6,9 +6,9 @@
  *           set %sum = %sum + %x[...] * %w[...]
  *     } } }
  *
- * The order of additions is that of the loops, so the bits are the same. Between the loops there may be lets of
- * subscripts; bounds must not depend on the nest's own variables, and subscripts must be affine in them. Their range is
- * checked once, before the first iteration. */
+ * The order of additions is that of the loops, so the bits are the same. Between the loops there
+ * may be lets of subscripts; bounds must not depend on the nest's own variables, and subscripts
+ * must be affine in them. Their range is checked once, before the first iteration. */
 #include <stdlib.h>
 
 #include "ir/interp_compile.h"
@@ -83,8 +83,9 @@ static bool find_loops(struct pattern *p, const struct loop_stmt *s)
                 p->variables[p->variable_count++] = s->variable;
                 s = s->body->first;
                 for (; s && s->kind == STMT_LET; s = s->next) {
-                        if (p->variable_count == NEST_VARIABLES_MAX || s->variable->type.element != E_INDEX ||
-                            s->variable->type.lanes != 1 || !is_affine(p, s->a))
+                        if (p->variable_count == NEST_VARIABLES_MAX ||
+                            s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 ||
+                            !is_affine(p, s->a))
                                 return false;
                         p->variables[p->variable_count++] = s->variable;
                 }
@@ -98,7 +99,8 @@ static bool find_loops(struct pattern *p, const struct loop_stmt *s)
 }
 
 /* a load, converted to the accumulator's type or of it already */
-static const struct loop_expr *loaded(const struct loop_expr *e, const struct loop_variable *accumulator)
+static const struct loop_expr *loaded(const struct loop_expr *e,
+                                      const struct loop_variable *accumulator)
 {
         if (e->op == LOOP_CAST && e->type.element == accumulator->type.element)
                 e = e->args[0];
@@ -133,9 +135,11 @@ static bool find_operation(const struct compiler *c, struct pattern *p)
         bool as_double = c->options->as_double;
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
                 const struct nest_row *row = &rows[r];
-                if (row->code < first || row->code >= end || row->kind != kind_of(c, (enum element)v->type.element) ||
+                if (row->code < first || row->code >= end ||
+                    row->kind != kind_of(c, (enum element)v->type.element) ||
                     interp_element(p->loads[0]->buffer->element, as_double) != row->x ||
-                    (count == 2 && interp_element(p->loads[1]->buffer->element, as_double) != row->y))
+                    (count == 2 &&
+                     interp_element(p->loads[1]->buffer->element, as_double) != row->y))
                         continue;
                 p->code = row->code;
                 return true;
@@ -193,8 +197,11 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s)
                 nest.loops[l].end = compile_expr(c, p.loops[l]->b, -1).slot;
                 nest.loops[l].step = p.loops[l]->step;
         }
-        for (int l = 0; l < p.depth; l++) { /* counters that no slot holds: nothing may be computed from them */
-                struct cell counter = { .slot = new_slots(c, 1), .level = c->chunk->level + 1, .lanes = 1 };
+        for (int l = 0; l < p.depth; l++) { /* counters that no slot holds: nothing may be computed
+                                             * from them */
+                struct cell counter = { .slot = new_slots(c, 1),
+                                        .level = c->chunk->level + 1,
+                                        .lanes = 1 };
                 bind_variable(c, p.loops[l]->variable, counter, -1);
                 if (!place_lets(c, p.loops[l]))
                         return false;
@@ -204,7 +211,8 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s)
                         return false;
         nest.depth = p.depth;
         nest.accumulator = bound_of(c, p.set->variable)->value.slot;
-        c->interp->nests = compiler_grow(c->interp->nests, c->nest_count, &c->nest_room, sizeof *c->interp->nests);
+        c->interp->nests = compiler_grow(c->interp->nests, c->nest_count, &c->nest_room,
+                                         sizeof *c->interp->nests);
         c->interp->nests[c->nest_count] = nest;
         emit(c, (struct instruction){ .code = p.code, .a = c->nest_count++ });
         return true;

@@ -1,5 +1,6 @@
-/* The interpreter's loop. Everything that could be undefined in C is defined here: slots are 64 bits of unsigned
- * arithmetic, conversions saturate by comparison first, memory is read and written by memcpy after a check. */
+/* The interpreter's loop. Everything that could be undefined in C is defined here: slots are 64
+ * bits of unsigned arithmetic, conversions saturate by comparison first, memory is read and written
+ * by memcpy after a check. */
 #include <float.h>
 #include <string.h>
 
@@ -70,26 +71,29 @@ static uint64_t saturate_unsigned(double x, int width)
 {
         if (!(x > 0))
                 return 0;
-        return x >= 2 * (double)(UINT64_C(1) << (width - 1)) ? UINT64_MAX >> (64 - width) : (uint64_t)x;
+        return x >= 2 * (double)(UINT64_C(1) << (width - 1)) ? UINT64_MAX >> (64 - width)
+                                                             : (uint64_t)x;
 }
 
 /* ---- nests ---- */
 
 struct nest_range {
         uint64_t count[NEST_DEPTH_MAX];
-        int64_t step[2][NEST_DEPTH_MAX]; /* bytes from one iteration to the next, per access and loop */
+        int64_t step[2][NEST_DEPTH_MAX]; /* bytes from one iteration to the next, per access and
+                                          * loop */
         const unsigned char *first[2];
 };
 
 static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
         int64_t product;
-        return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
+        return !__builtin_mul_overflow(a, b, &product) &&
+               !__builtin_add_overflow(*sum, product, sum);
 }
 
 /* How often each loop runs: INTERP_OK with *total, the product; 0 when any runs not at all. */
-static int count_nest(const struct nest *nest, const union slot *r, struct nest_range *range, uint64_t limit,
-                      uint64_t *total)
+static int count_nest(const struct nest *nest, const union slot *r, struct nest_range *range,
+                      uint64_t limit, uint64_t *total)
 {
         *total = 1;
         for (int l = 0; l < nest->depth; l++) {
@@ -109,10 +113,10 @@ static int count_nest(const struct nest *nest, const union slot *r, struct nest_
         return INTERP_OK;
 }
 
-/* The first element of access k and the way on from it; false where any subscript is out of range. The lowest and the
- * highest are reached by some iteration each. */
-static bool place_access(const struct nest *nest, int k, const union slot *r, const struct descriptor *d,
-                         struct nest_range *range)
+/* The first element of access k and the way on from it; false where any subscript is out of range.
+ * The lowest and the highest are reached by some iteration each. */
+static bool place_access(const struct nest *nest, int k, const union slot *r,
+                         const struct descriptor *d, struct nest_range *range)
 {
         const struct nest_access *access = &nest->access[k];
         uint64_t first = r[access->base].u;
@@ -124,7 +128,8 @@ static bool place_access(const struct nest *nest, int k, const union slot *r, co
                 int64_t stride = 0;
                 if (range->count[l] > 1 &&
                     (!add_product(&stride, access->stride[l], nest->loops[l].step) ||
-                     !add_product(stride < 0 ? &low : &high, stride, (int64_t)(range->count[l] - 1))))
+                     !add_product(stride < 0 ? &low : &high, stride,
+                                  (int64_t)(range->count[l] - 1))))
                         return false;
                 range->step[k][l] = stride;
         }
@@ -230,8 +235,8 @@ static bool overlap(const struct descriptor *x, const struct descriptor *y)
                         next = code + i->e;                                                                            \
         } while (0)
 
-/* A jump of its own after every instruction lets the processor learn what follows what: half as much again faster than
- * a switch in a loop. */
+/* A jump of its own after every instruction lets the processor learn what follows what: half as
+ * much again faster than a switch in a loop. */
 #define CASE(name) label_##name:
 #define NEXT                                                                                                           \
         do {                                                                                                           \

@@ -6,10 +6,11 @@
  *       set %sum = %sum + %v                        FOLD_ADD_F32: lane by lane, in order
  *     }                                             and what remains one by one
  *
- * An operation's cost is mostly that of getting to it, so this is several times faster. The body may let, store, and
- * accumulate. Between iterations there must be nothing but the accumulators: no buffer is stored to twice, none is
- * stored to and loaded from unless at the very same subscript, which moves with the counter. Parameters that may be one
- * buffer are looked at before the loop: where they overlap without being the same, it runs one by one. */
+ * An operation's cost is mostly that of getting to it, so this is several times faster. The body
+ * may let, store, and accumulate. Between iterations there must be nothing but the accumulators: no
+ * buffer is stored to twice, none is stored to and loaded from unless at the very same subscript,
+ * which moves with the counter. Parameters that may be one buffer are looked at before the loop:
+ * where they overlap without being the same, it runs one by one. */
 #include "ir/interp_compile.h"
 
 enum { STORES_MAX = 8, GUARDS_MAX = 8, CHECK_DEPTH_MAX = 200 };
@@ -50,8 +51,9 @@ bool function_is_straight(const struct compiler *c, const struct loop_function *
 /* scalar, and without control flow but select */
 static bool straight(struct body *b, const struct loop_expr *e)
 {
-        if (e->type.lanes != 1 || e->op == LOOP_TILE_ENTRY || (e->op >= LOOP_RAMP && e->op < LOOP_CAST) ||
-            (e->op == LOOP_LOAD && e->args[1]) || b->depth > CHECK_DEPTH_MAX)
+        if (e->type.lanes != 1 || e->op == LOOP_TILE_ENTRY ||
+            (e->op >= LOOP_RAMP && e->op < LOOP_CAST) || (e->op == LOOP_LOAD && e->args[1]) ||
+            b->depth > CHECK_DEPTH_MAX)
                 return false;
         b->depth++;
         bool good = e->op != LOOP_CALL || straight_function(b, called_function(b->c, e));
@@ -81,11 +83,13 @@ static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *b
         case LOOP_SUB:
                 if (!moves_by(b, e->args[0], &x) || !moves_by(b, e->args[1], &y))
                         return false;
-                return e->op == LOOP_ADD ? !__builtin_add_overflow(x, y, by) : !__builtin_sub_overflow(x, y, by);
+                return e->op == LOOP_ADD ? !__builtin_add_overflow(x, y, by)
+                                         : !__builtin_sub_overflow(x, y, by);
         case LOOP_MUL:
                 if (loop_is_int(e->args[1], &y))
                         return moves_by(b, e->args[0], &x) && !__builtin_mul_overflow(x, y, by);
-                return loop_is_int(e->args[0], &x) && moves_by(b, e->args[1], &y) && !__builtin_mul_overflow(x, y, by);
+                return loop_is_int(e->args[0], &x) && moves_by(b, e->args[1], &y) &&
+                       !__builtin_mul_overflow(x, y, by);
         case LOOP_VARIABLE:
                 if (e->variable == b->loop->variable) {
                         *by = 1;
@@ -104,7 +108,8 @@ static const struct loop_expr *accumulated(const struct loop_stmt *s)
         const struct loop_variable *v = s->variable;
         const struct loop_expr *e = s->a;
         bool first = e->arity == 2 && e->args[0]->op == LOOP_VARIABLE && e->args[0]->variable == v;
-        bool second = e->op == LOOP_ADD && e->args[1]->op == LOOP_VARIABLE && e->args[1]->variable == v;
+        bool second =
+                e->op == LOOP_ADD && e->args[1]->op == LOOP_VARIABLE && e->args[1]->variable == v;
         if (v->rows || e->type.lanes != 1 || e->op >= LOOP_CAST || (!first && !second))
                 return NULL;
         return e->args[first ? 1 : 0];
@@ -115,7 +120,8 @@ static bool only_accumulates(const struct body *b, const struct loop_stmt *s)
 {
         for (const struct loop_stmt *t = b->loop->body->first; t; t = t->next) {
                 const struct loop_expr *e = t == s ? accumulated(s) : t->a;
-                if (!e || (t != s && t->kind == STMT_SET && t->variable == s->variable) || mentions(e, s->variable) ||
+                if (!e || (t != s && t->kind == STMT_SET && t->variable == s->variable) ||
+                    mentions(e, s->variable) ||
                     (t->kind == STMT_STORE && mentions(t->b, s->variable)))
                         return false;
         }
@@ -124,8 +130,8 @@ static bool only_accumulates(const struct body *b, const struct loop_stmt *s)
 
 static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
 {
-        return a != b && a->space == SPACE_PARAMETER && b->space == SPACE_PARAMETER && a->alias_class > 0 &&
-               a->alias_class == b->alias_class;
+        return a != b && a->space == SPACE_PARAMETER && b->space == SPACE_PARAMETER &&
+               a->alias_class > 0 && a->alias_class == b->alias_class;
 }
 
 static bool add_guard(struct body *b, const struct loop_buffer *x, const struct loop_buffer *y)
@@ -147,7 +153,8 @@ static bool loads_agree(struct body *b, const struct loop_expr *e)
                         const struct loop_stmt *store = b->stores[k];
                         bool one = may_be_one(e->buffer, store->buffer);
                         if ((one || e->buffer == store->buffer) &&
-                            (!loop_expr_same(e->args[0], store->a) || (one && !add_guard(b, e->buffer, store->buffer))))
+                            (!loop_expr_same(e->args[0], store->a) ||
+                             (one && !add_guard(b, e->buffer, store->buffer))))
                                 return false;
                 }
         for (int i = 0; i < e->arity; i++)
@@ -162,11 +169,12 @@ static bool find_stores(struct body *b)
                 int64_t by;
                 if (s->kind != STMT_STORE)
                         continue;
-                if (b->store_count == STORES_MAX || s->c || !moves_by(b, s->a, &by) || !by || by > INT32_MAX ||
-                    by < INT32_MIN)
+                if (b->store_count == STORES_MAX || s->c || !moves_by(b, s->a, &by) || !by ||
+                    by > INT32_MAX || by < INT32_MIN)
                         return false;
                 for (int k = 0; k < b->store_count; k++)
-                        if (b->stores[k]->buffer == s->buffer || may_be_one(b->stores[k]->buffer, s->buffer))
+                        if (b->stores[k]->buffer == s->buffer ||
+                            may_be_one(b->stores[k]->buffer, s->buffer))
                                 return false;
                 b->stores[b->store_count++] = s;
         }
@@ -182,10 +190,12 @@ static bool fits(struct body *b)
                 switch (s->kind) {
                 case STMT_LET: good = straight(b, s->a); break;
                 case STMT_STORE:
-                        good = straight(b, s->a) && straight(b, s->b) && loads_agree(b, s->b) && loads_agree(b, s->a);
+                        good = straight(b, s->a) && straight(b, s->b) && loads_agree(b, s->b) &&
+                               loads_agree(b, s->a);
                         break;
                 case STMT_SET:
-                        good = accumulated(s) && folds[s->a->op][kind_of(b->c, (enum element)s->a->type.element)] &&
+                        good = accumulated(s) &&
+                               folds[s->a->op][kind_of(b->c, (enum element)s->a->type.element)] &&
                                straight(b, s->a) && only_accumulates(b, s);
                         break;
                 default: break;
@@ -199,7 +209,8 @@ static bool fits(struct body *b)
 /* ---- is it worth it? ---- */
 
 /* e is at most (least: at least) *value, as far as literals, min, max and lets tell */
-static bool bound_value(struct compiler *c, const struct loop_expr *e, bool least, int depth, int64_t *value)
+static bool bound_value(struct compiler *c, const struct loop_expr *e, bool least, int depth,
+                        int64_t *value)
 {
         int64_t other;
         if (loop_is_int(e, value))
@@ -234,10 +245,11 @@ static void compile_fold(struct compiler *c, const struct loop_stmt *s)
         struct cell lanes = compile_expr(c, accumulated(s), -1);
         if (lanes.lanes == 1)
                 lanes = splat(c, lanes, c->strip, -1);
-        emit(c, (struct instruction){ .code = folds[s->a->op][kind_of(c, (enum element)s->a->type.element)],
-                                      .lanes = (uint16_t)c->strip,
-                                      .a = bound_of(c, s->variable)->value.slot,
-                                      .b = lanes.slot });
+        emit(c, (struct instruction){
+                        .code = folds[s->a->op][kind_of(c, (enum element)s->a->type.element)],
+                        .lanes = (uint16_t)c->strip,
+                        .a = bound_of(c, s->variable)->value.slot,
+                        .b = lanes.slot });
 }
 
 static void bind_counter(struct compiler *c, const struct loop_stmt *s)
@@ -246,15 +258,18 @@ static void bind_counter(struct compiler *c, const struct loop_stmt *s)
         bind_variable(c, s->variable, (struct cell){ .slot = -1 }, new_form(c, &form));
 }
 
-bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start, struct cell end)
+bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start,
+                    struct cell end)
 {
         int lanes = c->options->strip ? c->options->strip : STRIP_LANES, one_by_one;
         struct body body = { .c = c, .loop = s };
         struct chunk chunk;
-        if (c->options->plain || c->strip || c->mask.slot >= 0 || !is_long(c, s, lanes) || !fits(&body))
+        if (c->options->plain || c->strip || c->mask.slot >= 0 || !is_long(c, s, lanes) ||
+            !fits(&body))
                 return false;
         one_by_one = new_label(c);
-        struct cell rest = constant_int(c, (lanes - 1) * s->step), advance = constant_int(c, lanes * s->step);
+        struct cell rest = constant_int(c, (lanes - 1) * s->step),
+                    advance = constant_int(c, lanes * s->step);
         if (body.guard_count)
                 emit_move(c, counter, start, 1);
         chunk_open(c, &chunk, true);
@@ -276,9 +291,15 @@ bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, 
                                                   .c = descriptor_of(c, body.guards[g][1]),
                                                   .e = one_by_one });
         loop_close(c, &chunk,
-                   (struct instruction){
-                           .code = I_STRIP_BEGIN, .a = counter, .b = start.slot, .c = end.slot, .d = rest.slot },
-                   (struct instruction){ .code = I_LOOP_STEP, .a = counter, .b = advance.slot, .c = counter + 1 });
+                   (struct instruction){ .code = I_STRIP_BEGIN,
+                                         .a = counter,
+                                         .b = start.slot,
+                                         .c = end.slot,
+                                         .d = rest.slot },
+                   (struct instruction){ .code = I_LOOP_STEP,
+                                         .a = counter,
+                                         .b = advance.slot,
+                                         .c = counter + 1 });
         emit_label(c, one_by_one);
         return true;
 }

@@ -275,7 +275,8 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                 int scalars = expr && s->kind == STMT_CALL ? s->function->scalar_count : 0;
                 for (int i = 0; i < scalars; i++)
                         loop_expr_walk(s->scalars[i], expr, context);
-                int offsets = expr && s->kind == STMT_CALL && s->offsets ? s->function->buffer_count : 0;
+                int offsets =
+                        expr && s->kind == STMT_CALL && s->offsets ? s->function->buffer_count : 0;
                 for (int i = 0; i < offsets; i++)
                         if (s->offsets[i])
                                 loop_expr_walk(s->offsets[i], expr, context);

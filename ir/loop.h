@@ -2,15 +2,17 @@
  *
  *   program    buffers, functions (kernels, and library functions it uses), and main
  *   function   KERNEL: buffer and index parameters, a body; may fail with a code
- *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers, always terminates
- *              MAIN: no parameters; calls kernels on buffers, in order, with run-time control flow around them
+ *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers,
+ *              always terminates MAIN: no parameters; calls kernels on buffers, in order, with
+ *              run-time control flow around them
  *   block      a list of statements; variables live in the block that declares them
  *   expression total and without effects; sharing is by let, never by pointer
  *
- * Scalar types are element types; arithmetic is on compute types (f32 f64 i32 i64 u32 u64 bool index), the others
- * are only loaded, converted and stored. `index` counts and subscripts: its arithmetic never overflows (64-bit here, ptrdiff_t
- * in C). A vector type has lanes > 1; a vector of bool is a mask. Literals take the type of their context; one
- * that has none is written 0.5:f64 (rules: loop_parse_expr.c).
+ * Scalar types are element types; arithmetic is on compute types (f32 f64 i32 i64 u32 u64 bool
+ * index), the others are only loaded, converted and stored. `index` counts and subscripts: its
+ * arithmetic never overflows (64-bit here, ptrdiff_t in C). A vector type has lanes > 1; a vector
+ * of bool is a mask. Literals take the type of their context; one that has none is written 0.5:f64
+ * (rules: loop_parse_expr.c).
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
@@ -37,11 +39,12 @@
  *       call @conv1(@input, @conv1_w, @t1)
  *     }
  *
- * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere), %x[ramp<8>(i, 2)] gathers;
- * store %y[i] = v mask m streaming. Register tiles: var %acc : f32x8[6][2], set %acc{1, 0} = ... Calls with scalars:
- * call @k(@a, @b; 3, 4). An argument may begin behind its buffer's first element: call @k(@a + %t * 256, @b). Behind a kernel's
- * parameters stand its flops, and which of them are computed again; behind the brace its location and summary: they are read back.
- * ; opens any other comment. main reads a buffer as @flag[0].
+ * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere),
+ * %x[ramp<8>(i, 2)] gathers; store %y[i] = v mask m streaming. Register tiles: var %acc :
+ * f32x8[6][2], set %acc{1, 0} = ... Calls with scalars: call @k(@a, @b; 3, 4). An argument may
+ * begin behind its buffer's first element: call @k(@a + %t * 256, @b). Behind a kernel's parameters
+ * stand its flops, and which of them are computed again; behind the brace its location and summary:
+ * they are read back. ; opens any other comment. main reads a buffer as @flag[0].
  */
 #ifndef IR_LOOP_H
 #define IR_LOOP_H
@@ -55,7 +58,8 @@
 #include "ir/element.h"
 #include "ir/tensor.h"
 
-/* LANES_TILE: a register tile of vectors of TILE_LANES that lies in hardware tiles; touched by MULTIPLY and UNLOAD only */
+/* LANES_TILE: a register tile of vectors of TILE_LANES that lies in hardware tiles; touched by
+ * MULTIPLY and UNLOAD only */
 enum { LANES_MAX = 64, LANES_TILE = 255, TILE_LANES = 16 };
 struct loop_type { uint8_t element, lanes; };
 #define LOOP_TYPE(e) ((struct loop_type){ (uint8_t)(e), 1 })
@@ -89,7 +93,8 @@ struct loop_buffer {
         /* inputs and outputs */
         const char *port;               /* the model's own name */
         const struct type *type;        /* shape as the caller sees it; may be NULL elsewhere */
-        const char *location;           /* nodes of the model it is the result of, safe text, or NULL */
+        const char *location;           /* nodes of the model it is the result of, safe text, or
+                                         * NULL */
         /* constants: extent elements, or one when splat */
         const void *data;
         bool splat;
@@ -101,8 +106,10 @@ struct loop_buffer {
         int64_t view_offset;            /* elements */
         /* parameters */
         enum loop_access access;
-        int alias_class;                /* parameters of one class may overlap; 0: overlaps nothing -> restrict */
-        int number;                     /* scratch of printers and passes; position of a parameter */
+        int alias_class;                /* parameters of one class may overlap; 0: overlaps nothing
+                                         * -> restrict */
+        int number;                     /* scratch of printers and passes; position of a
+                                         * parameter */
         struct loop_buffer *next;
 };
 
@@ -111,12 +118,16 @@ struct loop_buffer {
 enum loop_opcode {
 #define LOOP_OP(name, ...) LOOP_##name,
 #include "ir/loop_ops.def"
-        LOOP_CAST,                      /* f32(a): float to integer saturates and NaN gives 0, integers wrap, to bool: != 0 */
+        LOOP_CAST,                      /* f32(a): float to integer saturates and NaN gives 0,
+                                         * integers wrap, to bool: != 0 */
         LOOP_BITCAST,                   /* bits_f32(a): same bits, equal size */
         LOOP_LITERAL, LOOP_VARIABLE,
-        LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal coordinates */
-        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector i: gather */
-        LOOP_CALL                       /* exp(a): a library function; of scalars, also lane by lane */
+        LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal
+                                         * coordinates */
+        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector
+                                         * i: gather */
+        LOOP_CALL                       /* exp(a): a library function; of scalars, also lane by
+                                         * lane */
 };
 enum loop_form { FORM_INFIX, FORM_PREFIX, FORM_CALL };
 enum loop_result { RESULT_SAME, RESULT_BOOL, RESULT_SPECIAL };
@@ -133,7 +144,8 @@ extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows o
 struct loop_variable {
         const char *name;               /* unique in its function, without % */
         struct loop_type type;
-        int rows, columns;              /* a register tile when rows > 0: named variables, literal coordinates */
+        int rows, columns;              /* a register tile when rows > 0: named variables, literal
+                                         * coordinates */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -143,7 +155,8 @@ struct loop_expr {
         struct loop_type type;
         int arity;
         struct loop_expr *args[3];      /* LOAD: args[0] index, args[1] mask or NULL */
-        union scalar literal;           /* LITERAL; f32 values are exact in f. TILE_ENTRY: row in i, column below */
+        union scalar literal;           /* LITERAL; f32 values are exact in f. TILE_ENTRY: row in i,
+                                         * column below */
         int column;
         struct loop_variable *variable;
         struct loop_buffer *buffer;     /* LOAD */
@@ -153,7 +166,8 @@ struct loop_expr {
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b evaluated once, end exclusive */
+        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b
+                                         * evaluated once, end exclusive */
         STMT_WHILE,                     /* while a { body } */
         STMT_IF,                        /* if a { body } else { other } */
         STMT_LET, STMT_VAR,             /* variable = a; a NULL in VAR: zero */
@@ -163,30 +177,35 @@ enum loop_stmt_kind {
         STMT_FAIL,                      /* leave the program with code */
         STMT_RETURN,                    /* a: last statement of a library function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_BARRIER, STMT_PREFETCH,    /* prefetch: buffer[a], code 0..2 = to L1, L2, non-temporal */
-        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape; all 0: there are none */
+        STMT_BARRIER, STMT_PREFETCH,    /* prefetch: buffer[a], code 0..2 = to L1, L2,
+                                         * non-temporal */
+        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
+                                         * all 0: there are none */
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..] */
         STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
 };
-/* Sums in hardware tiles, f32tile[positions][vectors] of products of bf16, or i32tile of products of 8-bit integers; what it means in plain statements, which is what is interpreted: loop_tiles.c.
+/* Sums in hardware tiles, f32tile[positions][vectors] of products of bf16, or i32tile of products
+ * of 8-bit integers; what it means in plain statements, which is what is interpreted: loop_tiles.c.
  *
  *     tiles 28 by 2 rows 14 depth 16
  *     var %acc : f32tile[28][2]
  *     multiply %acc += %x[%i] * %w[%k] rows 14 step 32 jump 448 depth 16
  *     unload %sums[0] = %acc rows 14
  *
- * acc{p, j}[l] += the sum over c below depth * g of x[i + at(p) + c] * w[k + (c / g * vectors + j) * 16 * g + g * l + c % g], where
- * at(p) = p / rows * jump + p % rows * step: one tile holds `rows` positions; and g channels of four bytes are a group, 2 of bf16 (even and
- * odd c are added up apart; hardware may take subnormal operands and sums for zero), 4 of integers (sums wrap). */
+ * acc{p, j}[l] += the sum over c below depth * g of x[i + at(p) + c] * w[k + (c / g * vectors + j)
+ * * 16 * g + g * l + c % g], where at(p) = p / rows * jump + p % rows * step: one tile holds `rows`
+ * positions; and g channels of four bytes are a group, 2 of bf16 (even and odd c are added up
+ * apart; hardware may take subnormal operands and sums for zero), 4 of integers (sums wrap). */
 struct loop_tiles { int positions, vectors, rows, depth; int64_t step, jump; };
 enum { TILE_ROWS = 16, TILE_GROUPS = 16, TILE_DEPTH = 2 * TILE_GROUPS };  /* TILE_DEPTH: channels of bf16 in a row */
 static inline bool tiles_multiply(enum element e) { return e == E_BF16 || e == E_I8 || e == E_U8; }
 static inline int tile_group(enum element e) { return 4 / element_info[e].bytes; }
 static inline int tile_depth(enum element e) { return TILE_GROUPS * tile_group(e); }
 static inline enum element tile_sums(enum element e) { return e == E_BF16 ? E_F32 : E_I32; }
-/* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may stand around it); sets no
- * variable and reads no register tile from outside, holds no fail and no barrier. That no iteration reads or writes what
- * another one writes is for who makes such a loop to know. */
+/* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
+ * stand around it); sets no variable and reads no register tile from outside, holds no fail and no
+ * barrier. That no iteration reads or writes what another one writes is for who makes such a loop
+ * to know. */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_THREAD };
 
 struct loop_stmt {
@@ -204,7 +223,8 @@ struct loop_stmt {
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL */
         struct loop_buffer **buffers;   /* CALL: one per buffer parameter */
-        struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each argument; NULL, or NULL entries: 0 */
+        struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
+                                         * argument; NULL, or NULL entries: 0 */
         struct loop_expr **scalars;     /* CALL: one per index parameter */
 };
 struct loop_block { struct loop_stmt *first, **end; };
@@ -214,9 +234,11 @@ struct loop_block { struct loop_stmt *first, **end; };
 enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_LIBRARY, FUNCTION_MAIN };
 struct loop_function {
         enum loop_function_kind kind;
-        const char *name;               /* unique; library: unique with its first parameter's element */
+        const char *name;               /* unique; library: unique with its first parameter's
+                                         * element */
         const char *location;           /* nodes of the model it computes, safe text, or NULL */
-        const char *summary;            /* kernels: one safe line for the reader: operation and shapes */
+        const char *summary;            /* kernels: one safe line for the reader: operation and
+                                         * shapes */
         int buffer_count, scalar_count;
         struct loop_buffer **buffers;
         struct loop_variable **scalars;
@@ -225,17 +247,20 @@ struct loop_function {
         const char *spelling;           /* intrinsics: name in target tables; NULL otherwise */
         struct loop_block *body;
         bool can_fail;                  /* holds a FAIL */
-        double flops;                   /* kernels: floating operations per call, for comments and reports */
+        double flops;                   /* kernels: floating operations per call, for comments and
+                                         * reports */
         double again;                   /* of these, what is computed more than once */
         struct loop_function *next;
         int number;                     /* scratch */
 };
 
-enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at multiples of it */
+enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at
+                                         * multiples of it */
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
 enum { REGIONS_MAX = 16 };
-/* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k - 1]. */
+/* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k -
+ * 1]. */
 struct loop_region {
         const char *name;               /* an identifier */
         const char *section;            /* that its macro puts it into, safe text; "": none */
@@ -257,7 +282,8 @@ struct loop_program {
         struct names *names;            /* of buffers and kernels */
         /* filled in by planning, bytes */
         int64_t workspace_size, workspace_align;
-        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it */
+        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below
+                                         * it */
         bool planned;
         struct loop_region *regions;
         int region_count;
@@ -265,85 +291,116 @@ struct loop_program {
 
 /* ---- building (loop.c) ---- */
 
-struct loop_program *loop_program_new(struct arena *arena, const char *name, const struct loop_library *library);
-struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e, int64_t extent,
-                                    enum loop_space space);       /* name made unique */
-struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind, const char *name);
-void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);       /* name made unique */
-struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f, const char *name, enum element e,
-                                       int64_t extent, enum loop_access access);
-struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f, const char *name,
-                                      struct loop_type type);     /* a scalar parameter */
+struct loop_program *loop_program_new(struct arena *arena, const char *name,
+                                      const struct loop_library *library);
+struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
+                                    int64_t extent, enum loop_space space); /* name made unique */
+struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
+                                        const char *name);
+/* name made unique */
+void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);
+struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f,
+                                       const char *name, enum element e, int64_t extent,
+                                       enum loop_access access);
+struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f,
+                                      const char *name,
+                                      struct loop_type type); /* a scalar parameter */
 struct loop_block *loop_block_new(struct arena *arena);
 /* step is 1, and FOR, WHILE and IF have an empty body; the rest is the caller's to fill in */
-struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind);
-struct loop_variable *loop_variable_new(struct arena *arena, const char *name, struct loop_type type, int kind);
+struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block,
+                              enum loop_stmt_kind kind);
+struct loop_variable *loop_variable_new(struct arena *arena, const char *name,
+                                        struct loop_type type, int kind);
 /* the type its caller knows it by, which its own may only carry */
 static inline enum element loop_buffer_element(const struct loop_buffer *b)
 {
         return b->type ? b->type->element : b->element;
 }
-struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);     /* through views; offset in elements */
+/* through views; offset in elements */
+struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);
 
 struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value);
-struct loop_expr *loop_index(struct arena *arena, int64_t value);         /* literal of type index */
+/* literal of type index */
+struct loop_expr *loop_index(struct arena *arena, int64_t value);
 struct loop_expr *loop_float(struct arena *arena, enum element e, double value);
 struct loop_expr *loop_literal(struct arena *arena, struct loop_type type, union scalar value);
 struct loop_expr *loop_use(struct arena *arena, struct loop_variable *variable);
-/* Any row of loop_ops.def. Integer and index operands that are literal are computed here, and x + 0, x * 1, x * 0, x / 1,
- * min and max of equal ones, nested sums of literals simplify for index; floats are left alone. */
-struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a, struct loop_expr *b,
-                          struct loop_expr *c);
-struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);           /* a when same */
+/* Any row of loop_ops.def. Integer and index operands that are literal are computed here, and x +
+ * 0, x * 1, x * 0, x / 1, min and max of equal ones, nested sums of literals simplify for index;
+ * floats are left alone. */
+struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
+                          struct loop_expr *b, struct loop_expr *c);
+/* a when same */
+struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);
 struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop_expr *a);
-struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);  /* lanes of the index */
-struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b, struct loop_expr *index, int lanes,
-                                   struct loop_expr *mask);
-struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a);                  /* a when one lane */
-struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a, struct loop_expr *step);
-struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row, int column);
+/* lanes of the index */
+struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
+struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
+                                   struct loop_expr *index, int lanes, struct loop_expr *mask);
+/* a when one lane */
+struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a);
+struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a,
+                            struct loop_expr *step);
+struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row,
+                                  int column);
 /* a node as it stands, nothing simplified */
-struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type, struct loop_expr *a,
-                            struct loop_expr *b, struct loop_expr *c);
-/* A function of scalars serves vectors too, lane by lane: arguments and result then have the same lanes. loop_call_lanes:
- * how many that is where the first argument is `first`; 1 where the types are those of the function. */
-struct loop_expr *loop_call(struct arena *arena, struct loop_function *f, struct loop_expr *const *args);
+struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type,
+                            struct loop_expr *a, struct loop_expr *b, struct loop_expr *c);
+/* A function of scalars serves vectors too, lane by lane: arguments and result then have the same
+ * lanes. loop_call_lanes: how many that is where the first argument is `first`; 1 where the types
+ * are those of the function. */
+struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
+                            struct loop_expr *const *args);
 int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first);
 bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
-bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);        /* structurally equal */
-void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context), void *context);
+/* structurally equal */
+bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
+void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
+                    void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
-                     void (*expr)(struct loop_expr *e, void *context), void *context);    /* in order, nested too */
+                     /* in order, nested too */
+                     void (*expr)(struct loop_expr *e, void *context), void *context);
 
-/* MULTIPLY or UNLOAD as statements on vectors, `sums` being its variable as f32x16 (loop_tiles.c) */
-struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s, struct loop_variable *sums);
+/* MULTIPLY or UNLOAD as statements on vectors, `sums` being its variable as f32x16
+ * (loop_tiles.c) */
+struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
+                                     struct loop_variable *sums);
 
-/* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type of args[0]; calls
- * resolve in the library. NULL after an error (a formula that does not parse is a bug of ours). */
-struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library, const char *formula,
-                               struct loop_expr *const *args, int count, struct diag *diag);
+/* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type
+ * of args[0]; calls resolve in the library. NULL after an error (a formula that does not parse is a
+ * bug of ours). */
+struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
+                               const char *formula, struct loop_expr *const *args, int count,
+                               struct diag *diag);
 
 /* ---- the library: math by formula, and intrinsics (ir/library/, parsed once) ---- */
 
 struct loop_library *loop_library_new(struct arena *arena, struct diag *diag);
 /* overloads differ in the element type of the first parameter; NULL when there is none */
-struct loop_function *loop_library_find(const struct loop_library *library, const char *name, enum element e);
-struct loop_function *loop_library_first(const struct loop_library *library);     /* all of them by ->next */
+struct loop_function *loop_library_find(const struct loop_library *library, const char *name,
+                                        enum element e);
+/* all of them by ->next */
+struct loop_function *loop_library_first(const struct loop_library *library);
 /* library functions that p needs, callees before callers; *count of them */
-struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p, int *count);
+struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p,
+                                         int *count);
 
 /* ---- text and checks (loop_print.c, loop_parse.c, loop_verify.c) ---- */
 
-/* Constants' files are the same as in tensor.h; what read_blob gives must live as long as the program. */
+/* Constants' files are the same as in tensor.h; what read_blob gives must live as long as the
+ * program. */
 
 void loop_print(struct text *out, const struct loop_program *p, const struct tensor_print *options);
-void loop_print_function(struct text *out, const struct loop_function *f);        /* with its name */
+/* with its name */
+void loop_print_function(struct text *out, const struct loop_function *f);
 void loop_print_expr(struct text *out, const struct loop_expr *e);
-struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length, blob_reader read_blob, void *context,
+struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length,
+                                blob_reader read_blob, void *context,
                                 const struct loop_library *library, struct diag *diag);
-/* functions of library text: "function exp(x: f32) -> f32 error \"1 ulp\" { ... return e }"; "where T in f32 f64" makes
- * one function per type, T its name inside */
-struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length, struct diag *diag);
+/* functions of library text: "function exp(x: f32) -> f32 error \"1 ulp\" { ... return e }"; "where
+ * T in f32 f64" makes one function per type, T its name inside */
+struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length,
+                                         struct diag *diag);
 bool loop_verify(const struct loop_program *p, struct diag *diag);        /* EXIT_INTERNAL */
 
 #endif

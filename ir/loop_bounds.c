@@ -1,5 +1,5 @@
-/* Bounds of subscripts: interval arithmetic, and greatest common divisors. Infinities are INT64_MIN and INT64_MAX; what
- * leaves the range of int64_t becomes one. */
+/* Bounds of subscripts: interval arithmetic, and greatest common divisors. Infinities are INT64_MIN
+ * and INT64_MAX; what leaves the range of int64_t becomes one. */
 #include "ir/loop_bounds.h"
 
 struct loop_bounds { struct arena *arena; struct map *ranges; };
@@ -114,9 +114,11 @@ static struct loop_range range_of_type(enum element e)
                                     (INT64_C(1) << (is_signed ? width - 1 : width)) - 1, 1 };
 }
 
-static struct loop_range range_of(const struct loop_bounds *bounds, const struct loop_expr *e, int depth);
+static struct loop_range range_of(const struct loop_bounds *bounds, const struct loop_expr *e,
+                                  int depth);
 
-static struct loop_range computed(const struct loop_bounds *bounds, const struct loop_expr *e, int depth)
+static struct loop_range computed(const struct loop_bounds *bounds, const struct loop_expr *e,
+                                  int depth)
 {
         struct loop_range r[3];
         for (int i = 0; i < e->arity; i++)
@@ -136,25 +138,32 @@ static struct loop_range computed(const struct loop_bounds *bounds, const struct
         }
 }
 
-static struct loop_range range_of(const struct loop_bounds *bounds, const struct loop_expr *e, int depth)
+static struct loop_range range_of(const struct loop_bounds *bounds, const struct loop_expr *e,
+                                  int depth)
 {
         enum element element = (enum element)e->type.element;
         struct loop_range type = range_of_type(element), r;
         int64_t value;
-        if (e->type.lanes != 1 || depth > DEPTH_MAX || (!element_is_integer(element) && element != E_BOOL))
+        if (e->type.lanes != 1 || depth > DEPTH_MAX ||
+            (!element_is_integer(element) && element != E_BOOL))
                 return unknown;
         if (loop_is_int(e, &value))
-                return (struct loop_range){ value, value, value == least ? 1 : value < 0 ? -value : value };
+                return (struct loop_range){ value, value,
+                                            value == least ? 1
+                                            : value < 0    ? -value
+                                                           : value };
         if (e->op == LOOP_VARIABLE && bounds) {
                 const struct loop_range *known =
                         map_get(bounds->ranges, (const char *)&e->variable, sizeof e->variable);
                 return known ? *known : type;
         }
-        bool from_float = e->op == LOOP_CAST && element_is_float((enum element)e->args[0]->type.element);
+        bool from_float =
+                e->op == LOOP_CAST && element_is_float((enum element)e->args[0]->type.element);
         if (e->op > LOOP_CAST || from_float)
                 return type;
         r = computed(bounds, e, depth);
-        return r.low >= type.low && r.high <= type.high ? r : type;       /* it cannot wrap, or may */
+        /* it cannot wrap, or may */
+        return r.low >= type.low && r.high <= type.high ? r : type;
 }
 
 struct loop_range loop_bounds_of(const struct loop_bounds *bounds, const struct loop_expr *e)
@@ -168,13 +177,15 @@ struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct
         struct loop_range a = loop_bounds_of(bounds, from), b = loop_bounds_of(bounds, to);
         struct loop_range r = { a.low, bound_sum(b.high, -1, most), divisor(a.multiple, step) };
         if (a.low == a.high && r.high != most && r.high >= a.low)
-                r.high -= (r.high - a.low) % step;        /* the last one from a known first one on */
+                r.high -= (r.high - a.low) % step;        /* the last one from a known first one
+                                                           * on */
         return r;
 }
 
 /* ---- functions ---- */
 
-void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v, struct loop_range range)
+void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v,
+                     struct loop_range range)
 {
         struct loop_range *r = ARENA_NEW(bounds->arena, struct loop_range);
         *r = range;
@@ -187,7 +198,8 @@ static void declare(struct loop_stmt *s, void *context)
         struct loop_bounds *bounds = context;
         if (s->kind == STMT_FOR)
                 loop_bounds_set(bounds, s->variable, loop_bounds_for(bounds, s->a, s->b, s->step));
-        else if (s->kind == STMT_LET && s->a->type.lanes == 1 && !element_is_float((enum element)s->a->type.element))
+        else if (s->kind == STMT_LET && s->a->type.lanes == 1 &&
+                 !element_is_float((enum element)s->a->type.element))
                 loop_bounds_set(bounds, s->variable, loop_bounds_of(bounds, s->a));
 }
 

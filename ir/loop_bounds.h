@@ -12,13 +12,15 @@
 struct loop_bounds;
 struct loop_range {
         int64_t low, high;              /* both included; INT64_MIN, INT64_MAX: unknown */
-        int64_t multiple;               /* of all values; 0: of the value 0 alone, 1: nothing known */
+        int64_t multiple;               /* of all values; 0: of the value 0 alone, 1: nothing
+                                         * known */
 };
 
 /* of every index variable that f declares */
 struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f);
 /* of one more */
-void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v, struct loop_range range);
+void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v,
+                     struct loop_range range);
 /* of an integer or bool expression; bounds NULL: of literals alone */
 struct loop_range loop_bounds_of(const struct loop_bounds *bounds, const struct loop_expr *e);
 /* of the variable of a FOR whose bounds are these */

@@ -12,7 +12,8 @@ struct contracting {
         int count;
 };
 
-static struct loop_function *find_twin(const struct loop_library *library, const struct loop_function *f)
+static struct loop_function *find_twin(const struct loop_library *library,
+                                       const struct loop_function *f)
 {
         char name[NAME_MAX_LENGTH + 8];
         size_t length = strlen(f->name);
@@ -32,8 +33,8 @@ static struct loop_expr *negative(struct arena *arena, struct loop_expr *e)
         return loop_op(arena, LOOP_NEG, e, NULL, NULL);
 }
 
-static struct loop_expr *fused(struct contracting *c, const struct loop_expr *product, struct loop_expr *rest,
-                               bool minus)
+static struct loop_expr *fused(struct contracting *c, const struct loop_expr *product,
+                               struct loop_expr *rest, bool minus)
 {
         struct loop_expr *a = product->args[0], *b = product->args[1];
         if (minus && b->op == LOOP_LITERAL)
@@ -61,7 +62,8 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
                 copy->function = twin ? twin : e->function;
                 c->count += twin != NULL;
         }
-        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || !element_is_float((enum element)e->type.element))
+        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) ||
+            !element_is_float((enum element)e->type.element))
                 return copy;
         struct loop_expr *a = copy->args[0], *b = copy->args[1];
         if (b->op == LOOP_MUL)
@@ -71,8 +73,8 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
         return copy;
 }
 
-struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library, const struct loop_expr *e,
-                                bool scalars, int *count)
+struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library,
+                                const struct loop_expr *e, bool scalars, int *count)
 {
         struct contracting c = { .arena = arena, .library = library, .scalars = scalars };
         struct loop_expr *result = contracted(&c, e);
@@ -82,7 +84,8 @@ struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *
 
 /* ---- functions ---- */
 
-static void add_twin(struct contracting *c, const struct loop_variable *from, struct loop_variable *to)
+static void add_twin(struct contracting *c, const struct loop_variable *from,
+                     struct loop_variable *to)
 {
         map_set(c->twins, (const char *)&from, sizeof from, to);
 }
@@ -105,21 +108,27 @@ struct loop_function *loop_contract_twin(struct arena *arena, const struct loop_
 {
         const char *name = arena_printf(arena, "%s_fused", f->name);
         struct loop_function *twin = loop_function_new(arena, FUNCTION_LIBRARY, name);
-        struct contracting c = { .arena = arena, .library = library, .twins = map_new(arena), .scalars = true };
+        struct contracting c = { .arena = arena,
+                                 .library = library,
+                                 .twins = map_new(arena),
+                                 .scalars = true };
         bool vectors = f->scalar_count && f->scalars[0]->type.element == E_F32 && !uses_wide(f);
-        if (!vectors || f->spelling || !f->error || !strcmp(f->error, "exact") || strlen(name) > NAME_MAX_LENGTH)
+        if (!vectors || f->spelling || !f->error || !strcmp(f->error, "exact") ||
+            strlen(name) > NAME_MAX_LENGTH)
                 return NULL;
         twin->result = f->result;
         twin->error = f->error;
         for (int i = 0; i < f->scalar_count; i++)
-                add_twin(&c, f->scalars[i], loop_scalar_add(arena, twin, f->scalars[i]->name, f->scalars[i]->type));
+                add_twin(&c, f->scalars[i],
+                         loop_scalar_add(arena, twin, f->scalars[i]->name, f->scalars[i]->type));
         for (const struct loop_stmt *s = f->body->first; s; s = s->next) {
                 if (s->kind != STMT_LET && s->kind != STMT_RETURN)
                         return NULL;
                 struct loop_stmt *copy = loop_append(arena, twin->body, s->kind);
                 copy->a = contracted(&c, s->a);
                 if (s->kind == STMT_LET) {
-                        copy->variable = loop_variable_new(arena, s->variable->name, s->variable->type, VARIABLE_LET);
+                        copy->variable = loop_variable_new(arena, s->variable->name,
+                                                           s->variable->type, VARIABLE_LET);
                         add_twin(&c, s->variable, copy->variable);
                 }
         }

@@ -1,15 +1,15 @@
-/* a * b + c with one rounding instead of two, where the target has an instruction for it: faster, and other bits. Nothing
- * does it by itself: the contract pass does, and the library has a twin of every function that gains by it, `exp_fused`
- * of `exp`, within the same error bound. */
+/* a * b + c with one rounding instead of two, where the target has an instruction for it: faster,
+ * and other bits. Nothing does it by itself: the contract pass does, and the library has a twin of
+ * every function that gains by it, `exp_fused` of `exp`, within the same error bound. */
 #ifndef IR_LOOP_CONTRACT_H
 #define IR_LOOP_CONTRACT_H
 
 #include "ir/loop.h"
 
-/* A copy of e in which sums of products are fma, and calls those of twins; scalars: also what is no vector. *count grows
- * by how many. */
-struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library, const struct loop_expr *e,
-                                bool scalars, int *count);
+/* A copy of e in which sums of products are fma, and calls those of twins; scalars: also what is no
+ * vector. *count grows by how many. */
+struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library,
+                                const struct loop_expr *e, bool scalars, int *count);
 
 /* The twin of a function of f32; NULL where it has no such products, where it branches or loops,
  * where it needs more than 32 bits, and where it is exact. */

@@ -120,7 +120,8 @@ static bool parse_data(struct program_reader *r, struct loop_buffer *b)
 
 /* ---- buffers ---- */
 
-/* "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only carries it */
+/* "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only carries
+ * it */
 static bool parse_shape(struct loop_parser *p, struct loop_buffer *b)
 {
         struct type *type = ARENA_NEW(p->arena, struct type);
@@ -307,7 +308,8 @@ static bool parse_kernel(struct loop_parser *p)
         for (bool more = !loop_lex_is(p, ")"); more; more = loop_lex_accept(p, ","))
                 if (!parse_parameter(p, f))
                         return false;
-        if (!loop_lex_expect(p, ")") || (loop_lex_accept(p, "flops") && !parse_flops(p, &f->flops)) ||
+        if (!loop_lex_expect(p, ")") ||
+            (loop_lex_accept(p, "flops") && !parse_flops(p, &f->flops)) ||
             (loop_lex_accept(p, "again") && !parse_flops(p, &f->again)))
                 return false;
         if (loop_lex_is(p, "{")) {
@@ -392,9 +394,10 @@ static bool parse_region(struct loop_parser *p)
         struct loop_region r = { 0 };
         if (program->region_count == REGIONS_MAX)
                 return loop_lex_error(p, "there are more than %d regions", REGIONS_MAX);
-        if (!(r.name = parse_name(p)) || !loop_lex_expect(p, "limit") || !loop_lex_int(p, "a size", 0, INT64_MAX, &r.limit) ||
-            !loop_lex_expect(p, "align") || !loop_lex_int(p, "an alignment", 1, 4096, &r.align) ||
-            !loop_lex_expect(p, "section") || !(r.section = parse_name(p)) || !loop_lex_expect(p, "size") ||
+        if (!(r.name = parse_name(p)) || !loop_lex_expect(p, "limit") ||
+            !loop_lex_int(p, "a size", 0, INT64_MAX, &r.limit) || !loop_lex_expect(p, "align") ||
+            !loop_lex_int(p, "an alignment", 1, 4096, &r.align) || !loop_lex_expect(p, "section") ||
+            !(r.section = parse_name(p)) || !loop_lex_expect(p, "size") ||
             !loop_lex_int(p, "a size", 0, INT64_MAX, &r.size))
                 return false;
         ARENA_GROW(p->arena, program->regions, program->region_count);

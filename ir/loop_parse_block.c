@@ -198,7 +198,8 @@ static bool parse_call_offset(struct loop_parser *p, struct loop_stmt *s, int ar
         if (!loop_lex_accept(p, "+"))
                 return true;
         if (!s->offsets)
-                s->offsets = arena_array(p->arena, (size_t)s->function->buffer_count, sizeof *s->offsets);
+                s->offsets = arena_array(p->arena, (size_t)s->function->buffer_count,
+                                         sizeof *s->offsets);
         return (s->offsets[argument] = loop_parse_expr(p, LOOP_TYPE(E_INDEX)));
 }
 
@@ -296,7 +297,8 @@ static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
 /* " word N" */
 static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, int64_t *n)
 {
-        return (!word || loop_lex_expect(p, word)) && loop_lex_int(p, word ? word : "positions", 0, most, n);
+        return (!word || loop_lex_expect(p, word)) &&
+               loop_lex_int(p, word ? word : "positions", 0, most, n);
 }
 
 /* what of a tile's shape follows the operands */
@@ -304,8 +306,10 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t positions = 0, vectors = 0, rows, depth = 0;
         bool shape = s->kind == STMT_TILES, steps = s->kind == STMT_MULTIPLY;
-        if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) || !parse_extent(p, "by", TILE_MAX, &vectors))) ||
-            !parse_extent(p, "rows", TILE_ROWS, &rows) || (steps && !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step)) ||
+        if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) ||
+                       !parse_extent(p, "by", TILE_MAX, &vectors))) ||
+            !parse_extent(p, "rows", TILE_ROWS, &rows) ||
+            (steps && !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step)) ||
             (steps && !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump)) ||
             (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_GROUPS, &depth)))
                 return false;
@@ -327,8 +331,8 @@ static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
 
 static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
 {
-        if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") || !parse_place(p, s) ||
-            !loop_lex_expect(p, "*"))
+        if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") ||
+            !parse_place(p, s) || !loop_lex_expect(p, "*"))
                 return false;
         struct loop_stmt weights = { 0 };
         if (!parse_place(p, &weights))
@@ -340,7 +344,8 @@ static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
 
 static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)
 {
-        return parse_place(p, s) && loop_lex_expect(p, "=") && parse_sums(p, s) && parse_tiles(p, s);
+        return parse_place(p, s) && loop_lex_expect(p, "=") && parse_sums(p, s) &&
+               parse_tiles(p, s);
 }
 
 static const struct {

@@ -32,7 +32,8 @@ struct loop_parser {
         const char *text, *cursor, *end;
         struct loop_token token;
         bool failed;
-        bool semicolon_is_mark;         /* between the parentheses of a call; else it opens a comment */
+        bool semicolon_is_mark;         /* between the parentheses of a call; else it opens a
+                                         * comment */
         int depth, height;              /* of open expressions; of the tree read last */
         int block_depth;
 
@@ -45,7 +46,8 @@ struct loop_parser {
         struct loop_binding *innermost;
         struct loop_expr *const *args;            /* FORMULA: x, y, z */
         int arg_count;
-        struct loop_type fallback;                /* of a literal without a type; lanes 0: index, f32 */
+        struct loop_type fallback;                /* of a literal without a type; lanes 0: index,
+                                                   * f32 */
         const char *template_name;                /* LIBRARY: stands for template_element */
         size_t template_length;
         enum element template_element;
@@ -81,7 +83,8 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *token, boo
 
 /* ---- loop_parse_expr.c ---- */
 
-/* Literals that nothing inside the expression gives a type to take `expected` (lanes 0: default). */
+/* Literals that nothing inside the expression gives a type to take `expected` (lanes 0:
+ * default). */
 struct loop_expr *loop_parse_expr(struct loop_parser *p, struct loop_type expected);
 bool loop_parse_element(struct loop_parser *p, enum element *element);
 bool loop_parse_type(struct loop_parser *p, struct loop_type *type);

@@ -414,7 +414,8 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                 for (int i = 0; i < b->type->rank; i++)
                         text_add(p->out, "%s%lld", i ? " x " : "", (long long)b->type->dims[i]);
                 if (b->type->element != b->element)
-                        text_add(p->out, "%s%s", b->type->rank ? " x " : "", element_info[b->type->element].text);
+                        text_add(p->out, "%s%s", b->type->rank ? " x " : "",
+                                 element_info[b->type->element].text);
                 text_add(p->out, ">");
         }
         if (b->location)
@@ -442,8 +443,9 @@ void loop_print(struct text *out, const struct loop_program *program,
         text_add(out, "\n");
         for (int i = 0; i < program->region_count; i++) {
                 const struct loop_region *r = &program->regions[i];
-                text_add(out, "region \"%s\" limit %lld align %lld section \"%s\" size %lld\n", r->name, (long long)r->limit,
-                         (long long)r->align, r->section, (long long)r->size);
+                text_add(out, "region \"%s\" limit %lld align %lld section \"%s\" size %lld\n",
+                         r->name, (long long)r->limit, (long long)r->align, r->section,
+                         (long long)r->size);
         }
         print_file(&p, program, options);
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)

@@ -1,14 +1,17 @@
-/* Vectors from scalars: which variables differ from lane to lane, statements, and what may not be reordered. */
+/* Vectors from scalars: which variables differ from lane to lane, statements, and what may not be
+ * reordered. */
 #include "ir/loop_vectorizer.h"
 
 #include <string.h>
 
 /* ---- what varies ---- */
 
-struct lane_binding *lane_binding_of(const struct vectorizer *v, const struct loop_variable *variable)
+struct lane_binding *lane_binding_of(const struct vectorizer *v,
+                                     const struct loop_variable *variable)
 {
         int n = variable->number;
-        return n >= 0 && n < v->count && v->bindings[n].variable == variable ? &v->bindings[n] : NULL;
+        return n >= 0 && n < v->count && v->bindings[n].variable == variable ? &v->bindings[n]
+                                                                             : NULL;
 }
 
 static struct lane_binding *bind(struct vectorizer *v, struct loop_variable *variable, bool inside)
@@ -47,7 +50,8 @@ static bool mark(struct vectorizer *v, const struct loop_variable *variable, boo
         return news;
 }
 
-/* One round over the statements; under: a condition around them varies. True when something new was found. */
+/* One round over the statements; under: a condition around them varies. True when something new was
+ * found. */
 static bool mark_block(struct vectorizer *v, const struct loop_block *block, bool under)
 {
         bool news = false;
@@ -68,10 +72,11 @@ static bool mark_block(struct vectorizer *v, const struct loop_block *block, boo
 
 /* ---- what must stay in order ----
  *
- * The scalar code does all for one lane, then all for the next; vectors do each thing for all lanes. The same comes out
- * when no lane reads or writes what another one writes: every buffer that is stored to has one subscript wherever it,
- * or one that may lie on it, is touched (that subscript moves with the lane: see the store); or all its subscripts are the lane
- * plus multiples of what is at least the number of lanes. */
+ * The scalar code does all for one lane, then all for the next; vectors do each thing for all
+ * lanes. The same comes out when no lane reads or writes what another one writes: every buffer that
+ * is stored to has one subscript wherever it, or one that may lie on it, is touched (that subscript
+ * moves with the lane: see the store); or all its subscripts are the lane plus multiples of what is
+ * at least the number of lanes. */
 
 struct touches {
         const struct vector_request *request;
@@ -89,7 +94,8 @@ static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
 }
 
 /* e as factor * lane + a multiple of *multiple (0: + nothing) */
-static bool split_lane(const struct vector_request *request, const struct loop_expr *e, int64_t *factor, int64_t *multiple)
+static bool split_lane(const struct vector_request *request, const struct loop_expr *e,
+                       int64_t *factor, int64_t *multiple)
 {
         int64_t f[2], m[2], number;
         *factor = e->op == LOOP_VARIABLE && e->variable == request->lane;
@@ -102,7 +108,8 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
         case LOOP_LITERAL:
                 return loop_is_int(e, multiple);
         case LOOP_ADD:
-                if (!split_lane(request, e->args[0], &f[0], &m[0]) || !split_lane(request, e->args[1], &f[1], &m[1]))
+                if (!split_lane(request, e->args[0], &f[0], &m[0]) ||
+                    !split_lane(request, e->args[1], &f[1], &m[1]))
                         return false;
                 *factor = f[0] + f[1];
                 while (m[1]) {          /* their greatest common divisor */
@@ -113,28 +120,33 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
                 *multiple = m[0];
                 return true;
         case LOOP_MUL:
-                if (!loop_is_int(e->args[1], &number) || !split_lane(request, e->args[0], &f[0], &m[0]))
+                if (!loop_is_int(e->args[1], &number) ||
+                    !split_lane(request, e->args[0], &f[0], &m[0]))
                         return false;
-                return !__builtin_mul_overflow(f[0], number, factor) && !__builtin_mul_overflow(m[0], number, multiple);
+                return !__builtin_mul_overflow(f[0], number, factor) &&
+                       !__builtin_mul_overflow(m[0], number, multiple);
         default:
                 return false;
         }
 }
 
 /* two lanes never meet there */
-static bool is_apart(const struct vector_request *request, const struct loop_expr *subscript, int64_t *multiple)
+static bool is_apart(const struct vector_request *request, const struct loop_expr *subscript,
+                     int64_t *multiple)
 {
         int64_t factor;
         return request->lane && split_lane(request, subscript, &factor, multiple) && factor == 1 &&
                (*multiple == 0 || *multiple >= request->lanes);
 }
 
-static void note_touch(struct touches *t, const struct loop_buffer *b, const struct loop_expr *subscript)
+static void note_touch(struct touches *t, const struct loop_buffer *b,
+                       const struct loop_expr *subscript)
 {
         int64_t m[2];
         for (size_t i = 0; i < t->count && t->good; i++)
                 if (may_be_one(t->buffers[i], b) && !loop_expr_same(t->subscripts[i], subscript))
-                        t->good = is_apart(t->request, t->subscripts[i], &m[0]) && is_apart(t->request, subscript, &m[1]) &&
+                        t->good = is_apart(t->request, t->subscripts[i], &m[0]) &&
+                                  is_apart(t->request, subscript, &m[1]) &&
                                   (m[0] == m[1] || !m[0] || !m[1]);
 }
 
@@ -181,15 +193,18 @@ static struct loop_stmt *append(struct vectorizer *v, const struct loop_stmt *li
         return s;
 }
 
-static struct loop_variable *twin(struct vectorizer *v, const struct loop_variable *variable, struct loop_type type)
+static struct loop_variable *twin(struct vectorizer *v, const struct loop_variable *variable,
+                                  struct loop_type type)
 {
-        struct loop_variable *new = loop_variable_new(v->arena, variable->name, type, variable->kind);
+        struct loop_variable *new =
+                loop_variable_new(v->arena, variable->name, type, variable->kind);
         new->rows = variable->rows;
         new->columns = variable->columns;
         return new;
 }
 
-static void know(struct vectorizer *v, const struct loop_variable *variable, struct loop_range range)
+static void know(struct vectorizer *v, const struct loop_variable *variable,
+                 struct loop_range range)
 {
         if (v->request->bounds && loop_type_same(variable->type, LOOP_TYPE(E_INDEX)))
                 loop_bounds_set(v->request->bounds, variable, range);
@@ -200,7 +215,8 @@ static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
         struct lane_value value = lane_expr(v, s->a);
         bool variable = value.e->op == LOOP_VARIABLE && value.e->variable->kind != VARIABLE_VAR;
         bool leaf = variable || value.e->op == LOOP_LITERAL;
-        bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST && value.e->type.element == E_INDEX;
+        bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST &&
+                          value.e->type.element == E_INDEX;
         if (subscripts)                 /* they stay in the type they were computed in */
                 value.e = value.e->args[0];
         if (!leaf) {
@@ -226,7 +242,8 @@ static bool write_var(struct vectorizer *v, const struct loop_stmt *s)
         if (s->a)
                 initial = b->varies ? lane_vector(v, lane_expr(v, s->a)) : lane_expr(v, s->a).e;
         struct loop_stmt *var = append(v, s);
-        var->variable = twin(v, s->variable, (struct loop_type){ type.element, b->varies ? (uint8_t)v->lanes : 1 });
+        var->variable = twin(v, s->variable,
+                             (struct loop_type){ type.element, b->varies ? (uint8_t)v->lanes : 1 });
         var->a = initial;
         b->value = (struct lane_value){ .e = loop_use(v->arena, var->variable) };
         return !v->failed;
@@ -247,11 +264,13 @@ static bool write_set(struct vectorizer *v, const struct loop_stmt *s)
         set->row = s->variable->rows ? s->row : (int)old->literal.i;
         set->column = s->variable->rows ? s->column : old->column;
         set->a = vector ? lane_vector(v, value) : value.e;
-        if (v->conditional || (v->mask && !b->inside)) {        /* lanes that there are not keep what they have */
+        if (v->conditional || (v->mask && !b->inside)) {        /* lanes that there are not keep
+                                                                 * what they have */
                 struct loop_expr *before = loop_expr_copy(v->arena, old);
                 if (s->variable->rows)
                         before = loop_tile_entry(v->arena, old->variable, s->row, s->column);
-                set->a = loop_op(v->arena, LOOP_SELECT, loop_expr_copy(v->arena, v->mask), set->a, before);
+                set->a = loop_op(v->arena, LOOP_SELECT, loop_expr_copy(v->arena, v->mask), set->a,
+                                 before);
         }
         return !v->failed;
 }
@@ -286,27 +305,32 @@ static bool is_lasting(const struct loop_expr *e)
 struct taking_part { struct loop_expr *begun, *going; int64_t all_from, all_to; };
 
 /* One short loop for all, in which each lane takes part where it would itself. False: too long. */
-static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from, struct lane_value *to,
-                        struct taking_part *part)
+static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from,
+                        struct lane_value *to, struct taking_part *part)
 {
-        struct loop_range a = loop_bounds_of(v->request->bounds, s->a), b = loop_bounds_of(v->request->bounds, s->b);
-        bool known = a.low > INT64_MIN && b.high < INT64_MAX && a.low >= b.high - VECTOR_JOINED_MAX && a.low < b.high;
+        struct loop_range a = loop_bounds_of(v->request->bounds, s->a),
+                          b = loop_bounds_of(v->request->bounds, s->b);
+        bool known = a.low > INT64_MIN && b.high < INT64_MAX &&
+                     a.low >= b.high - VECTOR_JOINED_MAX && a.low < b.high;
         if (!known || s->step != 1 || !is_lasting(s->a) || !is_lasting(s->b))
                 return false;
         part->all_from = a.high;
         part->all_to = b.low;
         if (!is_uniform(*from)) {
-                part->begun = loop_op(v->arena, LOOP_GE, loop_use(v->arena, s->variable), s->a, NULL);
+                part->begun =
+                        loop_op(v->arena, LOOP_GE, loop_use(v->arena, s->variable), s->a, NULL);
                 from->e = loop_index(v->arena, a.low);
         }
         if (!is_uniform(*to)) {
-                part->going = loop_op(v->arena, LOOP_LT, loop_use(v->arena, s->variable), s->b, NULL);
+                part->going =
+                        loop_op(v->arena, LOOP_LT, loop_use(v->arena, s->variable), s->b, NULL);
                 to->e = loop_index(v->arena, b.high);
         }
         return true;
 }
 
-/* from here on only lanes for which this condition holds, too (NULL: it does); *none: that is known to be none of them */
+/* from here on only lanes for which this condition holds, too (NULL: it does); *none: that is known
+ * to be none of them */
 static bool restrict_lanes(struct vectorizer *v, const struct loop_expr *condition, bool *none)
 {
         if (!condition)
@@ -340,11 +364,13 @@ static bool write_round(struct vectorizer *v, const struct loop_stmt *s, struct 
 }
 
 /* Few rounds of a few statements stand one after the other: windows, taps. */
-static bool is_short(const struct loop_stmt *s, const struct loop_expr *a, const struct loop_expr *b, int64_t *from, int64_t *to)
+static bool is_short(const struct loop_stmt *s, const struct loop_expr *a,
+                     const struct loop_expr *b, int64_t *from, int64_t *to)
 {
         enum { ROUNDS = 5, STATEMENTS = 4 };
         int statements = 0;
-        if (!loop_is_int(a, from) || !loop_is_int(b, to) || s->step != 1 || s->for_kind != FOR_SERIAL || *to - *from > ROUNDS)
+        if (!loop_is_int(a, from) || !loop_is_int(b, to) || s->step != 1 ||
+            s->for_kind != FOR_SERIAL || *to - *from > ROUNDS)
                 return false;
         for (const struct loop_stmt *t = s->body->first; t; t = t->next)
                 if (t->body || ++statements > STATEMENTS)
@@ -385,7 +411,8 @@ static bool write_while(struct vectorizer *v, const struct loop_stmt *s)
         v->pinned = true;
         struct lane_value condition = lane_expr(v, s->a);
         v->pinned = false;
-        if (!is_uniform(condition) || v->conditional)   /* where no lane is active it might not end */
+        if (!is_uniform(condition) || v->conditional)   /* where no lane is active it might not
+                                                         * end */
                 return lane_refuse(v);
         struct loop_stmt *loop = append(v, s);
         loop->a = condition.e;
@@ -396,7 +423,8 @@ static bool write_while(struct vectorizer *v, const struct loop_stmt *s)
 }
 
 /* by a condition that is the same in all lanes */
-static bool write_branch(struct vectorizer *v, const struct loop_stmt *s, struct loop_expr *condition)
+static bool write_branch(struct vectorizer *v, const struct loop_stmt *s,
+                         struct loop_expr *condition)
 {
         struct loop_block *outer = v->out;
         struct loop_stmt *branch = append(v, s);
@@ -430,7 +458,8 @@ static bool write_if(struct vectorizer *v, const struct loop_stmt *s)
         struct lane_value condition = lane_expr(v, s->a);
         if (v->failed)
                 return false;
-        if (is_uniform(condition) && condition.e->op == LOOP_LITERAL) {      /* of the iterations behind the last whole vector */
+        /* of the iterations behind the last whole vector */
+        if (is_uniform(condition) && condition.e->op == LOOP_LITERAL) {
                 const struct loop_block *taken = condition.e->literal.u ? s->body : s->other;
                 return !taken || write_block(v, taken);
         }
@@ -468,21 +497,27 @@ static bool write_block(struct vectorizer *v, const struct loop_block *block)
 
 /* ---- all ---- */
 
-bool vector_block(const struct vector_request *request, const struct loop_block *body, struct loop_block *out)
+bool vector_block(const struct vector_request *request, const struct loop_block *body,
+                  struct loop_block *out)
 {
-        struct vectorizer v = { .request = request, .arena = request->arena, .lanes = request->lanes, .out = out,
+        struct vectorizer v = { .request = request,
+                                .arena = request->arena,
+                                .lanes = request->lanes,
+                                .out = out,
                                 .mask = request->mask };
         struct loop_block block = *body;
         if (!lanes_are_apart(request, &block))
                 return false;
         if (request->lane) {
-                struct lane_binding *lane = bind(&v, (struct loop_variable *)(uintptr_t)request->lane, false);
+                struct lane_binding *lane =
+                        bind(&v, (struct loop_variable *)(uintptr_t)request->lane, false);
                 lane->varies = v.lanes > 1;
                 lane->value = (struct lane_value){ request->base, v.lanes > 1 };
         }
         for (int i = 0; i < request->substitution_count; i++) {
                 const struct vector_substitution *s = &request->substitutions[i];
-                struct lane_binding *b = bind(&v, (struct loop_variable *)(uintptr_t)s->variable, false);
+                struct lane_binding *b =
+                        bind(&v, (struct loop_variable *)(uintptr_t)s->variable, false);
                 b->varies = s->value->type.lanes > 1;
                 b->value = (struct lane_value){ .e = s->value };
         }
@@ -494,11 +529,12 @@ bool vector_block(const struct vector_request *request, const struct loop_block 
 
 /* ---- squares ----
  *
- * Interleaving the first half of the rows with the second moves the highest bit of the column's number to the end of
- * the row's, and that of the row's to the end of the column's: after as many rounds as there are bits they have changed
- * places. */
+ * Interleaving the first half of the rows with the second moves the highest bit of the column's
+ * number to the end of the row's, and that of the row's to the end of the column's: after as many
+ * rounds as there are bits they have changed places. */
 
-static struct loop_expr *let(struct arena *arena, struct loop_block *out, const char *name, struct loop_expr *e)
+static struct loop_expr *let(struct arena *arena, struct loop_block *out, const char *name,
+                             struct loop_expr *e)
 {
         struct loop_stmt *s = loop_append(arena, out, STMT_LET);
         s->variable = loop_variable_new(arena, name, e->type, VARIABLE_LET);
@@ -506,7 +542,8 @@ static struct loop_expr *let(struct arena *arena, struct loop_block *out, const 
         return loop_use(arena, s->variable);
 }
 
-void vector_transpose(struct arena *arena, struct loop_expr **rows, int count, struct loop_block *out)
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int count,
+                      struct loop_block *out)
 {
         struct loop_expr *next[LANES_MAX];
         for (int i = 0; i < count; i++)
@@ -516,7 +553,8 @@ void vector_transpose(struct arena *arena, struct loop_expr **rows, int count, s
                         enum loop_opcode op = i % 2 ? LOOP_INTERLEAVE_HIGH : LOOP_INTERLEAVE_LOW;
                         struct loop_expr *a = rows[i / 2], *b = rows[(i + count) / 2];
                         next[i] = let(arena, out, "mixed",
-                                      loop_op(arena, op, loop_expr_copy(arena, a), loop_expr_copy(arena, b), NULL));
+                                      loop_op(arena, op, loop_expr_copy(arena, a),
+                                              loop_expr_copy(arena, b), NULL));
                 }
                 for (int i = 0; i < count; i++)
                         rows[i] = next[i];

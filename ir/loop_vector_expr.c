@@ -1,4 +1,5 @@
-/* Vectors from scalars: expressions. Subscripts stay scalar as long as they are affine in the lane. */
+/* Vectors from scalars: expressions. Subscripts stay scalar as long as they are affine in the
+ * lane. */
 #include "base/size.h"
 #include "ir/loop_vectorizer.h"
 
@@ -23,7 +24,10 @@ struct loop_expr *loop_expr_copy(struct arena *arena, const struct loop_expr *e)
         return copy;
 }
 
-static struct lane_value scalar(struct loop_expr *e, int64_t step) { return (struct lane_value){ e, step }; }
+static struct lane_value scalar(struct loop_expr *e, int64_t step)
+{
+        return (struct lane_value){ e, step };
+}
 
 /* something to go on with after a refusal */
 static struct lane_value nothing(struct vectorizer *v)
@@ -35,7 +39,8 @@ static struct lane_value nothing(struct vectorizer *v)
 static struct loop_expr *splat_of(struct vectorizer *v, struct loop_expr *e)
 {
         struct loop_type type = { e->type.element, (uint8_t)v->lanes };
-        return e->op == LOOP_LITERAL ? loop_literal(v->arena, type, e->literal) : loop_splat(v->arena, v->lanes, e);
+        return e->op == LOOP_LITERAL ? loop_literal(v->arena, type, e->literal)
+                                     : loop_splat(v->arena, v->lanes, e);
 }
 
 static struct loop_range range_of(const struct vectorizer *v, const struct loop_expr *e)
@@ -57,7 +62,8 @@ static struct loop_range range_of_lanes(const struct vectorizer *v, struct lane_
 
 static struct loop_expr *ramp(struct vectorizer *v, enum element to, struct lane_value value)
 {
-        return loop_ramp(v->arena, v->lanes, loop_cast(v->arena, to, value.e), loop_int(v->arena, to, value.step));
+        return loop_ramp(v->arena, v->lanes, loop_cast(v->arena, to, value.e),
+                         loop_int(v->arena, to, value.step));
 }
 
 struct loop_expr *lane_vector(struct vectorizer *v, struct lane_value value)
@@ -74,15 +80,18 @@ struct loop_expr *lane_subscript(struct vectorizer *v, struct lane_value index)
 
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count)
 {
-        struct loop_expr *numbers = loop_ramp(arena, lanes, loop_int(arena, E_I32, 0), loop_int(arena, E_I32, 1));
-        return loop_op(arena, LOOP_LT, numbers, loop_splat(arena, lanes, loop_cast(arena, E_I32, count)), NULL);
+        struct loop_expr *numbers =
+                loop_ramp(arena, lanes, loop_int(arena, E_I32, 0), loop_int(arena, E_I32, 1));
+        return loop_op(arena, LOOP_LT, numbers,
+                       loop_splat(arena, lanes, loop_cast(arena, E_I32, count)), NULL);
 }
 
 /* ---- arithmetic of subscripts ---- */
 
-/* (e + l step) / n, or the rest, for a literal n > 0: (16 i + l) / 16 is i where l < 16; and where all have one quotient */
-static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct loop_expr *by,
-                   struct lane_value *result)
+/* (e + l step) / n, or the rest, for a literal n > 0: (16 i + l) / 16 is i where l < 16; and where
+ * all have one quotient */
+static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value a,
+                   struct loop_expr *by, struct lane_value *result)
 {
         int64_t n;
         struct loop_range r = range_of(v, a.e);
@@ -96,7 +105,8 @@ static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value 
         }
         bool whole = a.step % n == 0;
         int64_t left = r.multiple, other = n;
-        while (other) {                 /* what divides both: the rest of e is a multiple of it, and so is n */
+        while (other) {                 /* what divides both: the rest of e is a multiple of it, and
+                                         * so is n */
                 int64_t rest = left % other;
                 left = other;
                 other = rest;
@@ -109,8 +119,8 @@ static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value 
         return true;
 }
 
-static bool steps(struct vectorizer *v, const struct loop_expr *e, struct lane_value a, struct lane_value b,
-                  struct lane_value *result)
+static bool steps(struct vectorizer *v, const struct loop_expr *e, struct lane_value a,
+                  struct lane_value b, struct lane_value *result)
 {
         int64_t n, step;
         switch (e->op) {
@@ -137,7 +147,8 @@ static bool steps(struct vectorizer *v, const struct loop_expr *e, struct lane_v
         return true;
 }
 
-/* ---- subscripts that are vectors: of 32 bits where they fit, so that they have the lanes of f32 ---- */
+/* ---- subscripts that are vectors: of 32 bits where they fit, so that they have the lanes of f32
+ * ---- */
 
 static bool fits_i32(const struct vectorizer *v, const struct loop_expr *e)
 {
@@ -149,14 +160,15 @@ static struct loop_expr *narrow(struct vectorizer *v, struct lane_value value)
 {
         struct loop_expr *e = value.e;
         if (e->type.lanes > 1)
-                return e->op == LOOP_CAST && element_of(e->args[0]) == E_I32 ? e->args[0]
-                                                                            : loop_cast(v->arena, E_I32, e);
+                return e->op == LOOP_CAST && element_of(e->args[0]) == E_I32
+                               ? e->args[0]
+                               : loop_cast(v->arena, E_I32, e);
         return value.step ? ramp(v, E_I32, value) : splat_of(v, loop_cast(v->arena, E_I32, e));
 }
 
 /* e, an operation on args, in 32 bits; false where it or they may not fit */
-static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args,
-                           struct lane_value *result)
+static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e,
+                           const struct lane_value *args, struct lane_value *result)
 {
         struct loop_expr *operands[2] = { NULL, NULL };
         bool fits = fits_i32(v, e) && e->arity <= 2;
@@ -189,15 +201,16 @@ static bool is_decided(enum loop_opcode op, struct loop_range r, bool *value)
 }
 
 /* a + l s < b + l t is a - b + l (s - t) < 0; false where one of them is a vector already */
-static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a, struct lane_value b,
-                    struct lane_value *result)
+static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a,
+                    struct lane_value b, struct lane_value *result)
 {
         bool value;
         if (a.e->type.lanes > 1 || b.e->type.lanes > 1)
                 return false;
-        struct lane_value difference = scalar(loop_op(v->arena, LOOP_SUB, loop_expr_copy(v->arena, a.e),
-                                                      loop_expr_copy(v->arena, b.e), NULL),
-                                              a.step - b.step);
+        struct lane_value difference =
+                scalar(loop_op(v->arena, LOOP_SUB, loop_expr_copy(v->arena, a.e),
+                               loop_expr_copy(v->arena, b.e), NULL),
+                       a.step - b.step);
         if (is_decided(op, range_of_lanes(v, difference), &value)) {
                 *result = scalar(loop_literal(v->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = value }), 0);
                 return true;
@@ -206,7 +219,8 @@ static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value
                 a = difference;
                 b = scalar(loop_index(v->arena, 0), 0);
         }
-        struct loop_expr *left = a.step ? lane_vector(v, a) : a.e, *right = a.step ? lane_vector(v, b) : b.e;
+        struct loop_expr *left = a.step ? lane_vector(v, a) : a.e,
+                         *right = a.step ? lane_vector(v, b) : b.e;
         *result = scalar(loop_op(v->arena, op, left, right, NULL), 0);
         return true;
 }
@@ -215,7 +229,8 @@ static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value
 
 struct loop_expr *lane_named(struct vectorizer *v, const char *name, struct loop_expr *e)
 {
-        bool leaf = e->op == LOOP_LITERAL || (e->op == LOOP_VARIABLE && e->variable->kind != VARIABLE_VAR);
+        bool leaf = e->op == LOOP_LITERAL ||
+                    (e->op == LOOP_VARIABLE && e->variable->kind != VARIABLE_VAR);
         if (leaf || v->pinned)
                 return e;
         struct loop_stmt *s = loop_append(v->arena, v->out, STMT_LET);
@@ -238,7 +253,8 @@ struct loop_expr *lane_mask(struct vectorizer *v, struct loop_expr *condition, b
 /* ---- loads ---- */
 
 /* in range, chosen or not */
-static bool is_safe(const struct vectorizer *v, const struct loop_buffer *b, struct lane_value index)
+static bool is_safe(const struct vectorizer *v, const struct loop_buffer *b,
+                    struct lane_value index)
 {
         struct loop_range r = range_of_lanes(v, index);
         return index.e->type.lanes == 1 && r.low >= 0 && r.high < b->extent;
@@ -252,9 +268,11 @@ static struct lane_value load(struct vectorizer *v, const struct loop_expr *e)
                 return nothing(v);
         if (is_uniform(index) && (safe || !v->conditional))
                 return scalar(loop_load(v->arena, e->buffer, index.e), 0);
-        const struct loop_expr *mask = !v->conditional ? v->mask : safe ? v->request->mask : v->mask;
-        struct loop_expr *loaded = loop_load_vector(v->arena, e->buffer, lane_subscript(v, index), v->lanes,
-                                                    loop_expr_copy(v->arena, mask));
+        const struct loop_expr *mask = !v->conditional ? v->mask
+                                       : safe          ? v->request->mask
+                                                       : v->mask;
+        struct loop_expr *loaded = loop_load_vector(v->arena, e->buffer, lane_subscript(v, index),
+                                                    v->lanes, loop_expr_copy(v->arena, mask));
         /* in a side of a choice it would be done under a mask */
         return scalar(v->choosing && !mask ? lane_named(v, "loaded", loaded) : loaded, 0);
 }
@@ -273,14 +291,16 @@ static bool needs_mask(struct vectorizer *v, const struct loop_expr *e)
 }
 
 /* by a condition that is the same in all lanes: only one side is computed */
-static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr *e, struct loop_expr *condition)
+static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr *e,
+                                    struct loop_expr *condition)
 {
         bool pinned = v->pinned;
         struct lane_value side[2];
         v->pinned = true;
         for (int k = 0; k < 2; k++)
                 side[k] = lane_expr(v, e->args[1 + k]);
-        bool scalars = side[0].e->type.lanes == 1 && side[1].e->type.lanes == 1 && side[0].step == side[1].step;
+        bool scalars = side[0].e->type.lanes == 1 && side[1].e->type.lanes == 1 &&
+                       side[0].step == side[1].step;
         for (int k = 0; k < 2 && !scalars; k++)
                 side[k] = scalar(lane_vector(v, side[k]), 0);
         v->pinned = pinned;
@@ -289,7 +309,8 @@ static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr
 }
 
 /* lane by lane: both sides are computed, each loads only where it is chosen */
-static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_expr *e, struct loop_expr *condition)
+static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_expr *e,
+                                      struct loop_expr *condition)
 {
         struct loop_expr *sides[2];
         bool risky[2] = { needs_mask(v, e->args[1]), needs_mask(v, e->args[2]) };
@@ -314,7 +335,8 @@ static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_ex
 static struct lane_value choose(struct vectorizer *v, const struct loop_expr *e)
 {
         struct lane_value condition = lane_expr(v, e->args[0]);
-        return is_uniform(condition) ? choose_one(v, e, condition.e) : choose_lanes(v, e, condition.e);
+        return is_uniform(condition) ? choose_one(v, e, condition.e)
+                                     : choose_lanes(v, e, condition.e);
 }
 
 /* ---- conversions ---- */
@@ -327,7 +349,9 @@ static struct lane_value convert(struct vectorizer *v, const struct loop_expr *e
                 bool small = element_info[to].bytes <= 4 && fits_i32(v, e->args[0]);
                 a = scalar(small ? narrow(v, a) : lane_vector(v, a), 0);
         }
-        return scalar(e->op == LOOP_CAST ? loop_cast(v->arena, to, a.e) : loop_bitcast(v->arena, to, a.e), 0);
+        return scalar(e->op == LOOP_CAST ? loop_cast(v->arena, to, a.e)
+                                         : loop_bitcast(v->arena, to, a.e),
+                      0);
 }
 
 /* ---- expressions ---- */
@@ -360,8 +384,8 @@ static struct lane_value call(struct vectorizer *v, const struct loop_expr *e)
 }
 
 /* of subscripts; false: in the way of all other types */
-static bool subscript(struct vectorizer *v, const struct loop_expr *e, const struct lane_value *args, bool uniform,
-                      struct lane_value *result)
+static bool subscript(struct vectorizer *v, const struct loop_expr *e,
+                      const struct lane_value *args, bool uniform, struct lane_value *result)
 {
         bool scalars = args[0].e->type.lanes == 1 && (e->arity < 2 || args[1].e->type.lanes == 1);
         bool extreme = e->op == LOOP_MIN || e->op == LOOP_MAX;

@@ -4,7 +4,8 @@
 
 #include "ir/loop_vector.h"
 
-/* What an expression is in the lanes: a vector; or a scalar, and in lane l it is e + l * step (step: of an index). */
+/* What an expression is in the lanes: a vector; or a scalar, and in lane l it is e + l * step
+ * (step: of an index). */
 struct lane_value { struct loop_expr *e; int64_t step; };
 static inline bool is_uniform(struct lane_value v) { return v.e->type.lanes == 1 && !v.step; }
 
@@ -41,7 +42,8 @@ struct lane_value lane_expr(struct vectorizer *v, const struct loop_expr *e);
 struct loop_expr *lane_vector(struct vectorizer *v, struct lane_value value);
 /* the subscript of a load or store of a vector: scalar where that is contiguous. NULL when not */
 struct loop_expr *lane_subscript(struct vectorizer *v, struct lane_value index);
-/* a name for e before the statement being written; leaves, and what may not be computed earlier, as they are */
+/* a name for e before the statement being written; leaves, and what may not be computed earlier, as
+ * they are */
 struct loop_expr *lane_named(struct vectorizer *v, const char *name, struct loop_expr *e);
 /* narrows the active lanes to those where `condition` is `when`: what they were is returned */
 struct loop_expr *lane_mask(struct vectorizer *v, struct loop_expr *condition, bool when);

@@ -167,7 +167,8 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
                 return verify_error(v, "%s has %d operands, want %d", info->text, e->arity,
                                     info->arity);
         bool interleaves = e->op == LOOP_INTERLEAVE_LOW || e->op == LOOP_INTERLEAVE_HIGH;
-        bool moves = e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE || interleaves;
+        bool moves =
+                e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE || interleaves;
         if (!moves && (!loop_is_compute(element) || !in_domain(op_domain[e->op], element) ||
                        e->args[0]->type.lanes == LANES_TILE))
                 return verify_error(v, "%s is not for %s", info->text, shown(v, e->args[0]->type));
@@ -413,9 +414,11 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
 {
-        bool good = t->rows >= 1 && t->rows <= TILE_ROWS && t->positions >= 1 && t->vectors >= 1 && t->step >= 0 && t->jump >= 0 &&
+        bool good = t->rows >= 1 && t->rows <= TILE_ROWS && t->positions >= 1 && t->vectors >= 1 &&
+                    t->step >= 0 && t->jump >= 0 &&
                     (!depth || (t->depth >= 1 && t->depth <= TILE_GROUPS));
-        return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d", t->positions, t->vectors, t->rows, t->depth);
+        return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
+                                    t->positions, t->vectors, t->rows, t->depth);
 }
 
 /* MULTIPLY, UNLOAD: variable, buffers, places */
@@ -424,17 +427,22 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
         const struct loop_variable *x = s->variable;
         bool multiplies = s->kind == STMT_MULTIPLY;
         if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
-            (x->type.element != E_F32 && x->type.element != E_I32) || x->type.lanes != LANES_TILE || x->rows != s->tiles.positions ||
-            x->columns != s->tiles.vectors)
+            (x->type.element != E_F32 && x->type.element != E_I32) || x->type.lanes != LANES_TILE ||
+            x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no f32tile or i32tile of their shape");
         if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||
-            !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) || !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") ||
-            (multiplies && (!check_buffer(v, s->weights, ACCESS_IN) || !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place"))))
+            !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
+            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") ||
+            (multiplies && (!check_buffer(v, s->weights, ACCESS_IN) ||
+                            !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place"))))
                 return false;
         enum element e = s->buffer->element, w = multiplies ? s->weights->element : e;
-        bool fits = multiplies ? tiles_multiply(e) && tiles_multiply(w) && tile_sums(e) == x->type.element && tile_group(e) == tile_group(w)
+        bool fits = multiplies ? tiles_multiply(e) && tiles_multiply(w) &&
+                                         tile_sums(e) == x->type.element &&
+                                         tile_group(e) == tile_group(w)
                                : e == x->type.element;
-        return fits || verify_error(v, "tiles multiply bf16 and store f32, or integers of 8 bits and i32");
+        return fits ||
+               verify_error(v, "tiles multiply bf16 and store f32, or integers of 8 bits and i32");
 }
 
 static bool check_fail(struct verifier *v, const struct loop_stmt *s)
@@ -500,7 +508,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                         return verify_error(v, "only kernels have hardware tiles");
                 if (s->kind != STMT_TILES)
                         return check_tiles(v, s);
-                return (!s->tiles.positions && !s->tiles.vectors && !s->tiles.rows && !s->tiles.depth) ||
+                return (!s->tiles.positions && !s->tiles.vectors && !s->tiles.rows &&
+                        !s->tiles.depth) ||
                        check_shape(v, &s->tiles, true);
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (kind != FUNCTION_KERNEL)

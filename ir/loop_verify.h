@@ -6,7 +6,12 @@
 #include "ir/loop_parser.h"
 
 /* `shared`: declared outside the parallel loop that is open */
-struct verify_name { const struct loop_function *function; const void *object; bool live, shared; struct verify_name *outer; };
+struct verify_name {
+        const struct loop_function *function;
+        const void *object;
+        bool live, shared;
+        struct verify_name *outer;
+};
 
 struct verifier {
         struct arena *arena;            /* of the check alone */
@@ -17,7 +22,8 @@ struct verifier {
         struct map *functions;          /* library functions there are, by address */
         const struct loop_function *function;
         const struct loop_stmt *stmt;
-        struct map *names;              /* struct verify_name, of the last function that declared it */
+        struct map *names;              /* struct verify_name, of the last function that declared
+                                         * it */
         struct verify_name *innermost;
         int loops;                      /* open */
         bool parallel;                  /* ... one of them */

@@ -63,7 +63,8 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b)
                 return verify_error(v, "buffer %s lies in no region", b->name);
         if (!v->program->planned)
                 return true;
-        int64_t size = b->region ? v->program->regions[b->region - 1].size : v->program->workspace_size;
+        int64_t size =
+                b->region ? v->program->regions[b->region - 1].size : v->program->workspace_size;
         if (b->offset < 0 || b->offset % element_info[b->element].bytes ||
             !int_add(b->offset, bytes, &end) || end > size)
                 return verify_error(v, "buffer %s lies outside its region", b->name);
@@ -102,19 +103,22 @@ struct extent {
         const char *name;
 };
 
-/* The first offset of the call that is the same, into the same buffer; NULL when argument i has none. */
+/* The first offset of the call that is the same, into the same buffer; NULL when argument i has
+ * none. */
 static const struct loop_expr *moving_offset(const struct loop_stmt *call, int i)
 {
         const struct loop_expr *offset = call->offsets ? call->offsets[i] : NULL;
         for (int k = 0; offset && k < i; k++)
                 if (call->offsets[k] && loop_expr_same(call->offsets[k], offset) &&
-                    loop_buffer_root(call->buffers[k], NULL) == loop_buffer_root(call->buffers[i], NULL))
+                    loop_buffer_root(call->buffers[k], NULL) ==
+                            loop_buffer_root(call->buffers[i], NULL))
                         return call->offsets[k];
         return offset;
 }
 
 static struct extent argument_extent(const struct verifier *v, struct loop_buffer *argument,
-                                     const struct loop_buffer *parameter, const struct loop_expr *moving)
+                                     const struct loop_buffer *parameter,
+                                     const struct loop_expr *moving)
 {
         int64_t offset, bytes = element_info[parameter->element].bytes;
         const struct loop_buffer *root = loop_buffer_root(argument, &offset);
@@ -170,7 +174,8 @@ static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
         struct extent *extents = arena_array(v->arena, (size_t)f->buffer_count, sizeof *extents);
         int count = 0;
         for (int i = 0; i < f->buffer_count; i++) {
-                extents[count] = argument_extent(v, call->buffers[i], f->buffers[i], moving_offset(call, i));
+                extents[count] =
+                        argument_extent(v, call->buffers[i], f->buffers[i], moving_offset(call, i));
                 count += extents[count].end > extents[count].start;
         }
         qsort(extents, (size_t)count, sizeof *extents, by_start);
@@ -234,7 +239,8 @@ static bool check_region(struct verifier *v, int number)
         bool twice = false;
         for (int i = 0; i < number; i++)
                 twice |= !strcmp(p->regions[i].name, r->name);
-        if (twice || !text_is_identifier(r->name) || !text_is_remark(r->section, strlen(r->section)) || !is_power_of_two(r->align) ||
+        if (twice || !text_is_identifier(r->name) ||
+            !text_is_remark(r->section, strlen(r->section)) || !is_power_of_two(r->align) ||
             r->align > 4096 || r->size < 0 || r->size > r->limit)
                 return verify_error(v, "region '%s' makes no sense", r->name);
         return true;

@@ -323,7 +323,8 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 
 /* ---- elements ---- */
 
-/* Whether what was bound in that scope can be used here. Scopes beside this one may be open, too (emit_outward). */
+/* Whether what was bound in that scope can be used here. Scopes beside this one may be open, too
+ * (emit_outward). */
 bool emit_sees(const struct emit *e, const struct scope *scope)
 {
         const struct scope *s = e->scope;
@@ -391,7 +392,8 @@ struct loop_buffer *emit_parameter(struct emit *e, const struct value *v)
         return parameter_of(e, local, &made);
 }
 
-struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element, int64_t elements)
+struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element,
+                                 int64_t elements)
 {
         struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
         *b = (struct loop_buffer){ .name = emit_name(e, name), .element = element, .extent = elements,
@@ -416,7 +418,8 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
                 local->read = position;
                 local->nest = e->nest;
         }
-        local->mixed = local->mixed || local->nest != e->nest || !loop_expr_same(local->read, position);
+        local->mixed =
+                local->mixed || local->nest != e->nest || !loop_expr_same(local->read, position);
         return loop_load(e->arena, local->parameter, position);
 }
 
@@ -447,8 +450,8 @@ void emit_define(struct emit *e, const struct value *v, struct loop_expr *const 
         add_memo(e, emit_local(e, v), false, index, variable);
 }
 
-/* nodes of x, counted up to room; not those of subscripts: whether a value gets a name decides how sums of products are
- * rounded, and may not depend on where it lies */
+/* nodes of x, counted up to room; not those of subscripts: whether a value gets a name decides how
+ * sums of products are rounded, and may not depend on where it lies */
 static int expr_size(const struct loop_expr *x, int room)
 {
         int size = x->type.element != E_INDEX;
@@ -458,7 +461,8 @@ static int expr_size(const struct loop_expr *x, int room)
         return size;
 }
 
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, const struct emit_ring *ring, struct loop_expr *const *index)
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
+                                     const struct emit_ring *ring, struct loop_expr *const *index)
 {
         const struct type *t = v->type;
         struct loop_expr *at[RANK_MAX];
@@ -489,7 +493,8 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
 {
         const struct value *v = local->value;
         if (local->ring)
-                return loop_load(e->arena, local->ring->buffer, emit_ring_position(e, v, local->ring, index));
+                return loop_load(e->arena, local->ring->buffer,
+                                 emit_ring_position(e, v, local->ring, index));
         if (!local->inside)
                 return load(e, local, index);
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)
@@ -502,13 +507,16 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
         return x;
 }
 
-static struct loop_expr *placed_element(struct emit *e, const struct local *local, struct loop_expr *const *index)
+static struct loop_expr *placed_element(struct emit *e, const struct local *local,
+                                        struct loop_expr *const *index)
 {
-        return loop_load(e->arena, local->place->buffer, emit_at(e, local->place, local->value->type->rank, index));
+        return loop_load(e->arena, local->place->buffer,
+                         emit_at(e, local->place, local->value->type->rank, index));
 }
 
 /* of the value that is kept in rows */
-static struct loop_expr *kept_element(struct emit *e, struct local *local, struct loop_expr *const *index)
+static struct loop_expr *kept_element(struct emit *e, struct local *local,
+                                      struct loop_expr *const *index)
 {
         struct loop_expr *at[RANK_MAX];
         if (rows_begin(e, index, at))
@@ -529,7 +537,8 @@ struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *in
 static struct loop_expr *element(struct emit *e, const struct value *v,
                                  struct loop_expr *const *index, bool computed)
 {
-        enum element stored = element_carrier(v->type->element), compute = element_info[stored].compute;
+        enum element stored = element_carrier(v->type->element),
+                     compute = element_info[stored].compute;
         computed = computed && compute != stored;
         if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT) {
                 struct loop_expr *x =

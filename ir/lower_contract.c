@@ -83,8 +83,8 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
 
 /* ---- convolve ---- */
 
-/* Channels of a window of one position lie far apart: C compilers that make vectors of such sums gather them, which takes longer than
- * a few products in a turn do. */
+/* Channels of a window of one position lie far apart: C compilers that make vectors of such sums
+ * gather them, which takes longer than a few products in a turn do. */
 static int channels_in_turn(const struct emit *e, const struct op *op)
 {
         enum { TURN = 4 };
@@ -92,8 +92,8 @@ static int channels_in_turn(const struct emit *e, const struct op *op)
         const struct type *w = op_operand(op, 1)->type;
         int pads;
         const int64_t *pad = op_ints(op, "pads", &pads);
-        bool one = target && target_lanes(target, E_F32) == 1 && w->dims[1] > TURN && w->dims[1] % TURN == 0 &&
-                   op_all_ones(op, "input_dilations");
+        bool one = target && target_lanes(target, E_F32) == 1 && w->dims[1] > TURN &&
+                   w->dims[1] % TURN == 0 && op_all_ones(op, "input_dilations");
         for (int d = 2; d < w->rank; d++)
                 one &= w->dims[d] == 1;
         for (int i = 0; i < pads; i++)
@@ -101,20 +101,28 @@ static int channels_in_turn(const struct emit *e, const struct op *op)
         return one ? TURN : 1;
 }
 
-/* the products of channel c of the group that begins at `first`; number of loops that are open then */
-static int add_channel(struct emit *e, const struct op *op, struct loop_variable *sum, struct loop_expr *const *index,
-                       struct loop_expr *first, struct loop_expr *c)
+/* the products of channel c of the group that begins at `first`; number of loops that are open
+ * then */
+static int add_channel(struct emit *e, const struct op *op, struct loop_variable *sum,
+                       struct loop_expr *const *index, struct loop_expr *first, struct loop_expr *c)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL), *spreads = op_ints(op, "input_dilations", NULL);
-        struct loop_expr *xi[RANK_MAX] = { index[0], emit_op(e, LOOP_ADD, first, c) }, *wi[RANK_MAX] = { index[1], c };
+        const int64_t *dilations = op_ints(op, "dilations", NULL),
+                      *spreads = op_ints(op, "input_dilations", NULL);
+        struct loop_expr *xi[RANK_MAX] = { index[0], emit_op(e, LOOP_ADD, first, c) },
+                         *wi[RANK_MAX] = { index[1], c };
         int spatial = x->type->rank - 2, opened = 0;
         for (int d = 0; d < spatial; d++) {
-                struct tap tap = { .extent = x->type->dims[d + 2], .positions = op_result(op)->type->dims[d + 2],
-                                   .window = w->type->dims[d + 2], .stride = strides[d],
-                                   .dilation = dilations[d], .spread = spreads[d], .low = pads[d] };
-                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2], &wi[d + 2], &xi[d + 2]);
+                struct tap tap = { .extent = x->type->dims[d + 2],
+                                   .positions = op_result(op)->type->dims[d + 2],
+                                   .window = w->type->dims[d + 2],
+                                   .stride = strides[d],
+                                   .dilation = dilations[d],
+                                   .spread = spreads[d],
+                                   .low = pads[d] };
+                opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2],
+                                   &wi[d + 2], &xi[d + 2]);
         }
         enum element accumulator = emit_accumulator(op);
         struct loop_expr *xe = emit_as(e, accumulator, x, xi);

@@ -91,23 +91,27 @@ static double winograd_work(const struct op *op)
 {
         const struct winograd *f = winograd_find(op_int(op, "tile"));
         const struct type *y = op_result(op)->type;
-        double channels = (double)op_operand(op, 1)->type->dims[2], outputs = (double)op_int(op, "outputs");
+        double channels = (double)op_operand(op, 1)->type->dims[2],
+               outputs = (double)op_int(op, "outputs");
         double tiles = (double)y->dims[0];
         for (int d = 2; d < 4; d++)
                 tiles *= (double)divide_up(y->dims[d], f->tile);
-        return tiles * (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
-                        2 * channels * outputs * f->size * f->size);
+        return tiles *
+               (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
+                2 * channels * outputs * f->size * f->size);
 }
 
 double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
         const struct value *y = op_result(op);
-        bool counts = op->operand_count && (info->traits & TRAIT_CONTRACTION || element_is_float(op_operand(op, 0)->type->element));
+        bool counts = op->operand_count && (info->traits & TRAIT_CONTRACTION ||
+                                            element_is_float(op_operand(op, 0)->type->element));
         if (!counts || info->traits & TRAIT_FREE)
                 return 0;
         if (info->traits & TRAIT_WHOLE)
-                return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2)) : 0;
+                return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2))
+                                                                    : 0;
         double per_element = 1;
         if (op->code == OP_convolve) {
                 const struct value *w = op_operand(op, 1);

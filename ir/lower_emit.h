@@ -50,10 +50,20 @@ struct memo {
 };
 
 /* where the elements of a value lie: start + index[d] * stride[d] + ... */
-struct emit_place { struct loop_buffer *buffer; struct loop_expr *start; int64_t stride[RANK_MAX]; };
+struct emit_place {
+        struct loop_buffer *buffer;
+        struct loop_expr *start;
+        int64_t stride[RANK_MAX];
+};
 
-/* The last `kept` rows (a dimension) of one image of a value; with `from`, of another dimension `width` columns from there on. */
-struct emit_ring { struct loop_buffer *buffer; int rows, columns; int64_t kept, width; struct loop_expr *from; };
+/* The last `kept` rows (a dimension) of one image of a value; with `from`, of another dimension
+ * `width` columns from there on. */
+struct emit_ring {
+        struct loop_buffer *buffer;
+        int rows, columns;
+        int64_t kept, width;
+        struct loop_expr *from;
+};
 
 /* What is known of a value in this kernel. */
 struct local {
@@ -69,7 +79,8 @@ struct local {
         bool mixed;                     /* loaded elsewhere, too */
         const struct emit_place *place;      /* it has been computed, and lies there */
         unsigned loops;                 /* over the row that need an element: see lower_rows.c */
-        bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores it; or other ones */
+        bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores
+                                         * it; or other ones */
         const struct emit_ring *ring;   /* elements computed before are read from there */
         void *state;                    /* of the operation with this first result */
 };
@@ -77,14 +88,17 @@ struct local {
 /* dimensions that share a loop; those between them have extent 1 */
 struct loop_group { int first, last; int64_t extent; };
 
-/* The rows of a kernel that reduces along them what it computes their elements from: see lower_rows.c. */
+/* The rows of a kernel that reduces along them what it computes their elements from: see
+ * lower_rows.c. */
 struct rows {
-        unsigned along;                 /* dimensions of the result that lie along a row; 0: there are no rows */
+        unsigned along;                 /* dimensions of the result that lie along a row; 0: there
+                                         * are no rows */
         struct loop_group groups[RANK_MAX];       /* the loops over a row */
         int group_count;
         const struct loop_variable *around[RANK_MAX];     /* variables of those around it */
         int around_count;
-        const struct value *kept;       /* computed once, and kept where the result will be; or NULL */
+        const struct value *kept;       /* computed once, and kept where the result will be; or
+                                         * NULL */
         struct emit_place place;             /* of the result */
         struct loop_expr *row[RANK_MAX];          /* which row is kept now, */
         const struct scope *scope;                /* until this closes */
@@ -106,7 +120,8 @@ struct emit {
         struct value **inputs;          /* of the parameters, in order */
         struct loop_buffer **parameters;
         int input_count;
-        struct loop_buffer *whole;      /* result of the kernel's only operation, which stores it itself (lower_whole.c); or NULL */
+        struct loop_buffer *whole;      /* result of the kernel's only operation, which stores it
+                                         * itself (lower_whole.c); or NULL */
         struct loop_buffer **scratch;    /* parameters behind the results */
         int scratch_count;
         struct scope *scope, *outermost;
@@ -129,15 +144,18 @@ bool emit_is_leaf(const struct loop_expr *x);             /* literal or variable
 struct scope *emit_prologue(struct emit *e);
 void emit_resume(struct emit *e, struct scope *scope);
 void **emit_state(struct emit *e, const struct op *op);
-/* memory of the kernel's own for the length of a call: a parameter behind the results, read and written */
-struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element, int64_t elements);
+/* memory of the kernel's own for the length of a call: a parameter behind the results, read and
+ * written */
+struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element,
+                                 int64_t elements);
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);
 /* From here until emit_resume, statements go out of the loops that index does not depend on, as far
  * as these run at least once. For what may be read as soon as its index is known. */
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);
-bool emit_sees(const struct emit *e, const struct scope *scope);  /* what is bound there can be used here */
+/* what is bound there can be used here */
+bool emit_sees(const struct emit *e, const struct scope *scope);
 
 /* the element of v as another type; over the compute type only where that makes a difference */
 struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v,
@@ -157,16 +175,18 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 
 /* step and kind of the loop that emit_for has just opened (nothing when that left it out) */
 void emit_loop(struct emit *e, int64_t step, bool parallel);
-/* Opens a block that stands nowhere yet, until emit_end: the caller puts its statements somewhere. */
+/* Opens a block that stands nowhere yet, until emit_end: the caller puts its statements
+ * somewhere. */
 struct loop_block *emit_aside(struct emit *e);
 /* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
 struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
 /* From here on, elements of v (computed in this kernel) are read from a ring. */
 void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring);
 /* where the element of v at index is in it */
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v, const struct emit_ring *ring, struct loop_expr *const *index);
-/* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the memory that is stored to,
- * unless they are marked otherwise before or after. */
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
+                                     const struct emit_ring *ring, struct loop_expr *const *index);
+/* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the
+ * memory that is stored to, unless they are marked otherwise before or after. */
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);
 /* until the innermost scope closes, the element of v at index is `variable` */
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
@@ -185,7 +205,8 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
                                 struct loop_expr *const *index);
 struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, const struct type *t);
-struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank, struct loop_expr *const *index);
+struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank,
+                          struct loop_expr *const *index);
 /* the index that stands for a flat position where nothing splits the dimensions: all of it in the
  * last one that has more than one index */
 void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,
@@ -222,9 +243,10 @@ struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element 
 
 /* ---- running sums (lower_window.c) ----
  *
- * The dimension along which every window of op reaches back to the first element, so that each result is the one before with an
- * element more, the same bits; -1: none. Where that runs innermost, running_begin stands before its loop and running_next
- * in it, before anything asks for the element at that index. */
+ * The dimension along which every window of op reaches back to the first element, so that each
+ * result is the one before with an element more, the same bits; -1: none. Where that runs
+ * innermost, running_begin stands before its loop and running_next in it, before anything asks for
+ * the element at that index. */
 int running_axis(const struct op *op);
 void running_begin(struct emit *e, const struct op *op);
 void running_next(struct emit *e, const struct op *op, struct loop_expr *const *index);
@@ -236,20 +258,26 @@ void emit_merge_loops(struct loop_block *block);
 
 /* ---- rows (lower_rows.c): softmax, norms ---- */
 
-/* the rows of a kernel that computes `result`, stored in place; emit->rows.along is 0 where there are none */
-void rows_find(struct emit *e, const struct region *region, const struct value *result, const struct emit_place *place);
-/* what `operand` holds may lie where the result does, as far as the operations say: it is not read behind what is stored first */
-bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand, const struct value *result);
+/* the rows of a kernel that computes `result`, stored in place; emit->rows.along is 0 where there
+ * are none */
+void rows_find(struct emit *e, const struct region *region, const struct value *result,
+               const struct emit_place *place);
+/* what `operand` holds may lie where the result does, as far as the operations say: it is not read
+ * behind what is stored first */
+bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand,
+                   const struct value *result);
 /* loops over a row go behind the others: how many these are */
 int rows_order(struct emit *e, struct loop_group *groups, int count);
-void rows_stand_in(struct emit *e, const struct loop_expr *index);        /* one that is now open around the row */
-/* The element of emit->rows.kept at index. rows_begin: its row is not there yet, and loops are open that store at the index *at
- * what rows_end is given. */
+/* one that is now open around the row */
+void rows_stand_in(struct emit *e, const struct loop_expr *index);
+/* The element of emit->rows.kept at index. rows_begin: its row is not there yet, and loops are open
+ * that store at the index *at what rows_end is given. */
 bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr **at);
 void rows_end(struct emit *e, struct loop_expr *const *at, struct loop_expr *value);
 struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index);
 /* x, of as many elements of as many bytes, may lie where y does */
-bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x, const struct loop_buffer *y);
+bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x,
+                      const struct loop_buffer *y);
 
 /* splits of op's results, from those of its operands (lower_splits.c) */
 unsigned op_splits(struct emit *e, const struct op *op);
@@ -264,10 +292,11 @@ struct kernel_request {
         struct value *const *results;
         int result_count;
         bool *too_large;                /* set instead of reporting that it is; may be NULL */
-        bool *refused;                  /* set where the scheduler cannot write it, instead of writing it otherwise; may be NULL */
+        bool *refused;                  /* set where the scheduler cannot write it, instead of
+                                         * writing it otherwise; may be NULL */
 };
-/* Another way to write a kernel than by loops over its result: into buffer, its only result. False when it cannot, and
- * then the kernel is begun anew without it. */
+/* Another way to write a kernel than by loops over its result: into buffer, its only result. False
+ * when it cannot, and then the kernel is begun anew without it. */
 struct kernel_scheduler {
         bool (*wants)(const struct kernel_request *request);
         bool (*write)(struct emit *e, const struct kernel_request *request,
@@ -281,7 +310,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                    const struct kernel_request *request,
                                    const struct lower_options *options, struct value ***inputs,
                                    int *input_count, struct diag *diag);
-/* operations on floats, or products of a contraction of any elements, of an operation that is computed once */
+/* operations on floats, or products of a contraction of any elements, of an operation that is
+ * computed once */
 double op_flops(const struct op *op);
 /* name, location, summary and flops */
 void kernel_describe(struct arena *arena, struct loop_function *kernel,

@@ -35,18 +35,21 @@ struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, con
         return place;
 }
 
-struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank, struct loop_expr *const *index)
+struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank,
+                          struct loop_expr *const *index)
 {
         struct loop_expr *position = place->start;
         for (int d = 0; d < rank; d++)
-                position = emit_op(e, LOOP_ADD, position, emit_op_int(e, LOOP_MUL, index[d], place->stride[d]));
+                position = emit_op(e, LOOP_ADD, position,
+                                   emit_op_int(e, LOOP_MUL, index[d], place->stride[d]));
         return position;
 }
 
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
                                 struct loop_expr *const *index)
 {
-        struct emit_place place = emit_row_major(e, NULL, &(struct type){ .rank = rank, .dims = dims });
+        struct emit_place place =
+                emit_row_major(e, NULL, &(struct type){ .rank = rank, .dims = dims });
         return emit_at(e, &place, rank, index);
 }
 

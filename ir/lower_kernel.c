@@ -180,7 +180,9 @@ static const struct op *running_in(struct emit *e, const struct value *v, int de
         if (running_axis(v->op) >= 0)
                 return v->op;
         const struct op *found = NULL;
-        for (int i = 0; op_info[v->op->code].traits & TRAIT_ELEMENTWISE && i < v->op->operand_count && !found; i++)
+        for (int i = 0;
+             op_info[v->op->code].traits & TRAIT_ELEMENTWISE && i < v->op->operand_count && !found;
+             i++)
                 if (type_same_dims(op_operand(v->op, i)->type, v->type))
                         found = running_in(e, op_operand(v->op, i), depth + 1);
         return found;
@@ -200,7 +202,8 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
 {
         struct loop_group groups[RANK_MAX];
         struct loop_expr *index[RANK_MAX], *stored[RANK_MAX];
-        int count = find_groups(nest, groups), around = e->rows.along ? rows_order(e, groups, count) : 0;
+        int count = find_groups(nest, groups),
+            around = e->rows.along ? rows_order(e, groups, count) : 0;
         if (nest->running)
                 run_innermost(groups, count, running_axis(nest->running));
         for (int d = 0; d < nest->shape->rank; d++)
@@ -208,8 +211,8 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         for (int g = 0; g < count; g++) {
                 if (nest->running && g == count - 1)
                         running_begin(e, nest->running);
-                struct loop_expr *i = emit_for(e, loop_name(e, nest, window, groups, count, g), emit_int(e, 0),
-                                               emit_int(e, groups[g].extent));
+                struct loop_expr *i = emit_for(e, loop_name(e, nest, window, groups, count, g),
+                                               emit_int(e, 0), emit_int(e, groups[g].extent));
                 index[groups[g].last] = i;
                 if (g < around)
                         rows_stand_in(e, i);
@@ -267,10 +270,12 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
         }
 }
 
-/* The same elements in the same order, in the shape they are computed in: its loops need no division. */
+/* The same elements in the same order, in the shape they are computed in: its loops need no
+ * division. */
 static struct value *before_reshapes(struct emit *e, struct value *v)
 {
-        while (emit_local(e, v)->inside && v->op->code == OP_reshape && emit_local(e, op_operand(v->op, 0))->inside)
+        while (emit_local(e, v)->inside && v->op->code == OP_reshape &&
+               emit_local(e, op_operand(v->op, 0))->inside)
                 v = op_operand(v->op, 0);
         return v;
 }
@@ -320,7 +325,8 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 if (nest.count == 1 && (nest.running = running_in(e, v, 0)))
                         nest.splits |= 3u << running_axis(nest.running);
                 if (request->result_count == 1 && request->region && !nest.running) {
-                        const struct emit_place place = emit_row_major(e, outputs[i].buffer, v->type);
+                        const struct emit_place place =
+                                emit_row_major(e, outputs[i].buffer, v->type);
                         rows_find(e, request->region, v, &place);
                 }
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
@@ -375,7 +381,8 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
                 }
         e->input_count = kept;
         kernel->buffer_count = kept + output_count + e->scratch_count;
-        kernel->buffers = arena_array(e->arena, (size_t)kernel->buffer_count, sizeof *kernel->buffers);
+        kernel->buffers =
+                arena_array(e->arena, (size_t)kernel->buffer_count, sizeof *kernel->buffers);
         int classes = 0;
         for (int i = 0; i < output_count; i++) {
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
@@ -442,7 +449,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 return NULL;
         finish_parameters(&e, outputs, request->result_count);
         if (scheduler)
-                loop_function_rename(arena, e.kernel);  /* vectors made of scalars keep their names */
+                loop_function_rename(arena, e.kernel);  /* vectors made of scalars keep their
+                                                         * names */
         kernel_describe(arena, e.kernel, request);
         *inputs = e.inputs;
         *input_count = e.input_count;
@@ -463,7 +471,8 @@ void lower_bind_scratch(struct loop_program *p, struct loop_stmt *call, int firs
 {
         for (int i = first; i < call->function->buffer_count; i++) {
                 const struct loop_buffer *b = call->function->buffers[i];
-                call->buffers[i] = loop_buffer_add(p, b->name, b->element, b->extent, SPACE_WORKSPACE);
+                call->buffers[i] =
+                        loop_buffer_add(p, b->name, b->element, b->extent, SPACE_WORKSPACE);
         }
 }
 

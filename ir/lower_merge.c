@@ -1,4 +1,5 @@
-/* Lowering, loops side by side: reductions of one row that do not need each other share a loop, so that the row is read once.
+/* Lowering, loops side by side: reductions of one row that do not need each other share a loop, so
+ * that the row is read once.
  *
  *      var %best = -inf                        var %best = -inf
  *      for %k { set %best = max(%best, ..) }   var %sum = 0.0
@@ -6,10 +7,12 @@
  *      for %j { set %sum = %sum + .. }           set %best = max(%best, ..)
  *                                                set %sum = %sum + .. }
  *
- * Each adds up what it did in the order in which it did. Loops that store, or may fail, stay alone. */
+ * Each adds up what it did in the order in which it did. Loops that store, or may fail, stay
+ * alone. */
 #include "ir/lower_emit.h"
 
-enum { SETS_MAX = 4 };                  /* in a loop: as many as vectorize takes, and of these kinds alone */
+enum { SETS_MAX = 4 };                  /* in a loop: as many as vectorize takes, and of these kinds
+                                         * alone */
 
 /* the variables from outside that loops set */
 struct sets { const struct loop_variable *variables[SETS_MAX]; int count; bool plain; };
@@ -17,8 +20,10 @@ struct sets { const struct loop_variable *variables[SETS_MAX]; int count; bool p
 static void add_set(struct loop_stmt *s, void *context)
 {
         struct sets *sets = context;
-        bool sets_one = s->kind == STMT_SET && !s->variable->rows && (s->a->op == LOOP_ADD || s->a->op == LOOP_MAX || s->a->op == LOOP_MIN);
-        sets->plain &= sets_one || s->kind == STMT_LET || (s->kind == STMT_FOR && s->for_kind == FOR_SERIAL);
+        bool sets_one = s->kind == STMT_SET && !s->variable->rows &&
+                        (s->a->op == LOOP_ADD || s->a->op == LOOP_MAX || s->a->op == LOOP_MIN);
+        sets->plain &= sets_one || s->kind == STMT_LET ||
+                       (s->kind == STMT_FOR && s->for_kind == FOR_SERIAL);
         if (!sets_one)
                 return;
         sets->plain &= sets->count < SETS_MAX;
@@ -65,9 +70,10 @@ static bool mentions(const struct loop_expr *x, const struct sets *sets)
 static bool may_share(const struct loop_stmt *a, const struct loop_stmt *b)
 {
         const struct sets of_a = find_sets(a), of_b = find_sets(b);
-        return b->for_kind == FOR_SERIAL && of_a.plain && of_b.plain && of_a.count && of_a.count + of_b.count <= SETS_MAX &&
-               a->step == b->step && loop_expr_same(a->a, b->a) && loop_expr_same(a->b, b->b) && !needs(b, &of_b, &of_a) &&
-               !needs(a, &of_a, &of_b);
+        return b->for_kind == FOR_SERIAL && of_a.plain && of_b.plain && of_a.count &&
+               of_a.count + of_b.count <= SETS_MAX && a->step == b->step &&
+               loop_expr_same(a->a, b->a) && loop_expr_same(a->b, b->b) &&
+               !needs(b, &of_b, &of_a) && !needs(a, &of_a, &of_b);
 }
 
 /* ---- merging ---- */
@@ -81,8 +87,8 @@ static void rename_variable(struct loop_expr *x, void *context)
                 x->variable = r->to;
 }
 
-/* The loop behind `loop` that may share it, with nothing but declarations between that do not need what it sets; *last: of these, or
- * the loop itself. */
+/* The loop behind `loop` that may share it, with nothing but declarations between that do not need
+ * what it sets; *last: of these, or the loop itself. */
 static struct loop_stmt *find_partner(struct loop_stmt *loop, struct loop_stmt **last)
 {
         const struct sets sets = find_sets(loop);
@@ -98,7 +104,8 @@ static struct loop_stmt *find_partner(struct loop_stmt *loop, struct loop_stmt *
 
 static void merge_into(struct loop_stmt *loop, struct loop_stmt *partner)
 {
-        loop_block_walk(partner->body, NULL, rename_variable, &(struct renaming){ partner->variable, loop->variable });
+        loop_block_walk(partner->body, NULL, rename_variable,
+                        &(struct renaming){ partner->variable, loop->variable });
         *loop->body->end = partner->body->first;
         loop->body->end = partner->body->end;
 }

@@ -39,18 +39,21 @@ static bool check_region(struct lowering *l, const struct region *region)
 
 /* ---- kernels and calls ---- */
 
-/* A result that was to lie where a loop carries a value lies there only if the kernel lets it: elements that are still read
- * are not overwritten. */
+/* A result that was to lie where a loop carries a value lies there only if the kernel lets it:
+ * elements that are still read are not overwritten. */
 static const struct place *output_place(struct lowering *l, const struct loop_function *kernel,
-                                        struct value *const *inputs, int input_count, struct value *result)
+                                        struct value *const *inputs, int input_count,
+                                        struct value *result)
 {
         const struct loop_buffer *y = kernel->buffers[input_count + result->index];
         struct place *wanted = place_for(l, result);
         for (int i = 0; wanted->carried && i < input_count; i++) {
                 const struct place *x = place_for(l, inputs[i]);
-                bool shared = y->alias_class > 0 && kernel->buffers[i]->alias_class == y->alias_class;
+                bool shared =
+                        y->alias_class > 0 && kernel->buffers[i]->alias_class == y->alias_class;
                 if ((shared && place_is(x, wanted, 0)) ||
-                    !place_overlaps(x, type_elements(inputs[i]->type), wanted, type_elements(result->type)))
+                    !place_overlaps(x, type_elements(inputs[i]->type), wanted,
+                                    type_elements(result->type)))
                         continue;
                 wanted = place_new(l, result);
                 set_place(l, result, wanted);
@@ -58,12 +61,14 @@ static const struct place *output_place(struct lowering *l, const struct loop_fu
         return wanted;
 }
 
-static void set_argument(struct lowering *l, struct loop_stmt *call, int i, const struct place *place)
+static void set_argument(struct lowering *l, struct loop_stmt *call, int i,
+                         const struct place *place)
 {
         struct loop_expr *offset = place_offset(l, place);
         call->buffers[i] = place->buffer;
         if (offset && !call->offsets)
-                call->offsets = arena_array(l->p->arena, (size_t)call->function->buffer_count, sizeof *call->offsets);
+                call->offsets = arena_array(l->p->arena, (size_t)call->function->buffer_count,
+                                            sizeof *call->offsets);
         if (offset)
                 call->offsets[i] = offset;
 }
@@ -82,9 +87,11 @@ static struct loop_function *shared_kernel(struct lowering *l, const struct loop
         return kernel;
 }
 
-/* results: of the operation, whose places are written; NULL: the request's only value is copied to `to` */
-static bool call_kernel(struct lowering *l, struct loop_block *block, const struct kernel_request *request,
-                        struct value *results, const struct place *to)
+/* results: of the operation, whose places are written; NULL: the request's only value is copied to
+ * `to` */
+static bool call_kernel(struct lowering *l, struct loop_block *block,
+                        const struct kernel_request *request, struct value *results,
+                        const struct place *to)
 {
         struct arena *arena = arena_new();
         struct value **inputs;
@@ -94,19 +101,23 @@ static bool call_kernel(struct lowering *l, struct loop_block *block, const stru
         if (written) {
                 struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
                 call->function = shared_kernel(l, written);
-                call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count, sizeof *call->buffers);
+                call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count,
+                                            sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++)
                         set_argument(l, call, i, place_for(l, inputs[i]));
                 for (int i = 0; i < request->result_count; i++)
                         set_argument(l, call, input_count + i,
-                                     results ? output_place(l, written, inputs, input_count, &results[i]) : to);
+                                     results ? output_place(l, written, inputs, input_count,
+                                                            &results[i])
+                                             : to);
                 lower_bind_scratch(l->p, call, input_count + request->result_count);
         }
         arena_free(arena);
         return written != NULL;
 }
 
-bool copy_value(struct lowering *l, struct loop_block *block, struct value *from, const struct place *to)
+bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
+                const struct place *to)
 {
         struct kernel_request request = { .results = &from, .result_count = 1 };
         return !type_elements(from->type) || call_kernel(l, block, &request, NULL, to);
@@ -158,7 +169,8 @@ static bool lower_apart(struct lowering *l, struct loop_block *block, struct op 
         struct place **places = arena_array(l->marks, (size_t)fusion->result_count, sizeof *places);
         for (int i = 0; i < fusion->result_count; i++) {
                 struct value *y = &fusion->results[i];
-                if (place_for(l, y)->carried)   /* what comes later may still read what lies there */
+                if (place_for(l, y)->carried)   /* what comes later may still read what lies
+                                                 * there */
                         set_place(l, y, place_new(l, y));
                 places[i] = place_of(y);
         }
@@ -177,7 +189,8 @@ static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct
                 kernel_request_fusion(l->marks, &request, op);
                 request.too_large = &too_large;
         }
-        return call_kernel(l, block, &request, op->results, NULL) || (too_large && lower_apart(l, block, op));
+        return call_kernel(l, block, &request, op->results, NULL) ||
+               (too_large && lower_apart(l, block, op));
 }
 
 static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op)
@@ -205,14 +218,16 @@ bool lower_operations(struct lowering *l, struct loop_block *block, const struct
         return true;
 }
 
-bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region, struct place *const *targets)
+bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
+                  struct place *const *targets)
 {
         const struct op *yield = region->last;
         if (!lower_operations(l, block, region))
                 return false;
         for (int i = 0; i < yield->operand_count; i++) {
                 struct value *v = op_operand(yield, i);
-                if ((!place_of(v) || !place_is(place_of(v), targets[i], 0)) && !copy_value(l, block, v, targets[i]))
+                if ((!place_of(v) || !place_is(place_of(v), targets[i], 0)) &&
+                    !copy_value(l, block, v, targets[i]))
                         return false;
         }
         return true;
@@ -247,7 +262,8 @@ static bool lower_function(struct lowering *l, struct function *f)
                         return false;
                 set_place(l, v, port_place(l, port, "input", v->type, SPACE_INPUT));
         }
-        struct place **outputs = arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
+        struct place **outputs =
+                arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
         if (!check_region(l, &f->body))
                 return false;
         for (int i = 0; i < yield->operand_count; i++)

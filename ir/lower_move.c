@@ -13,7 +13,8 @@ static const struct type *operand_type(const struct op *op, int i)
 
 static struct loop_expr *zero(struct emit *e, enum element element)
 {
-        return loop_literal(e->arena, LOOP_TYPE(element_carrier(element)), (union scalar){ .u = 0 });
+        return loop_literal(e->arena, LOOP_TYPE(element_carrier(element)),
+                            (union scalar){ .u = 0 });
 }
 
 /* ---- shape ---- */

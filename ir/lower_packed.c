@@ -59,7 +59,8 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
         /* number of the vector of 16 in the group, and the lane in it */
-        struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks), *l = index[x->rank - 1];
+        struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks),
+                         *l = index[x->rank - 1];
         int64_t lanes = op_int(op, "block");
         struct loop_expr *vector = emit_op_int(e, LOOP_MUL, block, lanes / PANEL_LANES);
         wi[w->rank - 1] = l;
@@ -86,8 +87,9 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         xi[x->rank - 1] = emit_for(e, "i", emit_int(e, 0), emit_op_int(e, LOOP_MIN, left, inner));
         wi[w->rank - 3] = emit_op_int(e, LOOP_DIV, xi[x->rank - 1], pair);
         if (pair > 1)
-                wi[w->rank - 1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair),
-                                          emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair));
+                wi[w->rank - 1] =
+                        emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair),
+                                emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair));
         return close_sum(e, op, &sum, xi, wi);
 }
 

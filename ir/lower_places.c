@@ -16,8 +16,8 @@
  * from the first write to the last read of any view of it; the plan pass sees that through the
  * root.
  *
- * What a loop carries is the exception: its place is written again by every iteration. Who may lie there is decided in
- * lower_control.c. */
+ * What a loop carries is the exception: its place is written again by every iteration. Who may lie
+ * there is decided in lower_control.c. */
 #include <string.h>
 
 #include "ir/lower_module.h"
@@ -50,7 +50,8 @@ struct place *place_new(struct lowering *l, const struct value *v)
 }
 
 /* views refer to buffers, never to views */
-struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole, int64_t offset)
+struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
+                         int64_t offset)
 {
         struct place *part = place_at(l, whole->buffer);
         int64_t before;
@@ -61,8 +62,8 @@ struct place *place_part(struct lowering *l, const struct value *v, const struct
         } else if (before + offset == 0 && root->extent == type_elements(v->type)) {
                 part->buffer = root;
         } else {
-                struct loop_buffer *b =
-                        loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type), SPACE_VIEW);
+                struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element,
+                                                        type_elements(v->type), SPACE_VIEW);
                 b->type = v->type;
                 b->view_of = root;
                 b->view_offset = before + offset;
@@ -71,8 +72,8 @@ struct place *place_part(struct lowering *l, const struct value *v, const struct
         return part;
 }
 
-struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number, int64_t stride,
-                        int64_t from)
+struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
+                        int64_t stride, int64_t from)
 {
         struct moving *moving = ARENA_NEW(l->marks, struct moving);
         struct place *row = place_at(l, whole->buffer);
@@ -97,7 +98,9 @@ static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
 struct place *place_for(struct lowering *l, struct value *v)
 {
         if (!place_of(v))
-                set_place(l, v, v->kind == VALUE_CONSTANT ? place_at(l, constant_buffer(l, v)) : place_new(l, v));
+                set_place(l, v,
+                          v->kind == VALUE_CONSTANT ? place_at(l, constant_buffer(l, v))
+                                                    : place_new(l, v));
         return place_of(v);
 }
 
@@ -114,11 +117,12 @@ static bool moves_alike(const struct moving *a, const struct moving *b)
 bool place_is(const struct place *a, const struct place *b, int64_t offset)
 {
         int64_t p, q;
-        return loop_buffer_root(a->buffer, &p) == loop_buffer_root(b->buffer, &q) && moves_alike(a->moving, b->moving) &&
-               p + a->from == q + b->from + offset;
+        return loop_buffer_root(a->buffer, &p) == loop_buffer_root(b->buffer, &q) &&
+               moves_alike(a->moving, b->moving) && p + a->from == q + b->from + offset;
 }
 
-bool place_overlaps(const struct place *a, int64_t elements, const struct place *b, int64_t other_elements)
+bool place_overlaps(const struct place *a, int64_t elements, const struct place *b,
+                    int64_t other_elements)
 {
         int64_t p, q;
         if (loop_buffer_root(a->buffer, &p) != loop_buffer_root(b->buffer, &q))
@@ -136,7 +140,8 @@ struct loop_expr *place_offset(struct lowering *l, const struct place *p)
         struct loop_expr *offset = loop_index(arena, p->from);
         for (const struct moving *m = p->moving; m; m = m->outer) {
                 int64_t stride = m->stride < 0 ? -m->stride : m->stride;
-                struct loop_expr *rows = loop_op(arena, LOOP_MUL, loop_use(arena, m->number), loop_index(arena, stride), NULL);
+                struct loop_expr *rows = loop_op(arena, LOOP_MUL, loop_use(arena, m->number),
+                                                 loop_index(arena, stride), NULL);
                 offset = m->stride < 0 ? loop_op(arena, LOOP_SUB, offset, rows, NULL)
                                        : loop_op(arena, LOOP_ADD, rows, offset, NULL);
         }
@@ -147,7 +152,8 @@ struct loop_expr *place_scalar(struct lowering *l, struct value *v)
 {
         struct arena *arena = l->p->arena;
         if (value_is_constant(v))
-                return loop_literal(arena, LOOP_TYPE(v->type->element), constant_element(v->constant, 0));
+                return loop_literal(arena, LOOP_TYPE(v->type->element),
+                                    constant_element(v->constant, 0));
         const struct place *p = place_for(l, v);
         struct loop_expr *offset = place_offset(l, p);
         return loop_load(arena, p->buffer, offset ? offset : loop_index(arena, 0));
@@ -202,7 +208,8 @@ bool can_take_place(const struct value *v, const struct op *user)
         return v->kind == VALUE_RESULT && !place_of(v) && v->op->region == user->region;
 }
 
-/* The operands of a stack lie one after the other already, as part of a larger one: so does the stack. */
+/* The operands of a stack lie one after the other already, as part of a larger one: so does the
+ * stack. */
 static bool take_row(struct lowering *l, const struct op *op)
 {
         struct value *y = op_result(op);
@@ -214,8 +221,10 @@ static bool take_row(struct lowering *l, const struct op *op)
                 const struct value *x = op_operand(op, k);
                 int64_t at = 0;
                 struct place *place = place_of(x);
-                struct loop_buffer *root = place && !place->moving ? loop_buffer_root(place->buffer, &at) : NULL;
-                if (!root || !type_elements(x->type) || (row && (root != row || at != first + offset)))
+                struct loop_buffer *root =
+                        place && !place->moving ? loop_buffer_root(place->buffer, &at) : NULL;
+                if (!root || !type_elements(x->type) ||
+                    (row && (root != row || at != first + offset)))
                         return false;
                 first = row ? first : at;
                 row = root;

@@ -1,4 +1,5 @@
-/* Lowering, rows: kernels that compute the elements of a row from reductions over that row. A softmax:
+/* Lowering, rows: kernels that compute the elements of a row from reductions over that row. A
+ * softmax:
  *
  *      for i {                                       a row
  *        for k { best = max(best, x[i, k]) }         reductions stand where nothing of their row is known yet, once
@@ -7,9 +8,9 @@
  *        for j { y[i, j] = y[i, j] / sum }
  *      }
  *
- * All of this but what is kept falls out of element functions that are called where their index is known (emit_element); this
- * file puts the loops over the row inside all others, keeps rows of one value where the result will be, and says whether an
- * operand may lie there, too. */
+ * All of this but what is kept falls out of element functions that are called where their index is
+ * known (emit_element); this file puts the loops over the row inside all others, keeps rows of one
+ * value where the result will be, and says whether an operand may lie there, too. */
 #include <string.h>
 
 #include "ir/lower_emit.h"
@@ -34,8 +35,8 @@ bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along)
 
 enum { LOOP_RESULT = 1, LOOP_KEPT = 2, LOOP_FIRST_REDUCE = 4 };
 
-/* From the last operation to the first: which loops over the row need an element of each value. The first costly one that
- * several need is kept; what only that one needs is then needed once. */
+/* From the last operation to the first: which loops over the row need an element of each value. The
+ * first costly one that several need is kept; what only that one needs is then needed once. */
 static void find_kept(struct emit *e, const struct region *region, const struct value *result)
 {
         unsigned next = LOOP_FIRST_REDUCE, along;
@@ -49,8 +50,9 @@ static void find_kept(struct emit *e, const struct region *region, const struct 
                 if (rows_reduce(op, result->type, &along) && along == e->rows.along) {
                         loops = emit_local(e, y)->loops = next;
                         next = next << 1 ? next << 1 : next;
-                } else if (elementwise && op_info[op->code].traits & TRAIT_COSTLY && loops & (loops - 1) && !e->rows.kept &&
-                           y->type == result->type && y != result) {
+                } else if (elementwise && op_info[op->code].traits & TRAIT_COSTLY &&
+                           loops & (loops - 1) && !e->rows.kept && y->type == result->type &&
+                           y != result) {
                         e->rows.kept = y;
                         loops = LOOP_KEPT;
                 } else if (!elementwise) {
@@ -62,7 +64,8 @@ static void find_kept(struct emit *e, const struct region *region, const struct 
         }
 }
 
-void rows_find(struct emit *e, const struct region *region, const struct value *result, const struct emit_place *place)
+void rows_find(struct emit *e, const struct region *region, const struct value *result,
+               const struct emit_place *place)
 {
         struct rows *rows = &e->rows;
         unsigned along;
@@ -81,25 +84,29 @@ void rows_find(struct emit *e, const struct region *region, const struct value *
                 find_kept(e, region, result);
 }
 
-static bool is_needed_by(const struct region *region, const struct value *v, const struct value *of, int depth)
+static bool is_needed_by(const struct region *region, const struct value *v, const struct value *of,
+                         int depth)
 {
         if (v == of)
                 return true;
-        bool inside = of->kind == VALUE_RESULT && of->op->region == region && depth < EMIT_DEPTH_MAX;
+        bool inside =
+                of->kind == VALUE_RESULT && of->op->region == region && depth < EMIT_DEPTH_MAX;
         for (int i = 0; inside && i < of->op->operand_count; i++)
                 if (is_needed_by(region, v, op_operand(of->op, i), depth + 1))
                         return true;
         return false;
 }
 
-bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand, const struct value *result)
+bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand,
+                   const struct value *result)
 {
         const struct value *first = e->rows.kept ? e->rows.kept : result;         /* that is stored */
         unsigned loops = emit_local(e, operand)->loops, along;
         if (e->rows.kept && loops & LOOP_RESULT)
                 return false;
         for (const struct op *op = region->first; op != region->last; op = op->next)
-                if (rows_reduce(op, result->type, &along) && emit_local(e, op_result(op))->loops & loops &&
+                if (rows_reduce(op, result->type, &along) &&
+                    emit_local(e, op_result(op))->loops & loops &&
                     !is_needed_by(region, op_result(op), first, 0))
                         return false;
         return true;
@@ -158,7 +165,8 @@ bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr
         rows->scope = e->scope;
         rows->written++;
         for (int g = 0; g < rows->group_count; g++)
-                at[rows->groups[g].last] = emit_for(e, "k", emit_int(e, 0), emit_int(e, rows->groups[g].extent));
+                at[rows->groups[g].last] =
+                        emit_for(e, "k", emit_int(e, 0), emit_int(e, rows->groups[g].extent));
         return true;
 }
 
@@ -175,19 +183,27 @@ struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index)
 {
         struct emit_place *place = &e->rows.place;
         place->buffer->access = ACCESS_INOUT;
-        return loop_load(e->arena, place->buffer, emit_at(e, place, e->rows.kept->type->rank, index));
+        return loop_load(e->arena, place->buffer,
+                         emit_at(e, place, e->rows.kept->type->rank, index));
 }
 
 /* ---- in place ----
  *
- * An operand may lie where the result does when the elements it is read at for one row are those that are stored in that row, and
- * none is read again behind the first statement of the row that stores. */
+ * An operand may lie where the result does when the elements it is read at for one row are those
+ * that are stored in that row, and none is read again behind the first statement of the row that
+ * stores. */
 
 enum { TERMS_MAX = 8, ACCESSES_MAX = 64 };
 struct term { const struct loop_variable *variable; int64_t factor, extent; };
-/* A position: what stands around the row, and loops along it, joined where they run on: {1, 49} {49, 3} is {1, 147}. */
+/* A position: what stands around the row, and loops along it, joined where they run on: {1, 49}
+ * {49, 3} is {1, 147}. */
 struct form { int around_count, count; struct term around[TERMS_MAX], along[TERMS_MAX]; };
-struct row_access { const struct loop_expr *at; bool stores, known; int statement; struct form form; };
+struct row_access {
+        const struct loop_expr *at;
+        bool stores, known;
+        int statement;
+        struct form form;
+};
 
 struct search {
         const struct rows *rows;
@@ -197,7 +213,8 @@ struct search {
         struct row_access accesses[ACCESSES_MAX];
 };
 
-static bool add_term(const struct search *s, const struct loop_variable *variable, int64_t factor, struct form *form)
+static bool add_term(const struct search *s, const struct loop_variable *variable, int64_t factor,
+                     struct form *form)
 {
         if (form->around_count == TERMS_MAX || form->count == TERMS_MAX || factor < 1)
                 return false;
@@ -208,8 +225,8 @@ static bool add_term(const struct search *s, const struct loop_variable *variabl
                 }
         for (int i = 0; i < s->depth; i++) {
                 int64_t from, to;
-                if (s->loops[i]->variable != variable || !loop_is_int(s->loops[i]->a, &from) || from ||
-                    !loop_is_int(s->loops[i]->b, &to))
+                if (s->loops[i]->variable != variable || !loop_is_int(s->loops[i]->a, &from) ||
+                    from || !loop_is_int(s->loops[i]->b, &to))
                         continue;
                 int at = form->count++;
                 for (; at > 0 && form->along[at - 1].factor > factor; at--)
@@ -220,15 +237,20 @@ static bool add_term(const struct search *s, const struct loop_variable *variabl
         return false;
 }
 
-static bool add_terms(const struct search *s, const struct loop_expr *x, int64_t factor, struct form *form)
+static bool add_terms(const struct search *s, const struct loop_expr *x, int64_t factor,
+                      struct form *form)
 {
         int64_t number;
         if (loop_is_int(x, &number))
                 return number == 0;
         switch (x->op) {
         case LOOP_VARIABLE: return add_term(s, x->variable, factor, form);
-        case LOOP_ADD: return add_terms(s, x->args[0], factor, form) && add_terms(s, x->args[1], factor, form);
-        case LOOP_MUL: return loop_is_int(x->args[1], &number) && add_terms(s, x->args[0], factor * number, form);
+        case LOOP_ADD:
+                return add_terms(s, x->args[0], factor, form) &&
+                       add_terms(s, x->args[1], factor, form);
+        case LOOP_MUL:
+                return loop_is_int(x->args[1], &number) &&
+                       add_terms(s, x->args[0], factor * number, form);
         default: return false;
         }
 }
@@ -254,9 +276,11 @@ static bool same_row(const struct form *a, const struct form *b)
 {
         bool same = a->around_count == b->around_count && a->count == b->count;
         for (int i = 0; same && i < a->around_count; i++)
-                same = a->around[i].variable == b->around[i].variable && a->around[i].factor == b->around[i].factor;
+                same = a->around[i].variable == b->around[i].variable &&
+                       a->around[i].factor == b->around[i].factor;
         for (int i = 0; same && i < a->count; i++)
-                same = a->along[i].factor == b->along[i].factor && a->along[i].extent == b->along[i].extent;
+                same = a->along[i].factor == b->along[i].factor &&
+                       a->along[i].extent == b->along[i].extent;
         return same;
 }
 
@@ -312,7 +336,8 @@ static void count_load(struct loop_expr *x, void *context)
         loads->count += x->op == LOOP_LOAD && x->buffer == loads->x;
 }
 
-bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x, const struct loop_buffer *y)
+bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x,
+                      const struct loop_buffer *y)
 {
         struct search s = { .rows = &e->rows, .x = x, .y = y };
         struct loads loads = { .x = x };
@@ -331,7 +356,8 @@ bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x, const s
                 good = a[i].known && same_row(&a[i].form, &store->form);
                 bool late = !a[i].stores && a[i].statement >= store->statement;
                 if (late)
-                        good = good && a[i].statement == store->statement && loop_expr_same(a[i].at, store->at);
+                        good = good && a[i].statement == store->statement &&
+                               loop_expr_same(a[i].at, store->at);
         }
         return good;
 }

@@ -63,7 +63,8 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
 
 /* ---- windows over every dimension of x ---- */
 
-/* what one that reaches back to the first element has combined so far, and the element at index of that */
+/* what one that reaches back to the first element has combined so far, and the element at index of
+ * that */
 struct running { struct loop_variable *so_far; struct loop_expr *value, *index[RANK_MAX]; };
 
 /* Opens the loops of op's window at index; at[]: the index in x. Returns the number of scopes. */
@@ -100,13 +101,16 @@ static struct loop_variable *window_var(struct emit *e, const struct op *op)
         enum reducer kind = (enum reducer)op_int(op, "kind");
         enum element accumulator = emit_accumulator(op);
         const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
-        return emit_var(e, name, LOOP_TYPE(accumulator), emit_identity(e, kind, op_result(op)->type->element, accumulator));
+        return emit_var(e, name, LOOP_TYPE(accumulator),
+                        emit_identity(e, kind, op_result(op)->type->element, accumulator));
 }
 
-static void combine(struct emit *e, const struct op *op, struct loop_variable *so_far, struct loop_expr *const *at)
+static void combine(struct emit *e, const struct op *op, struct loop_variable *so_far,
+                    struct loop_expr *const *at)
 {
         const char *formula = reducer_info[op_int(op, "kind")].formula;
-        struct loop_expr *args[] = { loop_use(e->arena, so_far), emit_as(e, emit_accumulator(op), op_operand(op, 0), at) };
+        struct loop_expr *args[] = { loop_use(e->arena, so_far),
+                                     emit_as(e, emit_accumulator(op), op_operand(op, 0), at) };
         emit_set(e, so_far, emit_formula(e, formula, args, 2));
 }
 
@@ -133,16 +137,22 @@ struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int
 /* ---- windows that reach back to the first element ---- */
 
 /* Up to element i for result i, or (one more in front) up to the one before it. */
-static bool is_before(const struct op *op, int d) { return op_ints(op, "pads", NULL)[d] == op_ints(op, "window", NULL)[d]; }
+static bool is_before(const struct op *op, int d)
+{
+        return op_ints(op, "pads", NULL)[d] == op_ints(op, "window", NULL)[d];
+}
 
 int running_axis(const struct op *op)
 {
         int found = -1, rank = op->code == OP_reduce_window ? op_result(op)->type->rank : 0;
         for (int d = 0; d < rank; d++) {
-                int64_t extent = op_result(op)->type->dims[d], window = op_ints(op, "window", NULL)[d];
+                int64_t extent = op_result(op)->type->dims[d],
+                        window = op_ints(op, "window", NULL)[d];
                 bool plain = window == 1 && op_ints(op, "pads", NULL)[d] == 0;
-                bool back = extent > 1 && window >= extent && (is_before(op, d) || op_ints(op, "pads", NULL)[d] == window - 1);
-                if (extent != op_operand(op, 0)->type->dims[d] || op_ints(op, "strides", NULL)[d] != 1 ||
+                bool back = extent > 1 && window >= extent &&
+                            (is_before(op, d) || op_ints(op, "pads", NULL)[d] == window - 1);
+                if (extent != op_operand(op, 0)->type->dims[d] ||
+                    op_ints(op, "strides", NULL)[d] != 1 ||
                     op_ints(op, "dilations", NULL)[d] != 1 || !(plain || (back && found < 0)))
                         return -1;
                 if (!plain)
@@ -176,7 +186,8 @@ static struct loop_expr *is_better(struct emit *e, struct loop_expr *v, struct l
         if (!element_is_float((enum element)v->type.element))
                 return larger;
         struct loop_expr *nan = emit_op(e, LOOP_NE, v, v);
-        struct loop_expr *number = emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
+        struct loop_expr *number =
+                emit_op(e, LOOP_EQ, loop_use(e->arena, best), loop_use(e->arena, best));
         return emit_op(e, LOOP_OR, larger, emit_op(e, LOOP_AND, nan, number));
 }
 

@@ -1,5 +1,5 @@
-/* Lowering of convolve_winograd: tile by tile, before everything else, into memory of the kernel's own. An element of the result
- * is then one of those. */
+/* Lowering of convolve_winograd: tile by tile, before everything else, into memory of the kernel's
+ * own. An element of the result is then one of those. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 #include "ir/winograd.h"
@@ -10,7 +10,8 @@ struct tiles {
         struct emit *e;
         const struct op *op;
         const struct winograd *f;
-        struct loop_buffer *v, *m, *y;  /* one tile's V [elements][channels] and M [elements]; Y, of all tiles */
+        struct loop_buffer *v, *m, *y;  /* one tile's V [elements][channels] and M [elements]; Y, of
+                                         * all tiles */
         dim_t y_dims[RANK_MAX];         /* whole tiles */
         struct loop_expr *image, *row, *column;           /* of the tile */
         struct loop_expr *channel, *block, *lane;
@@ -22,7 +23,8 @@ static struct loop_expr *plus(struct tiles *t, struct loop_expr *a, struct loop_
 }
 
 /* where row, column of the square are in buffer [size * size][count] for number k */
-static struct loop_expr *place(struct tiles *t, int row, int column, int64_t count, struct loop_expr *k)
+static struct loop_expr *place(struct tiles *t, int row, int column, int64_t count,
+                               struct loop_expr *k)
 {
         return plus(t, emit_int(t->e, (row * t->f->size + column) * count), k);
 }
@@ -37,7 +39,8 @@ static struct loop_expr *load_input(void *context, int row, int column)
         const struct value *x = op_operand(t->op, 0);
         int64_t inner = x->type->dims[4];
         struct loop_expr *index[] = { t->image, emit_op_int(t->e, LOOP_DIV, t->channel, inner),
-                                      plus(t, t->row, emit_int(t->e, row)), plus(t, t->column, emit_int(t->e, column)),
+                                      plus(t, t->row, emit_int(t->e, row)),
+                                      plus(t, t->column, emit_int(t->e, column)),
                                       emit_op_int(t->e, LOOP_REM, t->channel, inner) };
         return emit_element(t->e, x, index);
 }
@@ -56,18 +59,21 @@ static void write_products(struct tiles *t)
 {
         struct emit *e = t->e;
         const struct value *w = op_operand(t->op, 1);
-        int64_t vectors = w->type->dims[3], elements = w->type->dims[0], channels = channels_of(t->op);
+        int64_t vectors = w->type->dims[3], elements = w->type->dims[0],
+                channels = channels_of(t->op);
         struct loop_expr *output = emit_op_int(e, LOOP_MUL, t->block, op_int(t->op, "block"));
         output = emit_let(e, "output", plus(t, output, t->lane));
         struct loop_expr *vector = emit_op_int(e, LOOP_DIV, output, PANEL_LANES);
         struct loop_expr *element = emit_for(e, "e", emit_int(e, 0), emit_int(e, elements));
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(w->type->element), emit_number(e, w->type->element, 0));
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(w->type->element),
+                                             emit_number(e, w->type->element, 0));
         struct loop_expr *c = emit_for(e, "c", emit_int(e, 0), emit_int(e, channels));
         struct loop_expr *index[] = { element, emit_op_int(e, LOOP_DIV, vector, vectors), c,
                                       emit_op_int(e, LOOP_REM, vector, vectors),
                                       emit_op_int(e, LOOP_REM, output, PANEL_LANES) };
         struct loop_expr *at = plus(t, emit_op_int(e, LOOP_MUL, element, channels), c);
-        struct loop_expr *product = emit_op(e, LOOP_MUL, loop_load(e->arena, t->v, at), emit_element(e, w, index));
+        struct loop_expr *product =
+                emit_op(e, LOOP_MUL, loop_load(e->arena, t->v, at), emit_element(e, w, index));
         emit_set(e, sum, plus(t, loop_use(e->arena, sum), product));
         emit_end(e);
         emit_store(e, t->m, element, loop_use(e->arena, sum));
@@ -99,11 +105,14 @@ static struct loop_expr *open_loop(struct tiles *t, const char *name, int64_t ex
 static void write_tiles(struct tiles *t)
 {
         struct emit *e = t->e;
-        const struct winograd_values input = { t->f->size, t->f->size, load_input, store_input, t, false };
-        const struct winograd_values output = { t->f->tile, t->f->tile, load_product, store_output, t, false };
+        const struct winograd_values input = { t->f->size,  t->f->size, load_input,
+                                               store_input, t,          false };
+        const struct winograd_values output = { t->f->tile,   t->f->tile, load_product,
+                                                store_output, t,          false };
         t->image = open_loop(t, "n", t->y_dims[0]);
         t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", t->y_dims[2] / t->f->tile), t->f->tile);
-        t->column = emit_op_int(e, LOOP_MUL, open_loop(t, "j", t->y_dims[3] / t->f->tile), t->f->tile);
+        t->column =
+                emit_op_int(e, LOOP_MUL, open_loop(t, "j", t->y_dims[3] / t->f->tile), t->f->tile);
         t->channel = open_loop(t, "c", channels_of(t->op));
         winograd_emit(e, &t->f->input, &input);
         emit_end(e);

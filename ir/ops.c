@@ -90,7 +90,8 @@ static const char *const elementwise_results[] = { "result", NULL };
 
 /* ---- the table ---- */
 
-/* what a word in a row's column for traits stands for; all but the end of a region have no effect but their results */
+/* what a word in a row's column for traits stands for; all but the end of a region have no effect
+ * but their results */
 enum {
         ROW_0 = TRAIT_PURE,
         ROW_COMMUTATIVE = TRAIT_PURE | TRAIT_COMMUTATIVE,
@@ -116,18 +117,28 @@ const struct op_info op_info[OPCODE_COUNT] = {
         FORMULA_ROW(name, arity, domain, traits, formula, doc, type_elementwise)
 #define CMP(name, arity, domain, traits, formula, doc) \
         FORMULA_ROW(name, arity, domain, traits, formula, doc, type_compare)
-#define OP(name_, traits_, rule, element_, doc_)                                                                \
-        [OP_##name_] = { .name = #name_, .doc = doc_, .traits = ROW_##traits_, .domain = DOMAIN_ANY,            \
-                .operand_count = ENTRIES(operands_##name_), .result_count = ENTRIES(results_##name_),           \
-                .attr_count = ENTRIES(attrs_##name_), .operands = operands_##name_,                             \
-                .region_count = ENTRIES(regions_##name_), .results = results_##name_,                           \
-                .attrs = attrs_##name_, .regions = regions_##name_, .type_rule = rule, .element = element_ },
+#define OP(name_, traits_, rule, element_, doc_)                     \
+        [OP_##name_] = { .name = #name_,                             \
+                         .doc = doc_,                                \
+                         .traits = ROW_##traits_,                    \
+                         .domain = DOMAIN_ANY,                       \
+                         .operand_count = ENTRIES(operands_##name_), \
+                         .result_count = ENTRIES(results_##name_),   \
+                         .attr_count = ENTRIES(attrs_##name_),       \
+                         .operands = operands_##name_,               \
+                         .region_count = ENTRIES(regions_##name_),   \
+                         .results = results_##name_,                 \
+                         .attrs = attrs_##name_,                     \
+                         .regions = regions_##name_,                 \
+                         .type_rule = rule,                          \
+                         .element = element_ },
 #include "ir/ops.def"
 };
 
 _Static_assert(OPCODE_COUNT < 4096, "opcode_from_text walks the rows");
 
-/* The rows are few, and comparing lengths first leaves a handful of names to look at: about 50 ns. */
+/* The rows are few, and comparing lengths first leaves a handful of names to look at: about 50
+ * ns. */
 bool opcode_from_text(const char *name, size_t length, enum opcode *code)
 {
         static const unsigned char lengths[OPCODE_COUNT] = {

@@ -6,14 +6,17 @@
 
 /* type rules (type_rules.c, type_moves.c, type_reductions.c) */
 bool type_elementwise(struct module *m, struct op *op, struct diag *diag);        /* every EW row */
-bool type_compare(struct module *m, struct op *op, struct diag *diag);            /* every CMP row */
+/* every CMP row */
+bool type_compare(struct module *m, struct op *op, struct diag *diag);
 #define OP(name, traits, rule, element, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
 #include "ir/ops.def"
 
 /* canonical lowerings (lower*.c) */
-struct loop_expr *element_formula(struct emit *e, const struct op *op, int result, struct loop_expr *const *index);
-#define OP(name, traits, rule, element, doc) \
-        struct loop_expr *element_##name(struct emit *e, const struct op *op, int result, struct loop_expr *const *index);
+struct loop_expr *element_formula(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index);
+#define OP(name, traits, rule, element, doc)                                              \
+        struct loop_expr *element_##name(struct emit *e, const struct op *op, int result, \
+                                         struct loop_expr *const *index);
 #include "ir/ops.def"
 
 #endif

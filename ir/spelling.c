@@ -50,12 +50,17 @@ const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_o
 
 const struct spelling *spelling_of_products(const struct target *t, enum element x, enum element w)
 {
-        return find(t, (struct spelling){ .op = SPELL_TILE_MULTIPLY, .element = (uint8_t)x, .to = (uint8_t)w }, 0);
+        return find(t,
+                    (struct spelling){ .op = SPELL_TILE_MULTIPLY,
+                                       .element = (uint8_t)x,
+                                       .to = (uint8_t)w },
+                    0);
 }
 
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index)
 {
-        return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0] : NULL;
+        return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0]
+                                                                               : NULL;
 }
 
 int spelling_shift(const struct loop_expr *e)
@@ -128,7 +133,8 @@ struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_
 
 static const struct spelling *spelling_of_fma(const struct target *t, const struct loop_expr *e)
 {
-        bool less = is_negation(e->args[2]), from = is_negation(e->args[0]) || is_negation(e->args[1]);
+        bool less = is_negation(e->args[2]),
+             from = is_negation(e->args[0]) || is_negation(e->args[1]);
         int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
         const struct spelling *row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);

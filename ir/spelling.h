@@ -1,11 +1,11 @@
-/* How a target says operations on vectors: rows of C with places for operands. A target's table holds
- * the rows for its own vectors; those of the lanes of a base are found in the base's table, so that
- * x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64 as well.
+/* How a target says operations on vectors: rows of C with places for operands. A target's table
+ * holds the rows for its own vectors; those of the lanes of a base are found in the base's table,
+ * so that x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64 as well.
  *
- * What has no row is rewritten before the printer sees it (passes/legalize.c), in the end lane by lane.
- * A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of each element it has vectors
- * of, bool included; every further row makes it faster. The row of RAMP is for a literal start, and its
- * operand are the numbers of all lanes: "1, 3, 5, 7". */
+ * What has no row is rewritten before the printer sees it (passes/legalize.c), in the end lane by
+ * lane. A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of each element it
+ * has vectors of, bool included; every further row makes it faster. The row of RAMP is for a
+ * literal start, and its operand are the numbers of all lanes: "1, 3, 5, 7". */
 #ifndef IR_SPELLING_H
 #define IR_SPELLING_H
 
@@ -16,40 +16,48 @@
 enum spelling_op {
         SPELL_TYPE = LOOP_CALL + 1,     /* of a variable: none */
         SPELL_ZERO,                     /* a literal of zero bits: none; else SPLAT of it */
-        SPELL_TRUTHS,                   /* truth values that are known: an integer, its lowest bit of lane 0 */
-        SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing is read */
+        SPELL_TRUTHS,                   /* truth values that are known: an integer, its lowest bit
+                                         * of lane 0 */
+        SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing
+                                         * is read */
         SPELL_GATHER,                   /* address of element 0, i32 subscripts */
         SPELL_GATHER_MASKED,            /* the same, mask */
         SPELL_STORE,                    /* address, value */
         SPELL_STORE_MASKED,             /* address, value, mask */
-        SPELL_SCATTER,                  /* address of element 0, i32 subscripts, value; the last lane wins */
+        SPELL_SCATTER,                  /* address of element 0, i32 subscripts, value; the last
+                                         * lane wins */
         SPELL_SCATTER_MASKED,           /* the same, mask */
         SPELL_FMA_LESS,                 /* a * b - c: FMA whose third operand is a negation */
         SPELL_FMA_FROM,                 /* c - a * b: FMA whose first or second operand is one */
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH,                 /* address; `level` says where to */
         /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
-        SPELL_TILES,                    /* address of 64 bytes that say their shapes, as LDTILECFG of x86 reads them */
+        SPELL_TILES,                    /* address of 64 bytes that say their shapes, as LDTILECFG
+                                         * of x86 reads them */
         SPELL_TILES_END,                /* none */
         SPELL_TILE_ZERO,                /* tile */
         SPELL_TILE_LOAD,                /* tile, address of its first row, bytes from row to row */
         SPELL_TILE_STORE,               /* the same */
-        SPELL_TILE_MULTIPLY             /* tile of sums, of positions, of groups of weights; a row for each element, `to` that of weights */
+        SPELL_TILE_MULTIPLY             /* tile of sums, of positions, of groups of weights; a row
+                                         * for each element, `to` that of weights */
 };
 
 struct spelling {
         uint8_t op;
-        uint8_t element;                /* of operand 0 (LOAD, STORE, SELECT, SPLAT, CALL: of the value) */
-        const char *text;               /* $0, $1, ...: operands, each once, in an argument's place */
-        const char *definition;         /* of the function that `text` calls, from its result type on; or NULL */
+        uint8_t element;                /* of operand 0 (LOAD, STORE, SELECT, SPLAT, CALL: of the
+                                         * value) */
+        const char *text;               /* $0, $1, ...: operands, each once, in an argument's
+                                         * place */
+        const char *definition;         /* of the function that `text` calls, from its result type
+                                         * on; or NULL */
         uint8_t to;                     /* CAST, BITCAST: the result's element */
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches */
         const char *function;           /* CALL: of the library */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };
 
-/* The row for e, whose operands are taken for granted; NULL: none. Variables, tile entries and choices by
- * a scalar condition want no more than a TYPE. */
+/* The row for e, whose operands are taken for granted; NULL: none. Variables, tile entries and
+ * choices by a scalar condition want no more than a TYPE. */
 const struct spelling *spelling_of(const struct target *t, const struct loop_expr *e);
 const struct spelling *spelling_of_store(const struct target *t, const struct loop_stmt *s);
 const struct spelling *spelling_of_type(const struct target *t, struct loop_type type);
@@ -62,7 +70,8 @@ const struct spelling *spelling_of_products(const struct target *t, enum element
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
 /* operand k of an FMA without the negation that its row is for */
 struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k);
-/* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l for lane l. */
+/* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l for lane
+ * l. */
 bool spelling_truths(const struct loop_expr *e, uint64_t *bits);
 /* b of a << b, a >> b: a literal in range; else -1 */
 int spelling_shift(const struct loop_expr *e);

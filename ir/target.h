@@ -14,22 +14,29 @@ struct target {
         const struct target *base;      /* NULL for generic */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
-        int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the base's */
+        int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
+                                         * base's */
 
         /* vectors; 0, false and NULL: the base's */
         int vector_bytes;               /* of a register; none in generic */
         int vector_registers;
-        bool has_fma;                   /* in one instruction; else fma is a function of the library */
+        bool has_fma;                   /* in one instruction; else fma is a function of the
+                                         * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
-        int vector_issue;               /* multiplications or additions of vectors that a core starts in a cycle */
-        int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache, and from beyond it */
+        int vector_issue;               /* multiplications or additions of vectors that a core
+                                         * starts in a cycle */
+        int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache,
+                                         * and from beyond it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         int tile_registers;             /* for sums of products of bf16; 0: no hardware tiles */
-        const char *machine;            /* when the compiler is for such a processor, as a condition of the preprocessor */
-        const char *keep;               /* asm constraint of a vector register, where gcc needs it: codegen/c_keep.c */
+        const char *machine;            /* when the compiler is for such a processor, as a condition
+                                         * of the preprocessor */
+        const char *keep;               /* asm constraint of a vector register, where gcc needs it:
+                                         * codegen/c_keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
-        const struct spelling *spellings; /* ends with a row without text; rows not here: the base's */
+        const struct spelling *spellings; /* ends with a row without text; rows not here: the
+                                           * base's */
 };
 
 /* What the target says, or its nearest base that says something. */
@@ -56,8 +63,9 @@ TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
 
-/* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is converted
- * to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every eight. 1: no vectors. */
+/* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
+ * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every
+ * eight. 1: no vectors. */
 static inline int target_lanes(const struct target *t, enum element e)
 {
         int bytes = element_info[element_info[e].compute].bytes;

@@ -1,5 +1,5 @@
-/* Tensor IR: modules, functions, operations, and changing them. Every use of a value is in that value's list, so that
- * replacing a value costs its uses and erasing an operation its operands. */
+/* Tensor IR: modules, functions, operations, and changing them. Every use of a value is in that
+ * value's list, so that replacing a value costs its uses and erasing an operation its operands. */
 #include "ir/tensor.h"
 
 #include <assert.h>
@@ -45,14 +45,15 @@ struct function *function_new(struct module *m, const char *name)
         return f;
 }
 
-/* Uses point into the array of arguments, so it may not move: all the room is taken at once (for a body a large
- * allocation, whose pages nobody touches). Beyond it memory counts as exhausted. */
+/* Uses point into the array of arguments, so it may not move: all the room is taken at once (for a
+ * body a large allocation, whose pages nobody touches). Beyond it memory counts as exhausted. */
 enum { BODY_ROOM = 1 << 16, NESTED_ROOM = 1 << 8 };
 
 void region_reserve(struct region *region, int count)
 {
         assert(!region->arguments);
-        region->arguments = arena_array(region->function->module->arena, (size_t)count, sizeof *region->arguments);
+        region->arguments = arena_array(region->function->module->arena, (size_t)count,
+                                        sizeof *region->arguments);
         region->argument_room = count;
 }
 
@@ -66,7 +67,8 @@ static struct value *add_argument(struct region *region, const struct type *type
         int number = region->argument_count++;
         struct value *v = &region->arguments[number];
         *v = (struct value){ .kind = VALUE_ARGUMENT, .type = type, .index = number, .region = region };
-        v->name = text_identifier(region->function->names, name ? name : "", name ? strlen(name) : 0, fallback);
+        v->name = text_identifier(region->function->names, name ? name : "",
+                                  name ? strlen(name) : 0, fallback);
         return v;
 }
 
@@ -152,7 +154,9 @@ bool op_is(const struct value *v, enum opcode code)
 
 bool value_is_inside(const struct value *v, const struct region *region)
 {
-        const struct region *r = v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+        const struct region *r = v->kind == VALUE_RESULT     ? v->op->region
+                                 : v->kind == VALUE_ARGUMENT ? v->region
+                                                             : NULL;
         for (; r; r = r->owner ? r->owner->region : NULL)
                 if (r == region)
                         return true;
@@ -161,7 +165,8 @@ bool value_is_inside(const struct value *v, const struct region *region)
 
 /* ---- operations ---- */
 
-static struct op *op_new(struct module *m, enum opcode code, int operand_count, int result_count, int region_count)
+static struct op *op_new(struct module *m, enum opcode code, int operand_count, int result_count,
+                         int region_count)
 {
         struct op *op = ARENA_NEW(m->arena, struct op);
         op->code = code;
@@ -205,16 +210,16 @@ static int region_depth(const struct region *region)
         return depth;
 }
 
-struct op *op_build_results(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
-                            const struct attr *attrs, const struct type *const *types, int result_count,
-                            int region_count)
+struct op *op_build_results(struct builder *b, enum opcode code, struct value *const *operands,
+                            int operand_count, const struct attr *attrs,
+                            const struct type *const *types, int result_count, int region_count)
 {
         struct module *m = b->m;
         struct diag fallback = { 0 }, *diag = b->diag ? b->diag : &fallback;
         struct region *region = b->before ? b->before->region : b->region;
         if (region_count && region_depth(region) >= NESTING_MAX) {
-                diag_error(diag, EXIT_INVALID, "%s: operations are nested more than %d deep", op_info[code].name,
-                           NESTING_MAX);
+                diag_error(diag, EXIT_INVALID, "%s: operations are nested more than %d deep",
+                           op_info[code].name, NESTING_MAX);
                 return NULL;
         }
         struct op *op = op_new(m, code, operand_count, result_count, region_count);
@@ -222,7 +227,8 @@ struct op *op_build_results(struct builder *b, enum opcode code, struct value *c
                 use_link(&op->operands[i], operands[i]);
         for (int i = 0; i < result_count; i++)
                 op->results[i].type = types ? types[i] : NULL;
-        op->attrs = attrs ? arena_copy(m->arena, attrs, (size_t)op_info[code].attr_count * sizeof *attrs)
+        op->attrs = attrs ? arena_copy(m->arena, attrs,
+                                       (size_t)op_info[code].attr_count * sizeof *attrs)
                           : attrs_new(m, code);
         op->location = b->location;
         op_insert(op, region, b->before);
@@ -233,15 +239,16 @@ struct op *op_build_results(struct builder *b, enum opcode code, struct value *c
         return op;
 }
 
-struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
-                    const struct attr *attrs, const struct type *const *types, int region_count)
+struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands,
+                    int operand_count, const struct attr *attrs, const struct type *const *types,
+                    int region_count)
 {
-        return op_build_results(b, code, operands, operand_count, attrs, types, op_info[code].result_count,
-                                region_count);
+        return op_build_results(b, code, operands, operand_count, attrs, types,
+                                op_info[code].result_count, region_count);
 }
 
-struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands, int operand_count,
-                          const struct attr *attrs, const struct type *type)
+struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands,
+                          int operand_count, const struct attr *attrs, const struct type *type)
 {
         struct op *op = op_build(b, code, operands, operand_count, attrs, &type, 0);
         if (!op)
@@ -331,9 +338,13 @@ static struct value *mapped(struct value *v)
 
 void region_clone(struct builder *b, const struct region *from, struct region *to)
 {
-        struct builder inside = { .m = b->m, .region = to, .location = b->location, .diag = b->diag };
+        struct builder inside = { .m = b->m,
+                                  .region = to,
+                                  .location = b->location,
+                                  .diag = b->diag };
         for (int i = 0; i < from->argument_count; i++)
-                from->arguments[i].scratch = region_add_argument(to, from->arguments[i].type, from->arguments[i].name);
+                from->arguments[i].scratch =
+                        region_add_argument(to, from->arguments[i].type, from->arguments[i].name);
         for (const struct op *op = from->first; op; op = op->next) {
                 struct op *copy = op_clone(&inside, op);
                 for (int i = 0; i < op->result_count; i++)
@@ -348,12 +359,14 @@ void region_clone(struct builder *b, const struct region *from, struct region *t
 
 struct op *op_clone(struct builder *b, const struct op *op)
 {
-        struct op *copy = op_new(b->m, op->code, op->operand_count, op->result_count, op->region_count);
+        struct op *copy =
+                op_new(b->m, op->code, op->operand_count, op->result_count, op->region_count);
         for (int i = 0; i < op->operand_count; i++)
                 use_link(&copy->operands[i], mapped(op->operands[i].value));
         for (int i = 0; i < op->result_count; i++)
                 copy->results[i].type = op->results[i].type;
-        copy->attrs = arena_copy(b->m->arena, op->attrs, (size_t)op_info[op->code].attr_count * sizeof *op->attrs);
+        copy->attrs = arena_copy(b->m->arena, op->attrs,
+                                 (size_t)op_info[op->code].attr_count * sizeof *op->attrs);
         copy->location = op->location;
         copy->schedule = op->schedule;
         op_insert(copy, b->before ? b->before->region : b->region, b->before);
@@ -384,7 +397,8 @@ struct value **op_captures(struct arena *arena, const struct op *op, int *count)
                      o = region_walk(op->regions[i], o))
                         for (int k = 0; k < o->operand_count; k++) {
                                 struct value *v = op_operand(o, k);
-                                if (!v || defined_inside(v, op) || map_get(seen, (const char *)&v, sizeof v))
+                                if (!v || defined_inside(v, op) ||
+                                    map_get(seen, (const char *)&v, sizeof v))
                                         continue;
                                 map_set(seen, (const char *)&v, sizeof v, v);
                                 ARENA_GROW(arena, captures, *count);
@@ -453,8 +467,8 @@ void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t va
         attrs[attr_number(code, name)].i = value;
 }
 
-void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name, const int64_t *values,
-                   int count)
+void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name,
+                   const int64_t *values, int count)
 {
         struct attr *a = &attrs[attr_number(code, name)];
         a->count = count;
@@ -476,7 +490,8 @@ static const struct type *bind_type(struct binding *b, const struct type *t)
         if (bound)
                 return bound;
         if (t->kind != TYPE_TENSOR) {
-                bound = (struct type *)type_wrap(b->m, t->kind, bind_type(b, t->of));   /* NESTING_MAX deep at most */
+                /* NESTING_MAX deep at most */
+                bound = (struct type *)type_wrap(b->m, t->kind, bind_type(b, t->of));
         } else {
                 dim_t dims[RANK_MAX];
                 for (int i = 0; i < t->rank; i++)
@@ -496,7 +511,8 @@ static void bind_function(struct binding *b, struct function *f)
                         op->results[i].type = bind_type(b, op->results[i].type);
                 for (int i = 0; i < op->region_count; i++)
                         for (int k = 0; op->regions[i] && k < op->regions[i]->argument_count; k++)
-                                op->regions[i]->arguments[k].type = bind_type(b, op->regions[i]->arguments[k].type);
+                                op->regions[i]->arguments[k].type =
+                                        bind_type(b, op->regions[i]->arguments[k].type);
         }
 }
 
@@ -526,7 +542,8 @@ bool module_bind(struct module *m, const int64_t *extents, struct diag *diag)
                 bind_function(&b, f);
         arena_free(arena);
         for (struct function *f = m->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         if (!op_infer(m, op, diag))
                                 return false;
         return true;

@@ -15,7 +15,8 @@ struct value *build_binary(struct builder *b, enum opcode code, struct value *x,
 
 struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y)
 {
-        return c && x && y ? value_build(b, OP_select, (struct value *[]){ c, x, y }, 3, NULL, NULL) : NULL;
+        return c && x && y ? value_build(b, OP_select, (struct value *[]){ c, x, y }, 3, NULL, NULL)
+                           : NULL;
 }
 
 struct value *build_cast(struct builder *b, struct value *x, enum element to)
@@ -52,7 +53,8 @@ struct value *build_transpose(struct builder *b, struct value *x, const int64_t 
         return value_build(b, OP_transpose, &x, 1, attrs, NULL);
 }
 
-struct value *build_broadcast(struct builder *b, struct value *x, const struct type *to, const int64_t *dims)
+struct value *build_broadcast(struct builder *b, struct value *x, const struct type *to,
+                              const int64_t *dims)
 {
         if (!x || (x->type == to && is_identity(dims, to->rank)))
                 return x;
@@ -71,8 +73,8 @@ struct value *build_broadcast_numpy(struct builder *b, struct value *x, int rank
         return build_broadcast(b, x, type_tensor(b->m, x->type->element, rank, dims), onto);
 }
 
-struct value *build_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps,
-                          const dim_t *sizes)
+struct value *build_slice(struct builder *b, struct value *x, const int64_t *starts,
+                          const int64_t *steps, const dim_t *sizes)
 {
         if (!x)
                 return NULL;
@@ -83,7 +85,8 @@ struct value *build_slice(struct builder *b, struct value *x, const int64_t *sta
                 whole = whole && starts[i] == 0 && steps[i] == 1;
         if (whole)
                 return x;
-        struct value *operands[] = { x, constant_ints(b->m, starts, rank), constant_ints(b->m, steps, rank) };
+        struct value *operands[] = { x, constant_ints(b->m, starts, rank),
+                                     constant_ints(b->m, steps, rank) };
         return value_build(b, OP_slice, operands, 3, NULL, type);
 }
 
@@ -99,13 +102,15 @@ struct value *build_concat(struct builder *b, struct value *const *xs, int count
         return value_build(b, OP_concat, xs, count, attrs, NULL);
 }
 
-struct value *build_reduce(struct builder *b, enum reducer kind, struct value *x, const int64_t *axes, int count)
+struct value *build_reduce(struct builder *b, enum reducer kind, struct value *x,
+                           const int64_t *axes, int count)
 {
         if (!x || !count)
                 return x;
         struct attr *attrs = attrs_new(b->m, OP_reduce);
         attr_set(attrs, OP_reduce, "kind", kind);
-        return value_build(b, OP_reduce, (struct value *[]){ x, constant_ints(b->m, axes, count) }, 2, attrs, NULL);
+        return value_build(b, OP_reduce, (struct value *[]){ x, constant_ints(b->m, axes, count) },
+                           2, attrs, NULL);
 }
 
 struct value *build_gather(struct builder *b, struct value *x, struct value *indices, int axis)
@@ -148,6 +153,7 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
                 return op;
         f->output_ports = arena_array(b->m->arena, (size_t)count, sizeof *f->output_ports);
         for (int i = 0; i < count; i++)
-                f->output_ports[i].name = i ? arena_printf(b->m->arena, "output_%d", i + 1) : "output";
+                f->output_ports[i].name =
+                        i ? arena_printf(b->m->arena, "output_%d", i + 1) : "output";
         return op;
 }

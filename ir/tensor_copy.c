@@ -1,4 +1,5 @@
-/* A second module to change without touching the first. Names, types and the data of constants are those of the first. */
+/* A second module to change without touching the first. Names, types and the data of constants are
+ * those of the first. */
 #include "base/store.h"
 #include "base/text.h"
 #include "ir/tensor.h"

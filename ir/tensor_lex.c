@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
@@ -56,8 +59,11 @@ static const char *seen(struct reader *r)
 /* length of the UTF-8 sequence at p, 0 when it is none; no overlong forms, no surrogates */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
-        size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+        size_t n = p[0] < 0x80                   ? 1
+                   : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                   : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                   : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                                 : 0;
         if (!n || n > left)
                 return 0;
         for (size_t i = 1; i < n; i++)
@@ -85,7 +91,9 @@ bool reader_check_text(struct reader *r)
                 if (r->p == r->end)
                         break;
                 unsigned char c = (unsigned char)*r->p;
-                size_t n = c >= 0x80 ? utf8_length((const unsigned char *)r->p, (size_t)(r->end - r->p)) : 1;
+                size_t n = c >= 0x80 ? utf8_length((const unsigned char *)r->p,
+                                                   (size_t)(r->end - r->p))
+                                     : 1;
                 if (!n)
                         return reader_fail(r, "byte 0x%02x: the text is not UTF-8", c);
                 if (c < ' ' && c != '\n' && c != '\t' && c != '\r')
@@ -215,7 +223,8 @@ const char *reader_quoted(struct reader *r, const char *what, size_t *length)
                 return NULL;
         }
         const char *start = ++r->p;
-        const char *newline = memchr(start, '\n', (size_t)(r->end - start)), *stop = newline ? newline : r->end;
+        const char *newline = memchr(start, '\n', (size_t)(r->end - start)),
+                   *stop = newline ? newline : r->end;
         const char *close = memchr(start, '"', (size_t)(stop - start));
         if (!close) {
                 reader_fail(r, "the quotes around %s are not closed", what);
@@ -239,7 +248,8 @@ char *reader_string(struct reader *r, const char *what)
                 return NULL;
         char *out = arena_alloc(r->m->arena, length + 1);
         for (size_t i = 0; i < length; i++) {
-                int high = q[i] == '\\' && length - i >= 4 && q[i + 1] == 'x' ? hex_digit(q[i + 2]) : -1;
+                int high = q[i] == '\\' && length - i >= 4 && q[i + 1] == 'x' ? hex_digit(q[i + 2])
+                                                                              : -1;
                 int low = high >= 0 ? hex_digit(q[i + 3]) : -1;
                 if (q[i] != '\\') {
                         out[n++] = q[i];
@@ -295,7 +305,8 @@ static bool number_token(struct reader *r, char token[LITERAL_LENGTH + 1], const
 {
         reader_skip(r);
         const char *start = r->p;
-        while (r->p < r->end && (is_name_char(*r->p) || *r->p == '-' || *r->p == '+' || *r->p == ':'))
+        while (r->p < r->end &&
+               (is_name_char(*r->p) || *r->p == '-' || *r->p == '+' || *r->p == ':'))
                 r->p++;
         size_t length = (size_t)(r->p - start);
         if (!length)
@@ -314,10 +325,12 @@ bool reader_int(struct reader *r, const char *what, int64_t least, int64_t most,
                 return false;
         enum literal_error error = literal_parse(token, E_I64, value, 0);
         if (error == LITERAL_MALFORMED)
-                return reader_fail(r, "%s is %s, want an integer", what, text_safe(r->arena, token, strlen(token)));
+                return reader_fail(r, "%s is %s, want an integer", what,
+                                   text_safe(r->arena, token, strlen(token)));
         if (error == LITERAL_RANGE || *value < least || *value > most)
-                return reader_fail(r, "%s is %s, want %lld to %lld", what, text_safe(r->arena, token, strlen(token)),
-                                   (long long)least, (long long)most);
+                return reader_fail(r, "%s is %s, want %lld to %lld", what,
+                                   text_safe(r->arena, token, strlen(token)), (long long)least,
+                                   (long long)most);
         return true;
 }
 
@@ -328,8 +341,9 @@ bool reader_literal(struct reader *r, enum element e, void *data, size_t index)
                 return false;
         enum literal_error error = literal_parse(token, e, data, index);
         if (error == LITERAL_MALFORMED)
-                return reader_fail(r, "'%s' is no number of type %s", text_safe(r->arena, token, strlen(token)),
-                                   element_info[e].text);
-        return error == LITERAL_OK || reader_fail(r, "%s is out of range for %s",
-                                                  text_safe(r->arena, token, strlen(token)), element_info[e].text);
+                return reader_fail(r, "'%s' is no number of type %s",
+                                   text_safe(r->arena, token, strlen(token)), element_info[e].text);
+        return error == LITERAL_OK ||
+               reader_fail(r, "%s is out of range for %s",
+                           text_safe(r->arena, token, strlen(token)), element_info[e].text);
 }

@@ -8,7 +8,10 @@
 
 #include "base/size.h"
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- numbers ---- */
@@ -41,7 +44,8 @@ static uint64_t default_nan(enum element e)
         }
 }
 
-void literal_print(struct text *out, struct arena *arena, enum element e, const void *data, size_t index)
+void literal_print(struct text *out, struct arena *arena, enum element e, const void *data,
+                   size_t index)
 {
         union scalar s = element_load(e, data, index);
         if (element_is_float(e)) {
@@ -84,7 +88,8 @@ static enum literal_error parse_integer(const char *token, enum element e, void 
         return LITERAL_OK;
 }
 
-static enum literal_error parse_nan_bits(const char *token, enum element e, void *data, size_t index)
+static enum literal_error parse_nan_bits(const char *token, enum element e, void *data,
+                                         size_t index)
 {
         char *end;
         errno = 0;
@@ -114,7 +119,8 @@ enum literal_error literal_parse(const char *token, enum element e, void *data, 
         } else {
                 if (!is_digit(*p) || strspn(p, "0123456789.eE+-") != strlen(p))
                         return LITERAL_MALFORMED;
-                /* f32 from the digits in one rounding; the short floats are far from double's rounding errors */
+                /* f32 from the digits in one rounding; the short floats are far from double's
+                 * rounding errors */
                 s.f = e == E_F32 ? (double)strtof(token, &end) : strtod(token, &end);
                 if (*end)
                         return LITERAL_MALFORMED;
@@ -183,7 +189,8 @@ bool hex_parse(const char *hex, size_t bytes, void *data)
         unsigned char *p = data;
         unsigned wrong = 0;
         for (size_t i = 0; i < bytes; i++) {
-                unsigned high = nibble((unsigned char)hex[2 * i]), low = nibble((unsigned char)hex[2 * i + 1]);
+                unsigned high = nibble((unsigned char)hex[2 * i]),
+                         low = nibble((unsigned char)hex[2 * i + 1]);
                 wrong |= high | low;
                 p[i] = (unsigned char)(high << 4 | low);
         }

@@ -5,7 +5,9 @@
 
 struct op_loop op_loop(const struct op *op)
 {
-        struct op_loop loop = { .trip = op_operand(op, 0), .go = op_operand(op, 1), .steps = op_int(op, "steps"),
+        struct op_loop loop = { .trip = op_operand(op, 0),
+                                .go = op_operand(op, 1),
+                                .steps = op_int(op, "steps"),
                                 .carried = (int)op_int(op, "carried") };
         const struct region *body = op->regions[0];
         loop.scanned = op->operand_count - 2 - loop.carried;
@@ -34,8 +36,12 @@ static bool *all_true(struct arena *arena, int count)
 
 struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop)
 {
-        return (struct op_loop_kept){ loop->go != NULL, all_true(arena, loop->carried), all_true(arena, loop->scanned),
-                                      all_true(arena, loop->stacked), NULL, 0 };
+        return (struct op_loop_kept){ loop->go != NULL,
+                                      all_true(arena, loop->carried),
+                                      all_true(arena, loop->scanned),
+                                      all_true(arena, loop->stacked),
+                                      NULL,
+                                      0 };
 }
 
 /* ---- a loop of other parts ---- */
@@ -88,11 +94,15 @@ static void take_argument(struct region *body, struct value *old, bool kept)
 }
 
 /* Arguments that stay take the place of the old ones, a new yield that of the old yield. */
-static void move_body(struct builder *b, const struct op *op, const struct op_loop *old, const struct op_loop_kept *kept,
-                      struct region *body)
+static void move_body(struct builder *b, const struct op *op, const struct op_loop *old,
+                      const struct op_loop_kept *kept, struct region *body)
 {
-        struct value **yielded = arena_array(b->m->arena, (size_t)old->yield->operand_count, sizeof *yielded);
-        struct builder inside = { .m = b->m, .region = body, .location = b->location, .diag = b->diag };
+        struct value **yielded =
+                arena_array(b->m->arena, (size_t)old->yield->operand_count, sizeof *yielded);
+        struct builder inside = { .m = b->m,
+                                  .region = body,
+                                  .location = b->location,
+                                  .diag = b->diag };
         int count = 0;
         region_reserve(body, 1 + old->carried + old->scanned + kept->more_count);
         take_argument(body, old->number, true);
@@ -102,7 +112,8 @@ static void move_body(struct builder *b, const struct op *op, const struct op_lo
                 take_argument(body, &old->rows[i], kept->scanned[i]);
         for (int i = 0; i < kept->more_count; i++) {
                 const struct type *t = kept->more[i]->type;
-                region_add_argument(body, type_tensor(b->m, t->element, t->rank - 1, t->dims + 1), "row");
+                region_add_argument(body, type_tensor(b->m, t->element, t->rank - 1, t->dims + 1),
+                                    "row");
         }
         if (kept->go)
                 yielded[count++] = old->next_go->value;

@@ -1,4 +1,5 @@
-/* Reads Tensor IR back: the lines of a module, types, constants. The grammar is in tensor_text.h. */
+/* Reads Tensor IR back: the lines of a module, types, constants. The grammar is in
+ * tensor_text.h. */
 #include "ir/tensor_reader.h"
 
 #include <string.h>
@@ -81,7 +82,8 @@ static bool read_element(struct reader *r, enum element *e)
         reader_skip(r);
         const char *start = r->p;
         size_t length = 0;
-        while (r->p < r->end && ((*r->p >= 'a' && *r->p <= 'z') || (*r->p >= '0' && *r->p <= '9'))) {
+        while (r->p < r->end &&
+               ((*r->p >= 'a' && *r->p <= 'z') || (*r->p >= '0' && *r->p <= '9'))) {
                 r->p++;
                 length++;
         }
@@ -100,7 +102,8 @@ static const struct type *read_tensor_type(struct reader *r)
                 return NULL;
         while (!read_element(r, &e)) {
                 if (rank == RANK_MAX) {
-                        reader_fail(r, "a type has more than %d dimensions, or no element type", RANK_MAX);
+                        reader_fail(r, "a type has more than %d dimensions, or no element type",
+                                    RANK_MAX);
                         return NULL;
                 }
                 dims[rank++] = read_dim(r, 0);
@@ -150,17 +153,20 @@ const struct type *reader_type(struct reader *r)
 static struct value *read_list(struct reader *r, const struct type *type, const char *name)
 {
         int64_t count = type_elements(type);
-        if (count > r->end - r->p) {            /* one character each at least: before memory is taken */
+        if (count > r->end - r->p) {            /* one character each at least: before memory is
+                                                 * taken */
                 reader_fail(r, "the list has fewer than %lld values", (long long)count);
                 return NULL;
         }
         void *data = arena_alloc(r->m->arena, (size_t)type_bytes(type));
         for (int64_t i = 0; i < count; i++) {
                 if (i && !reader_at(r, ",")) {
-                        reader_fail(r, "the list has %lld values, want %lld", (long long)i, (long long)count);
+                        reader_fail(r, "the list has %lld values, want %lld", (long long)i,
+                                    (long long)count);
                         return NULL;
                 }
-                if ((i && !reader_expect(r, ",")) || !reader_literal(r, type->element, data, (size_t)i))
+                if ((i && !reader_expect(r, ",")) ||
+                    !reader_literal(r, type->element, data, (size_t)i))
                         return NULL;
         }
         if (reader_at(r, ",")) {
@@ -198,9 +204,11 @@ static struct value *read_from_file(struct reader *r, const struct type *type, c
         if (!r->file)
                 reader_fail(r, "no data line names a file");
         else if ((size_t)offset > r->file_bytes || bytes > r->file_bytes - (size_t)offset)
-                reader_fail(r, "%zu bytes from %lld on: the file has %zu", bytes, (long long)offset, r->file_bytes);
+                reader_fail(r, "%zu bytes from %lld on: the file has %zu", bytes, (long long)offset,
+                            r->file_bytes);
         else if ((size_t)offset < r->file_used || offset % element_info[type->element].bytes)
-                reader_fail(r, "offset %lld is not aligned, or inside another constant", (long long)offset);
+                reader_fail(r, "offset %lld is not aligned, or inside another constant",
+                            (long long)offset);
         if (r->failed)
                 return NULL;
         r->file_used = (size_t)offset + bytes;
@@ -215,7 +223,9 @@ struct value *reader_value(struct reader *r, const struct type *type, const char
                 return NULL;
         }
         if (!type_is_static(type))
-                return reader_literal(r, type->element, element, 0) ? constant_splat(r->m, type, element) : NULL;
+                return reader_literal(r, type->element, element, 0)
+                               ? constant_splat(r->m, type, element)
+                               : NULL;
         if (reader_accept(r, "["))
                 return read_list(r, type, name);
         if (reader_at(r, "...")) {
@@ -226,7 +236,8 @@ struct value *reader_value(struct reader *r, const struct type *type, const char
                 return read_hex(r, type, name);
         if (name && reader_accept_word(r, "file"))
                 return read_from_file(r, type, name);
-        return reader_literal(r, type->element, element, 0) ? constant_splat(r->m, type, element) : NULL;
+        return reader_literal(r, type->element, element, 0) ? constant_splat(r->m, type, element)
+                                                            : NULL;
 }
 
 static bool read_constant(struct reader *r)
@@ -249,12 +260,13 @@ static bool read_symbol_line(struct reader *r)
 {
         int64_t bound;
         int known = r->m->symbol_count;
-        const char *name = reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
+        const char *name =
+                reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
         if (!name || !reader_expect(r, "<=") || !reader_int(r, "a bound", 0, INT32_MAX, &bound))
                 return false;
         dim_symbol(r->m, name, bound);
-        return r->m->symbol_count > known ||
-               reader_fail(r, "symbol %s is declared twice", text_safe(r->arena, name, strlen(name)));
+        return r->m->symbol_count > known || reader_fail(r, "symbol %s is declared twice",
+                                                         text_safe(r->arena, name, strlen(name)));
 }
 
 static bool read_digest(struct reader *r, char digest[65])
@@ -301,7 +313,8 @@ static bool read_data_line(struct reader *r)
         if (!name)
                 return false;
         if (!is_plain_file_name(name))
-                return reader_fail(r, "'%s' is not a plain file name", text_safe(r->arena, name, strlen(name)));
+                return reader_fail(r, "'%s' is not a plain file name",
+                                   text_safe(r->arena, name, strlen(name)));
         if (!reader_accept_word(r, "sha256"))
                 return reader_fail(r, "a data line has no sha256");
         if (!read_digest(r, stated))
@@ -317,14 +330,14 @@ static bool read_data_line(struct reader *r)
         if (!open_file(r, name))
                 return false;
         if ((uint64_t)bytes != r->file_bytes)
-                return reader_fail(r, "the file of the constants has %zu bytes, want %lld", r->file_bytes,
-                                   (long long)bytes);
+                return reader_fail(r, "the file of the constants has %zu bytes, want %lld",
+                                   r->file_bytes, (long long)bytes);
         struct sha256 sha;
         sha256_init(&sha);
         sha256_update(&sha, r->file, r->file_bytes);
         sha256_hex(&sha, found);
-        return !strcmp(found, stated) || reader_fail(r, "the file of the constants is another one: its sha256 is %s",
-                                                     found);
+        return !strcmp(found, stated) ||
+               reader_fail(r, "the file of the constants is another one: its sha256 is %s", found);
 }
 
 static bool read_head(struct reader *r)
@@ -342,9 +355,11 @@ static bool read_head(struct reader *r)
                 return false;
         if (reader_accept_word(r, "command") && !(r->m->command = reader_remark(r, "the options")))
                 return false;
-        if (reader_accept_word(r, "within") && !(r->m->within = reader_remark(r, "what is done for --max-ram")))
+        if (reader_accept_word(r, "within") &&
+            !(r->m->within = reader_remark(r, "what is done for --max-ram")))
                 return false;
-        return !reader_accept_word(r, "passes") || (r->m->passes_done = reader_remark(r, "the list of passes"));
+        return !reader_accept_word(r, "passes") ||
+               (r->m->passes_done = reader_remark(r, "the list of passes"));
 }
 
 static bool read_module(struct reader *r)
@@ -361,18 +376,27 @@ static bool read_module(struct reader *r)
                 while (i < LINES && !reader_accept_word(r, lines[i].word))
                         i++;
                 if (i == LINES)
-                        return reader_fail(r, "a line that begins neither with data, symbol, const nor func");
+                        return reader_fail(
+                                r, "a line that begins neither with data, symbol, const nor func");
                 if (!lines[i].read(r))
                         return false;
         }
         return r->m->functions || reader_fail(r, "the text holds no function");
 }
 
-struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context, struct diag *diag)
+struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
+                            struct diag *diag)
 {
         struct module *m = module_new("");
-        struct reader r = { .m = m, .arena = arena_new(), .p = text, .end = text + length, .counted = text, .line = 1,
-                            .diag = diag, .read_blob = read_blob, .blob_context = context };
+        struct reader r = { .m = m,
+                            .arena = arena_new(),
+                            .p = text,
+                            .end = text + length,
+                            .counted = text,
+                            .line = 1,
+                            .diag = diag,
+                            .read_blob = read_blob,
+                            .blob_context = context };
         r.constants = map_new(r.arena);
         r.functions = map_new(r.arena);
         bool good = read_module(&r) && tensor_check(m, EXIT_INVALID, diag);

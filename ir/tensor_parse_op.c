@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* A value's name in the function being read. Names are never reused, even behind their region's end. */
+/* A value's name in the function being read. Names are never reused, even behind their region's
+ * end. */
 struct name_entry {
         struct value *value;
         bool visible;
@@ -72,14 +73,15 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
 }
 
 /* A function's inputs have names of their own, their ports; arguments of other regions do not. */
-static bool add_arguments(struct reader *r, struct region *region, struct scope *scope, const struct argument *arguments,
-                          int count)
+static bool add_arguments(struct reader *r, struct region *region, struct scope *scope,
+                          const struct argument *arguments, int count)
 {
         region_reserve(region, count);
         for (int i = 0; i < count; i++) {
                 const struct argument *a = &arguments[i];
-                struct value *v = region->owner ? region_add_argument(region, a->type, a->name)
-                                                : function_add_input(region->function, a->port, a->type);
+                struct value *v = region->owner
+                                          ? region_add_argument(region, a->type, a->name)
+                                          : function_add_input(region->function, a->port, a->type);
                 names_reserve(region->function->names, a->name);
                 v->name = NULL;                 /* the text's, unless that is a number */
                 if (!define(r, scope, a->name, v))
@@ -124,7 +126,8 @@ static bool read_opcode(struct reader *r, struct written *w)
 {
         const char *word = reader_word(r, "an operation");
         return word && (opcode_from_text(word, strlen(word), &w->code) ||
-                        reader_fail(r, "there is no operation %s", text_safe(r->arena, word, strlen(word))));
+                        reader_fail(r, "there is no operation %s",
+                                    text_safe(r->arena, word, strlen(word))));
 }
 
 static bool ends_operand(char c) { return strchr(",() \t\r\n;", c) != NULL; }
@@ -164,8 +167,8 @@ static bool resolve_bare(struct reader *r, struct written *w)
                         continue;
                 unsigned char element[16];
                 r->p = w->bare[i];
-                if (!(op_info[w->code].traits & TRAIT_ELEMENTWISE) || !type || type->kind != TYPE_TENSOR ||
-                    !element_is_stored(type->element))
+                if (!(op_info[w->code].traits & TRAIT_ELEMENTWISE) || !type ||
+                    type->kind != TYPE_TENSOR || !element_is_stored(type->element))
                         return reader_fail(r, "a number without a type: write <f32> 0.5");
                 if (!reader_literal(r, type->element, element, 0))
                         return false;
@@ -232,12 +235,14 @@ static bool read_attr_value(struct reader *r, const struct attr_info *info, stru
                 for (a->i = 0; info->names[a->i]; a->i++)
                         if (!strcmp(info->names[a->i], word))
                                 return true;
-                return reader_fail(r, "%s cannot be %s", info->name, text_safe(r->arena, word, strlen(word)));
+                return reader_fail(r, "%s cannot be %s", info->name,
+                                   text_safe(r->arena, word, strlen(word)));
         case ATTR_ELEMENT:
                 if (!(word = reader_word(r, info->name)))
                         return false;
                 if (!element_from_text(word, strlen(word), &e))
-                        return reader_fail(r, "%s is no element type", text_safe(r->arena, word, strlen(word)));
+                        return reader_fail(r, "%s is no element type",
+                                           text_safe(r->arena, word, strlen(word)));
                 a->i = e;
                 return true;
         }
@@ -290,7 +295,8 @@ static bool read_types(struct reader *r, struct written *w)
         if (w->type_count != w->result_count)
                 return reader_fail(r, "%d results have %d types", w->result_count, w->type_count);
         return info->region_count || w->result_count == info->result_count ||
-               reader_fail(r, "%s has %d results, not %d", info->name, info->result_count, w->result_count);
+               reader_fail(r, "%s has %d results, not %d", info->name, info->result_count,
+                           w->result_count);
 }
 
 /* ---- building it ---- */
@@ -303,11 +309,14 @@ static struct op *build(struct reader *r, const struct scope *scope, const struc
                 reader_fail(r, "the result of %s has no name", info->name);
                 return NULL;
         }
-        struct builder b = { .m = r->m, .region = scope->region, .location = w->location, .diag = r->diag };
+        struct builder b = { .m = r->m,
+                             .region = scope->region,
+                             .location = w->location,
+                             .diag = r->diag };
         const char *place = r->diag->place;
         r->diag->place = reader_place(r);
-        struct op *op = op_build_results(&b, w->code, w->operands, w->operand_count, w->attrs, w->types,
-                                         w->result_count, info->region_count);
+        struct op *op = op_build_results(&b, w->code, w->operands, w->operand_count, w->attrs,
+                                         w->types, w->result_count, info->region_count);
         r->diag->place = place;
         r->failed = !op;
         if (op)
@@ -324,7 +333,8 @@ static bool infer_again(struct reader *r, struct op *op)
         return !r->failed;
 }
 
-/* the list in parentheses against what the regions really take; constants written in place are not in it */
+/* the list in parentheses against what the regions really take; constants written in place are not
+ * in it */
 static bool check_captures(struct reader *r, const struct op *op, const struct written *w)
 {
         int count, listed = 0;
@@ -335,11 +345,13 @@ static bool check_captures(struct reader *r, const struct op *op, const struct w
                 if (here)
                         listed++;
                 else if (!c || (c->name && c->kind != CONSTANT_SPLAT))
-                        return reader_fail(r, "value %d that %s takes from outside is not in its list", i + 1,
-                                           op_info[op->code].name);
+                        return reader_fail(r,
+                                           "value %d that %s takes from outside is not in its list",
+                                           i + 1, op_info[op->code].name);
         }
         return listed == w->capture_count ||
-               reader_fail(r, "%s lists a value that it does not use, or not in this place", op_info[op->code].name);
+               reader_fail(r, "%s lists a value that it does not use, or not in this place",
+                           op_info[op->code].name);
 }
 
 /* the brace, and arguments if there are any */
@@ -356,8 +368,8 @@ static bool read_regions(struct reader *r, struct op *op, struct written *w)
 {
         for (int i = 0; i < op->region_count; i++) {
                 if (i && (!reader_accept_word(r, "else") || !read_region_head(r, w)))
-                        return reader_fail(r, "%s has %d regions, joined by else", op_info[op->code].name,
-                                           op->region_count);
+                        return reader_fail(r, "%s has %d regions, joined by else",
+                                           op_info[op->code].name, op->region_count);
                 if (!read_region(r, op_add_region(op, i), w))
                         return false;
         }
@@ -369,8 +381,9 @@ static bool read_regions(struct reader *r, struct op *op, struct written *w)
 static bool read_op(struct reader *r, struct scope *scope)
 {
         struct written w = { 0 };
-        if (!read_results(r, &w) || !read_opcode(r, &w) || !read_operands(r, &w) || !read_attrs(r, &w) ||
-            !read_types(r, &w) || (op_info[w.code].region_count && !read_region_head(r, &w)))
+        if (!read_results(r, &w) || !read_opcode(r, &w) || !read_operands(r, &w) ||
+            !read_attrs(r, &w) || !read_types(r, &w) ||
+            (op_info[w.code].region_count && !read_region_head(r, &w)))
                 return false;
         w.location = reader_location(r);
         struct op *op = build(r, scope, &w);
@@ -399,7 +412,8 @@ static bool read_ops(struct reader *r, struct scope *scope)
 static bool read_region(struct reader *r, struct region *region, const struct written *w)
 {
         struct scope scope = { .region = region };
-        if ((w->argument_count && !add_arguments(r, region, &scope, w->arguments, w->argument_count)) ||
+        if ((w->argument_count &&
+             !add_arguments(r, region, &scope, w->arguments, w->argument_count)) ||
             !read_ops(r, &scope))
                 return false;
         for (struct name_entry *e = scope.names; e; e = e->before)
@@ -438,10 +452,11 @@ bool reader_function(struct reader *r)
         struct scope scope = { .region = &f->body };
         struct argument *arguments = NULL;
         int count = 0;
-        if (!read_arguments(r, &arguments, &count) || !add_arguments(r, &f->body, &scope, arguments, count) ||
-            !read_outputs(r, f) || !reader_expect(r, "{") || !read_ops(r, &scope))
+        if (!read_arguments(r, &arguments, &count) ||
+            !add_arguments(r, &f->body, &scope, arguments, count) || !read_outputs(r, f) ||
+            !reader_expect(r, "{") || !read_ops(r, &scope))
                 return false;
         return f->body.last->operand_count == f->output_count ||
-               reader_fail(r, "func @%s yields %d values for %d outputs", f->name, f->body.last->operand_count,
-                           f->output_count);
+               reader_fail(r, "func @%s yields %d values for %d outputs", f->name,
+                           f->body.last->operand_count, f->output_count);
 }

@@ -1,5 +1,5 @@
-/* Prints Tensor IR; the grammar is in tensor_text.h. What is printed here reads back to the same module, constants
- * shared as before, so that a run from a dump gives the same C. */
+/* Prints Tensor IR; the grammar is in tensor_text.h. What is printed here reads back to the same
+ * module, constants shared as before, so that a run from a dump gives the same C. */
 #include "ir/tensor_text.h"
 
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static void print_value(struct printer *p, const struct constant *c)
 
 static bool in_file(const struct printer *p, const struct constant *c)
 {
-        return p->options && p->options->blob && !p->options->elide && type_elements(c->value.type) > LIST_ELEMENTS;
+        return p->options && p->options->blob && !p->options->elide &&
+               type_elements(c->value.type) > LIST_ELEMENTS;
 }
 
 static size_t align_offset(size_t offset)
@@ -196,7 +197,8 @@ static void print_location(struct printer *p, const struct op *op)
 }
 
 /* %a: TYPE, %b: TYPE, ...; ports: what the model calls them, or NULL */
-static void print_arguments(struct printer *p, const struct region *region, const struct port *ports)
+static void print_arguments(struct printer *p, const struct region *region,
+                            const struct port *ports)
 {
         for (int i = 0; i < region->argument_count; i++) {
                 struct value *v = &region->arguments[i];

@@ -13,7 +13,8 @@
  *   REGION    { OPS }, or {(%ARG: TYPE, ...) OPS }; the location stands at the end of the operation's first line
  *   OPERAND   %NAME, @NAME, none (a missing optional), TYPE VALUE, or a bare LITERAL: a splat of the last %NAME's type
  *
- * An operation with regions and no operands of its own lists the values its regions take from outside, for the reader. */
+ * An operation with regions and no operands of its own lists the values its regions take from
+ * outside, for the reader. */
 #ifndef IR_TENSOR_TEXT_H
 #define IR_TENSOR_TEXT_H
 
@@ -23,7 +24,8 @@ enum { NAME_LENGTH = 255, LITERAL_LENGTH = 63 };
 
 /* ---- tensor_literal.c ---- */
 
-void literal_print(struct text *out, struct arena *arena, enum element e, const void *data, size_t index);
+void literal_print(struct text *out, struct arena *arena, enum element e, const void *data,
+                   size_t index);
 enum literal_error { LITERAL_OK, LITERAL_MALFORMED, LITERAL_RANGE };
 enum literal_error literal_parse(const char *token, enum element e, void *data, size_t index);
 /* letters, digits, _ and . behind a letter or _; at most NAME_LENGTH */

@@ -1,5 +1,5 @@
-/* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type rule again. Linear:
- * one walk numbers all values, a second checks. */
+/* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type
+ * rule again. Linear: one walk numbers all values, a second checks. */
 #include "ir/tensor_text.h"
 
 #include <stdarg.h>
@@ -11,22 +11,24 @@ struct verifier {
         struct diag *diag;
         struct arena *arena;
         struct value **values;          /* by number */
-        bool *visible;                  /* by number: defined before, in a region that is still open */
+        bool *visible;                  /* by number: defined before, in a region that is still
+                                         * open */
         int count;
         int64_t operands;               /* seen in operations; use lists must hold as many */
         struct map *names;              /* of values, in the function at hand */
 };
 
-static bool fail(struct verifier *v, const struct function *f, const struct op *op, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
-static bool fail(struct verifier *v, const struct function *f, const struct op *op, const char *format, ...)
+static bool fail(struct verifier *v, const struct function *f, const struct op *op,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+static bool fail(struct verifier *v, const struct function *f, const struct op *op,
+                 const char *format, ...)
 {
         va_list list;
         va_start(list, format);
         const char *message = arena_vprintf(v->arena, format, list);
         va_end(list);
-        diag_error(v->diag, EXIT_INVALID, "func @%s: %s%s%s", f ? f->name : "-", op ? op_info[op->code].name : "",
-                   op ? ": " : "", message);
+        diag_error(v->diag, EXIT_INVALID, "func @%s: %s%s%s", f ? f->name : "-",
+                   op ? op_info[op->code].name : "", op ? ": " : "", message);
         return false;
 }
 
@@ -47,11 +49,13 @@ static void number_values(struct verifier *v)
         for (struct function *f = v->m->functions; f; f = f->next) {
                 for (int i = 0; i < f->body.argument_count; i++)
                         number_value(v, &f->body.arguments[i]);
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op)) {
                         for (int i = 0; i < op->result_count; i++)
                                 number_value(v, &op->results[i]);
                         for (int i = 0; i < op->region_count; i++)
-                                for (int k = 0; op->regions[i] && k < op->regions[i]->argument_count; k++)
+                                for (int k = 0;
+                                     op->regions[i] && k < op->regions[i]->argument_count; k++)
                                         number_value(v, &op->regions[i]->arguments[k]);
                 }
         }
@@ -74,7 +78,8 @@ static bool check_name(struct verifier *v, const struct function *f, const struc
                 return true;
         size_t length = strlen(value->name);
         if (map_get(v->names, value->name, length))
-                return fail(v, f, NULL, "two values are named %%%s", text_safe(v->arena, value->name, length));
+                return fail(v, f, NULL, "two values are named %%%s",
+                            text_safe(v->arena, value->name, length));
         map_set(v->names, value->name, length, v);
         return true;
 }
@@ -86,8 +91,8 @@ static bool check_uses(struct verifier *v)
                 for (const struct use *u = v->values[i]->uses; u; u = u->next)
                         if (u->value != v->values[i] || *u->previous != u || listed++ > v->operands)
                                 return fail(v, NULL, u->user, "a list of uses is broken");
-        return listed == v->operands || fail(v, NULL, NULL, "%lld uses in lists, %lld operands", (long long)listed,
-                                             (long long)v->operands);
+        return listed == v->operands || fail(v, NULL, NULL, "%lld uses in lists, %lld operands",
+                                             (long long)listed, (long long)v->operands);
 }
 
 static bool check_constants(struct verifier *v)
@@ -95,9 +100,9 @@ static bool check_constants(struct verifier *v)
         struct map *names = map_new(v->arena);
         for (const struct constant *c = v->m->constants; c; c = c->next) {
                 const struct type *t = c->value.type;
-                if (!t || t->kind != TYPE_TENSOR || !type_is_sound(v->m, t) || !element_is_stored(t->element) ||
-                    !c->data || c->value.kind != VALUE_CONSTANT || c->value.constant != c ||
-                    (c->kind == CONSTANT_DENSE && !type_is_static(t)))
+                if (!t || t->kind != TYPE_TENSOR || !type_is_sound(v->m, t) ||
+                    !element_is_stored(t->element) || !c->data || c->value.kind != VALUE_CONSTANT ||
+                    c->value.constant != c || (c->kind == CONSTANT_DENSE && !type_is_static(t)))
                         return fail(v, NULL, NULL, "a constant is broken");
                 if (c->name && map_get(names, c->name, strlen(c->name)))
                         return fail(v, NULL, NULL, "two constants are named @%s", c->name);
@@ -143,7 +148,10 @@ static bool check_operands(struct verifier *v, const struct function *f, const s
                 if (!is_known(v, u->value))
                         return fail(v, f, op, "operand %d is no value of this module", i);
                 if (!v->visible[u->value->number])
-                        return fail(v, f, op, "operand %d is used before it is defined, or outside its region", i);
+                        return fail(
+                                v, f, op,
+                                "operand %d is used before it is defined, or outside its region",
+                                i);
         }
         return true;
 }
@@ -187,8 +195,9 @@ static void set_visible(struct verifier *v, const struct op *op, bool visible)
                 v->visible[op->results[i].number] = visible;
 }
 
-/* Ends op and those around it that end before `next`, which comes after it in the walk: type rules look at full
- * regions, results can be used from here on, and what a region defined cannot when it is left. */
+/* Ends op and those around it that end before `next`, which comes after it in the walk: type rules
+ * look at full regions, results can be used from here on, and what a region defined cannot when it
+ * is left. */
 static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
 {
         while (op && !(next && next->region->owner == op)) {
@@ -210,7 +219,8 @@ static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
 static int nesting(const struct op *op)
 {
         int depth = 0;
-        for (const struct region *r = op->region; r->owner && depth <= NESTING_MAX; r = r->owner->region)
+        for (const struct region *r = op->region; r->owner && depth <= NESTING_MAX;
+             r = r->owner->region)
                 depth++;
         return depth;
 }
@@ -218,11 +228,13 @@ static int nesting(const struct op *op)
 static bool check_function(struct verifier *v, struct function *f)
 {
         v->names = map_new(v->arena);
-        if (f->body.owner || f->body.function != f || !f->body.last || f->body.last->code != OP_yield)
+        if (f->body.owner || f->body.function != f || !f->body.last ||
+            f->body.last->code != OP_yield)
                 return fail(v, f, NULL, "its body does not end in a yield");
-        if (f->output_count != f->body.last->operand_count || (f->output_count && !f->output_ports) ||
-            (f->body.argument_count && !f->input_ports))
-                return fail(v, f, NULL, "%d outputs, %d values yielded", f->output_count, f->body.last->operand_count);
+        if (f->output_count != f->body.last->operand_count ||
+            (f->output_count && !f->output_ports) || (f->body.argument_count && !f->input_ports))
+                return fail(v, f, NULL, "%d outputs, %d values yielded", f->output_count,
+                            f->body.last->operand_count);
         if (!check_arguments(v, f, NULL, &f->body))
                 return false;
         for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
@@ -246,7 +258,8 @@ bool tensor_check(struct module *m, enum exit_code code, struct diag *diag)
         number_values(&v);
         bool good = check_constants(&v);
         for (struct function *f = m->functions; f && good; f = f->next) {
-                good = !map_get(functions, f->name, strlen(f->name)) || fail(&v, f, NULL, "is there twice");
+                good = !map_get(functions, f->name, strlen(f->name)) ||
+                       fail(&v, f, NULL, "is there twice");
                 map_set(functions, f->name, strlen(f->name), f);
                 good = good && check_function(&v, f);
         }

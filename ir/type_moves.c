@@ -61,13 +61,16 @@ static bool same_product(const struct module *m, const struct type *a, const str
 
 bool type_reshape(struct module *m, struct op *op, struct diag *diag)
 {
-        const struct type *x = operand_type(op, 0), *y = rule_given(m, op, (int)x->element, -1, diag);
+        const struct type *x = operand_type(op, 0),
+                          *y = rule_given(m, op, (int)x->element, -1, diag);
         if (!y)
                 return false;
         if (!same_product(m, x, y))
-                return rule_fail(op, diag, "cannot make %s of %s: %s", rule_type(m, y), rule_type(m, x),
-                                 type_is_static(x) && type_is_static(y) ? "other number of elements"
-                                                                        : "not certain to have as many elements");
+                return rule_fail(op, diag, "cannot make %s of %s: %s", rule_type(m, y),
+                                 rule_type(m, x),
+                                 type_is_static(x) && type_is_static(y)
+                                         ? "other number of elements"
+                                         : "not certain to have as many elements");
         return true;
 }
 
@@ -87,7 +90,8 @@ bool type_transpose(struct module *m, struct op *op, struct diag *diag)
 
 bool type_broadcast(struct module *m, struct op *op, struct diag *diag)
 {
-        const struct type *x = operand_type(op, 0), *y = rule_given(m, op, (int)x->element, -1, diag);
+        const struct type *x = operand_type(op, 0),
+                          *y = rule_given(m, op, (int)x->element, -1, diag);
         const int64_t *onto = y ? rule_ints(m, op, "dims", x->rank, 0, RANK_MAX, diag) : NULL;
         if (!onto || !rule_distinct(op, "dims", onto, x->rank, y->rank, diag))
                 return false;
@@ -95,8 +99,8 @@ bool type_broadcast(struct module *m, struct op *op, struct diag *diag)
                 if (i && onto[i] < onto[i - 1])
                         return rule_fail(op, diag, "dims do not ascend");
                 if (x->dims[i] != 1 && x->dims[i] != y->dims[onto[i]])
-                        return rule_fail(op, diag, "dimension %d is %s, want 1 or %s", i, rule_dim(m, x->dims[i]),
-                                         rule_dim(m, y->dims[onto[i]]));
+                        return rule_fail(op, diag, "dimension %d is %s, want 1 or %s", i,
+                                         rule_dim(m, x->dims[i]), rule_dim(m, y->dims[onto[i]]));
         }
         return true;
 }
@@ -107,8 +111,8 @@ bool type_broadcast(struct module *m, struct op *op, struct diag *diag)
 static bool steps_inside(int64_t start, int64_t step, int64_t count, int64_t extent)
 {
         int64_t last;
-        return start >= 0 && start < extent && int_mul(count - 1, step, &last) && int_add(start, last, &last) &&
-               last >= 0 && last < extent;
+        return start >= 0 && start < extent && int_mul(count - 1, step, &last) &&
+               int_add(start, last, &last) && last >= 0 && last < extent;
 }
 
 bool type_slice(struct module *m, struct op *op, struct diag *diag)
@@ -126,10 +130,11 @@ bool type_slice(struct module *m, struct op *op, struct diag *diag)
         for (int i = 0; i < x->rank && starts_known && steps_known; i++)
                 if (dim_is_static(x->dims[i]) && dim_is_static(y->dims[i]) &&
                     !steps_inside(starts[i], steps[i], y->dims[i], x->dims[i]))
-                        return rule_fail(op, diag,
-                                         "dimension %d: %lld elements from %lld in steps of %lld leave 0 to %lld",
-                                         i, (long long)y->dims[i], (long long)starts[i], (long long)steps[i],
-                                         (long long)x->dims[i] - 1);
+                        return rule_fail(
+                                op, diag,
+                                "dimension %d: %lld elements from %lld in steps of %lld leave 0 to %lld",
+                                i, (long long)y->dims[i], (long long)starts[i], (long long)steps[i],
+                                (long long)x->dims[i] - 1);
         return true;
 }
 
@@ -143,15 +148,15 @@ bool type_pad(struct module *m, struct op *op, struct diag *diag)
         if (!y || !rule_operand_ints(op, 2, x->rank, low, &known, diag))
                 return false;
         if (value && value->type != type_scalar(m, x->element))
-                return rule_fail(op, diag, "operand value is %s, want <%s>", rule_type(m, value->type),
-                                 element_info[x->element].text);
+                return rule_fail(op, diag, "operand value is %s, want <%s>",
+                                 rule_type(m, value->type), element_info[x->element].text);
         if (!value && constant)
                 return rule_fail(op, diag, "operand value is missing");
         for (int i = 0; i < x->rank; i++) {
                 empty = empty || y->dims[i] == 0;
                 if (known && (low[i] < -STEP_MAX || low[i] > STEP_MAX))
-                        return rule_fail(op, diag, "low holds %lld, want %d to %d", (long long)low[i], -STEP_MAX,
-                                         STEP_MAX);
+                        return rule_fail(op, diag, "low holds %lld, want %d to %d",
+                                         (long long)low[i], -STEP_MAX, STEP_MAX);
         }
         for (int i = 0; i < x->rank && !constant && !empty; i++)
                 if (x->dims[i] == 0)
@@ -176,8 +181,9 @@ bool type_concat(struct module *m, struct op *op, struct diag *diag)
                 for (int i = 0; i < first->rank && fits; i++)
                         fits = i == axis || t->dims[i] == first->dims[i];
                 if (!fits)
-                        return rule_fail(op, diag, "operand %d is %s, does not go with %s along dimension %d", k,
-                                         rule_type(m, t), rule_type(m, first), (int)axis);
+                        return rule_fail(op, diag,
+                                         "operand %d is %s, does not go with %s along dimension %d",
+                                         k, rule_type(m, t), rule_type(m, first), (int)axis);
                 dims[axis] = dim_binary(m, DIM_ADD, dims[axis], t->dims[axis]);
         }
         return rule_shape(m, op, first->element, first->rank, dims, diag);
@@ -185,10 +191,10 @@ bool type_concat(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- gathers ---- */
 
-/* Constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]). Unknown extents pass here and are
- * checked at run time, as all indices that are not constant. */
-static bool check_indices(const struct op *op, const struct value *v, const dim_t *extents, int width,
-                          struct diag *diag)
+/* Constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]). Unknown
+ * extents pass here and are checked at run time, as all indices that are not constant. */
+static bool check_indices(const struct op *op, const struct value *v, const dim_t *extents,
+                          int width, struct diag *diag)
 {
         enum element e = v->type->element;
         if (!value_is_constant(v) || !type_is_static(v->type))
@@ -202,8 +208,8 @@ static bool check_indices(const struct op *op, const struct value *v, const dim_
                 if (e == E_U64 && s.u > INT64_MAX)
                         s.i = INT64_MAX;
                 if (dim_is_static(extent) && (s.i < -extent || s.i >= extent))
-                        return rule_fail(op, diag, "index %lld is not in %lld to %lld", s.i, (long long)-extent,
-                                         (long long)extent - 1);
+                        return rule_fail(op, diag, "index %lld is not in %lld to %lld", s.i,
+                                         (long long)-extent, (long long)extent - 1);
         }
         return true;
 }
@@ -234,7 +240,8 @@ bool type_gather(struct module *m, struct op *op, struct diag *diag)
 }
 
 /* indices fit into x but for the axis */
-static bool fit_along(struct module *m, const struct type *x, const struct type *indices, int64_t axis)
+static bool fit_along(struct module *m, const struct type *x, const struct type *indices,
+                      int64_t axis)
 {
         bool fits = indices->rank == x->rank, empty = false;
         for (int i = 0; i < x->rank && fits; i++)
@@ -253,8 +260,8 @@ bool type_gather_elements(struct module *m, struct op *op, struct diag *diag)
         if (!check_index_type(m, op, diag) || !rule_axis(op, axis, x->rank, "axis", diag))
                 return false;
         if (!fit_along(m, x, indices, axis))
-                return rule_fail(op, diag, "operand indices is %s, does not fit into %s", rule_type(m, indices),
-                                 rule_type(m, x));
+                return rule_fail(op, diag, "operand indices is %s, does not fit into %s",
+                                 rule_type(m, indices), rule_type(m, x));
         return check_indices(op, op_operand(op, 1), &x->dims[axis], 1, diag) &&
                rule_result(m, op, 0, type_with_element(m, indices, x->element), diag);
 }
@@ -268,15 +275,16 @@ bool type_gather_nd(struct module *m, struct op *op, struct diag *diag)
         if (!check_index_type(m, op, diag))
                 return false;
         if (shared < 0 || shared >= x->rank || shared >= indices->rank)
-                return rule_fail(op, diag, "batch_dims is %lld, want less than both ranks", (long long)shared);
+                return rule_fail(op, diag, "batch_dims is %lld, want less than both ranks",
+                                 (long long)shared);
         dim_t width = indices->dims[indices->rank - 1];
         if (width < 1 || width > x->rank - shared)
-                return rule_fail(op, diag, "operand indices is %s, want tuples of 1 to %d", rule_type(m, indices),
-                                 x->rank - (int)shared);
+                return rule_fail(op, diag, "operand indices is %s, want tuples of 1 to %d",
+                                 rule_type(m, indices), x->rank - (int)shared);
         for (int i = 0; i < indices->rank - 1; i++) {
                 if (i < shared && indices->dims[i] != x->dims[i])
-                        return rule_fail(op, diag, "dimension %d is %s and %s, want equal extents", i,
-                                         rule_dim(m, x->dims[i]), rule_dim(m, indices->dims[i]));
+                        return rule_fail(op, diag, "dimension %d is %s and %s, want equal extents",
+                                         i, rule_dim(m, x->dims[i]), rule_dim(m, indices->dims[i]));
                 dims[rank++] = indices->dims[i];
         }
         for (int i = (int)(shared + width); i < x->rank; i++)
@@ -292,27 +300,33 @@ static bool fit_tuples(const struct type *x, const struct type *indices, const s
         int outer = indices->rank - 1;
         bool fits = width >= 1 && width <= x->rank && updates->rank == outer + x->rank - width;
         for (int i = 0; fits && i < updates->rank; i++)
-                fits = updates->dims[i] == (i < outer ? indices->dims[i] : x->dims[i - outer + width]);
+                fits = updates->dims[i] ==
+                       (i < outer ? indices->dims[i] : x->dims[i - outer + width]);
         return fits;
 }
 
 bool type_scatter(struct module *m, struct op *op, struct diag *diag)
 {
-        const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1), *updates = operand_type(op, 2);
+        const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1),
+                          *updates = operand_type(op, 2);
         int64_t kind = op_int(op, "kind"), axis = op_int(op, "axis");
         bool along = axis != -1;
-        if (!check_index_type(m, op, diag) || (along && !rule_axis(op, axis, x->rank, "axis", diag)))
+        if (!check_index_type(m, op, diag) ||
+            (along && !rule_axis(op, axis, x->rank, "axis", diag)))
                 return false;
         bool fits = updates->element == x->element &&
-                    (along ? type_same_dims(indices, updates) && fit_along(m, x, indices, axis) : fit_tuples(x, indices, updates));
+                    (along ? type_same_dims(indices, updates) && fit_along(m, x, indices, axis)
+                           : fit_tuples(x, indices, updates));
         if (!fits)
-                return rule_fail(op, diag, "operand updates is %s, does not fit into %s at %s", rule_type(m, updates),
-                                 rule_type(m, x), rule_type(m, indices));
-        if (kind && !rule_combines(op, x->element, reducer_takes_any((enum reducer)(kind - 1)), diag))
+                return rule_fail(op, diag, "operand updates is %s, does not fit into %s at %s",
+                                 rule_type(m, updates), rule_type(m, x), rule_type(m, indices));
+        if (kind &&
+            !rule_combines(op, x->element, reducer_takes_any((enum reducer)(kind - 1)), diag))
                 return false;
         const dim_t *extents = along ? &x->dims[axis] : x->dims;
         int width = along ? 1 : (int)indices->dims[indices->rank - 1];
-        return check_indices(op, op_operand(op, 1), extents, width, diag) && rule_result(m, op, 0, x, diag);
+        return check_indices(op, op_operand(op, 1), extents, width, diag) &&
+               rule_result(m, op, 0, x, diag);
 }
 
 /* ---- order ---- */
@@ -323,11 +337,15 @@ bool type_argsort(struct module *m, struct op *op, struct diag *diag)
         int64_t axis = op_int(op, "axis");
         if (!y || !rule_axis(op, axis, x->rank, "axis", diag))
                 return false;
-        if (!element_is_float(x->element) && !element_is_integer(x->element) && x->element != E_BOOL)
-                return rule_fail(op, diag, "cannot compare elements of type %s", element_info[x->element].text);
+        if (!element_is_float(x->element) && !element_is_integer(x->element) &&
+            x->element != E_BOOL)
+                return rule_fail(op, diag, "cannot compare elements of type %s",
+                                 element_info[x->element].text);
         for (int i = 0; i < x->rank; i++)
-                if (i == axis ? dim_is_static(x->dims[i]) && dim_bound(m, y->dims[i]) > x->dims[i] : y->dims[i] != x->dims[i])
-                        return rule_fail(op, diag, "result is %s, does not fit into %s", rule_type(m, y), rule_type(m, x));
+                if (i == axis ? dim_is_static(x->dims[i]) && dim_bound(m, y->dims[i]) > x->dims[i]
+                              : y->dims[i] != x->dims[i])
+                        return rule_fail(op, diag, "result is %s, does not fit into %s",
+                                         rule_type(m, y), rule_type(m, x));
         int64_t descending = op_int(op, "descending");
         return descending == 0 || descending == 1 ||
                rule_fail(op, diag, "descending is %lld, want 0 or 1", (long long)descending);

@@ -8,12 +8,15 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
 {
         for (int i = 0; i < 2; i++)
                 if (operand_type(op, i)->rank < least || !type_is_static(operand_type(op, i)))
-                        return rule_fail(op, diag, "operand %d is %s, want known extents, %d or more", i,
+                        return rule_fail(op, diag,
+                                         "operand %d is %s, want known extents, %d or more", i,
                                          rule_type(m, operand_type(op, i)), least);
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
-        bool narrow = op->code == OP_convolve_packed && x == E_F32 && w == E_BF16;        /* weights may be stored in half the memory */
-        bool bytes = op->code == OP_convolve_packed && element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
-                     element_info[w].bytes == 1;         /* their products are added up in i32 */
+        /* weights may be stored in half the memory */
+        bool narrow = op->code == OP_convolve_packed && x == E_F32 && w == E_BF16;
+        bool bytes = op->code == OP_convolve_packed && element_is_integer(x) &&
+                     element_is_integer(w) && element_info[x].bytes == 1 &&
+                     element_info[w].bytes == 1; /* their products are added up in i32 */
         return x == w || narrow || bytes ||
                rule_fail(op, diag, "operands are %s and %s, want equal elements",
                          rule_type(m, operand_type(op, 0)), rule_type(m, operand_type(op, 1)));
@@ -40,7 +43,8 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
         return true;
 }
 
-/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / pair, vectors, 16 * pair] */
+/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / pair, vectors, 16 *
+ * pair] */
 bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 4, diag))
@@ -51,25 +55,31 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
         int pair = packed_pair(x);
         if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES * pair)
-                return rule_fail(op, diag, "operands are %s and %s, want panels of two more dimensions, the last %d",
-                                 rule_type(m, x), rule_type(m, w), PANEL_LANES * pair);
+                return rule_fail(
+                        op, diag,
+                        "operands are %s and %s, want panels of two more dimensions, the last %d",
+                        rule_type(m, x), rule_type(m, w), PANEL_LANES * pair);
         int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2];
         if (groups < 1 || groups > x->dims[1] || x->dims[1] % groups ||
             w->dims[1] != x->dims[1] / groups || w->dims[w->rank - 3] * pair != inner)
-                return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups", rule_type(m, w),
-                                 rule_type(m, x), (long long)groups);
+                return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups",
+                                 rule_type(m, w), rule_type(m, x), (long long)groups);
         if (channels < 1 || channels > w->dims[1] * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(w->dims[1] * inner));
-        bool fits = block >= 1 && block <= STEP_MAX && (block % PANEL_LANES == 0 || block == outputs);
+        bool fits =
+                block >= 1 && block <= STEP_MAX && (block % PANEL_LANES == 0 || block == outputs);
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
-                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
+                return rule_fail(op, diag,
+                                 "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
         int64_t panel = vectors * PANEL_LANES, stored = round_up(outputs, block);
         if (vectors < 1 || w->dims[0] != groups * divide_up(stored, panel))
-                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
-                                 (long long)w->dims[0], (long long)panel, (long long)stored,
-                                 (long long)groups);
+                return rule_fail(
+                        op, diag,
+                        "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
+                        (long long)w->dims[0], (long long)panel, (long long)stored,
+                        (long long)groups);
         dim_t dims[RANK_MAX] = { x->dims[0], groups * divide_up(outputs, block) };
         dims[x->rank - 1] = block;
         enum element e;
@@ -110,25 +120,36 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         int64_t rows = op_int(op, "rows"), columns = op_int(op, "columns");
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
         if (!element_is_float(x->element) || element_info[x->element].compute != x->element)
-                return rule_fail(op, diag, "operands are %s, want f32 or f64", element_info[x->element].text);
+                return rule_fail(op, diag, "operands are %s, want f32 or f64",
+                                 element_info[x->element].text);
         if (!f)
-                return rule_fail(op, diag, "tile is %lld, want 2 or 4", (long long)op_int(op, "tile"));
-        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size || w->dims[4] != PANEL_LANES)
-                return rule_fail(op, diag, "operands are %s and %s, want five dimensions, of w the first %d, the last %d",
-                                 rule_type(m, x), rule_type(m, w), f->size * f->size, PANEL_LANES);
-        if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX || tiled(rows, f->tile) + 2 > x->dims[2] ||
-            tiled(columns, f->tile) + 2 > x->dims[3])
-                return rule_fail(op, diag, "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
-                                 rule_type(m, x), (long long)rows, (long long)columns, f->tile);
+                return rule_fail(op, diag, "tile is %lld, want 2 or 4",
+                                 (long long)op_int(op, "tile"));
+        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size ||
+            w->dims[4] != PANEL_LANES)
+                return rule_fail(
+                        op, diag,
+                        "operands are %s and %s, want five dimensions, of w the first %d, the last %d",
+                        rule_type(m, x), rule_type(m, w), f->size * f->size, PANEL_LANES);
+        if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
+            tiled(rows, f->tile) + 2 > x->dims[2] || tiled(columns, f->tile) + 2 > x->dims[3])
+                return rule_fail(
+                        op, diag,
+                        "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
+                        rule_type(m, x), (long long)rows, (long long)columns, f->tile);
         if (w->dims[2] < 1 || w->dims[2] > x->dims[1] * x->dims[4])
-                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld", (long long)w->dims[2],
-                                 (long long)(x->dims[1] * x->dims[4]));
-        if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX || (block % PANEL_LANES && block != outputs))
-                return rule_fail(op, diag, "outputs is %lld in blocks of %lld, want multiples of %d or all",
+                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
+                                 (long long)w->dims[2], (long long)(x->dims[1] * x->dims[4]));
+        if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX ||
+            (block % PANEL_LANES && block != outputs))
+                return rule_fail(op, diag,
+                                 "outputs is %lld in blocks of %lld, want multiples of %d or all",
                                  (long long)outputs, (long long)block, PANEL_LANES);
         int64_t blocks = divide_up(outputs, block), panel = w->dims[3] * PANEL_LANES;
         if (panel < 1 || w->dims[1] != divide_up(blocks * block, panel))
-                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs", (long long)w->dims[1],
-                                 (long long)panel, (long long)(blocks * block));
-        return rule_shape(m, op, x->element, 5, (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
+                                 (long long)w->dims[1], (long long)panel,
+                                 (long long)(blocks * block));
+        return rule_shape(m, op, x->element, 5,
+                          (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);
 }

@@ -1,6 +1,7 @@
-/* Type rules: what every operation may be given and what comes out. Hostile text arrives here, so every operand and
- * attribute is checked: first against the row (op_infer), then by the rule. This file holds what rules share, and the
- * element-wise and structural ones; type_moves.c and type_reductions.c the others. */
+/* Type rules: what every operation may be given and what comes out. Hostile text arrives here, so
+ * every operand and attribute is checked: first against the row (op_infer), then by the rule. This
+ * file holds what rules share, and the element-wise and structural ones; type_moves.c and
+ * type_reductions.c the others. */
 #include "ir/type_rules.h"
 
 #include <assert.h>
@@ -38,19 +39,23 @@ const char *rule_dim(struct module *m, dim_t d)
 
 /* ---- results ---- */
 
-bool rule_result(struct module *m, struct op *op, int result, const struct type *inferred, struct diag *diag)
+bool rule_result(struct module *m, struct op *op, int result, const struct type *inferred,
+                 struct diag *diag)
 {
         const struct type *given = op->results[result].type;
         if (given && given != inferred)
-                return rule_fail(op, diag, "result is %s, want %s", rule_type(m, given), rule_type(m, inferred));
+                return rule_fail(op, diag, "result is %s, want %s", rule_type(m, given),
+                                 rule_type(m, inferred));
         op->results[result].type = inferred;
         return true;
 }
 
-bool rule_shape(struct module *m, struct op *op, enum element e, int rank, const dim_t *dims, struct diag *diag)
+bool rule_shape(struct module *m, struct op *op, enum element e, int rank, const dim_t *dims,
+                struct diag *diag)
 {
         if (rank > RANK_MAX)
-                return rule_fail(op, diag, "result has %d dimensions, at most %d are possible", rank, RANK_MAX);
+                return rule_fail(op, diag, "result has %d dimensions, at most %d are possible",
+                                 rank, RANK_MAX);
         return rule_result(m, op, 0, type_tensor(m, e, rank, dims), diag);
 }
 
@@ -59,7 +64,8 @@ const struct type *rule_given(struct module *m, struct op *op, int e, int rank, 
         const struct type *t = op->results[0].type;
         if (!t)
                 rule_fail(op, diag, "the result's type must be given");
-        else if (t->kind != TYPE_TENSOR || !element_is_stored(t->element) || (e >= 0 && (int)t->element != e))
+        else if (t->kind != TYPE_TENSOR || !element_is_stored(t->element) ||
+                 (e >= 0 && (int)t->element != e))
                 rule_fail(op, diag, "result is %s, want a tensor of %s", rule_type(m, t),
                           e >= 0 ? element_info[e].text : "stored elements");
         else if (rank >= 0 && t->rank != rank)
@@ -74,7 +80,8 @@ const struct type *rule_given(struct module *m, struct op *op, int e, int rank, 
 bool rule_axis(const struct op *op, int64_t axis, int rank, const char *name, struct diag *diag)
 {
         if (axis < 0 || axis >= rank)
-                return rule_fail(op, diag, "%s is %lld, want 0 to %d", name, (long long)axis, rank - 1);
+                return rule_fail(op, diag, "%s is %lld, want 0 to %d", name, (long long)axis,
+                                 rank - 1);
         return true;
 }
 
@@ -89,8 +96,8 @@ static struct attr *attr_named(struct op *op, const char *name, const struct att
         abort();
 }
 
-const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int count, int64_t least, int64_t most,
-                         struct diag *diag)
+const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int count,
+                         int64_t least, int64_t most, struct diag *diag)
 {
         const struct attr_info *info;
         struct attr *a = attr_named(op, name, &info);
@@ -106,34 +113,40 @@ const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int 
         }
         for (int i = 0; i < count; i++)
                 if (a->ints[i] < least || a->ints[i] > most) {
-                        rule_fail(op, diag, "%s holds %lld, want %lld to %lld", name, (long long)a->ints[i],
-                                  (long long)least, (long long)most);
+                        rule_fail(op, diag, "%s holds %lld, want %lld to %lld", name,
+                                  (long long)a->ints[i], (long long)least, (long long)most);
                         return NULL;
                 }
         return a->ints ? a->ints : arena_alloc(m->arena, sizeof *a->ints);
 }
 
-bool rule_distinct(const struct op *op, const char *name, const int64_t *ints, int count, int limit, struct diag *diag)
+bool rule_distinct(const struct op *op, const char *name, const int64_t *ints, int count, int limit,
+                   struct diag *diag)
 {
         uint32_t seen = 0;
         for (int i = 0; i < count; i++) {
                 if (!rule_axis(op, ints[i], limit, name, diag))
                         return false;
                 if (seen >> ints[i] & 1)
-                        return rule_fail(op, diag, "%s names dimension %lld twice", name, (long long)ints[i]);
+                        return rule_fail(op, diag, "%s names dimension %lld twice", name,
+                                         (long long)ints[i]);
                 seen |= UINT32_C(1) << ints[i];
         }
         return true;
 }
 
-bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *ints, bool *known, struct diag *diag)
+bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *ints, bool *known,
+                       struct diag *diag)
 {
         const struct value *v = op_operand(op, operand);
         int count = 0;
         *known = false;
         if (v->type->dims[0] != length)
-                return rule_fail(op, diag, "%s has %lld values, want %d", op_info[op->code].operands[operand].name,
-                                 (long long)(dim_is_static(v->type->dims[0]) ? v->type->dims[0] : -1), length);
+                return rule_fail(op, diag, "%s has %lld values, want %d",
+                                 op_info[op->code].operands[operand].name,
+                                 (long long)(dim_is_static(v->type->dims[0]) ? v->type->dims[0]
+                                                                             : -1),
+                                 length);
         *known = value_ints(v, ints, length, &count);
         return true;
 }
@@ -144,7 +157,8 @@ bool rule_combines(const struct op *op, enum element e, bool any, struct diag *d
                rule_fail(op, diag, "cannot combine elements of type %s", element_info[e].text);
 }
 
-bool rule_accumulator(const struct op *op, enum element operand, bool any, enum element *e, struct diag *diag)
+bool rule_accumulator(const struct op *op, enum element operand, bool any, enum element *e,
+                      struct diag *diag)
 {
         int64_t accumulator = op_int(op, "accumulator");
         bool number = operand != E_BOOL;
@@ -174,19 +188,23 @@ static bool check_operand(struct module *m, const struct op *op, int i, struct d
 {
         const struct op_info *info = &op_info[op->code];
         enum operand_kind kind = operand_kind(info, i);
-        const char *name = info->operands[i < info->operand_count ? i : info->operand_count - 1].name;
+        const char *name =
+                info->operands[i < info->operand_count ? i : info->operand_count - 1].name;
         const struct value *v = op_operand(op, i);
         if (!v)
-                return kind == OPERAND_OPTIONAL || rule_fail(op, diag, "operand %s is missing", name);
+                return kind == OPERAND_OPTIONAL ||
+                       rule_fail(op, diag, "operand %s is missing", name);
         const struct type *t = v->type;
         if (!type_is_sound(m, t))
                 return rule_fail(op, diag, "operand %s is %s: too large", name, rule_type(m, t));
         if (info->traits & TRAIT_TERMINATOR)
                 return true;
         if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
-                return rule_fail(op, diag, "operand %s is %s, want a tensor of stored elements", name, rule_type(m, t));
+                return rule_fail(op, diag, "operand %s is %s, want a tensor of stored elements",
+                                 name, rule_type(m, t));
         if (kind == OPERAND_SHAPE && (t->element != E_I64 || t->rank != 1))
-                return rule_fail(op, diag, "operand %s is %s, want a list of i64", name, rule_type(m, t));
+                return rule_fail(op, diag, "operand %s is %s, want a list of i64", name,
+                                 rule_type(m, t));
         return true;
 }
 
@@ -198,8 +216,8 @@ static bool check_operands(struct module *m, const struct op *op, struct diag *d
         bool variadic = last == OPERAND_VARIADIC || last == OPERAND_ANY_NUMBER;
         want -= last == OPERAND_ANY_NUMBER;
         if (variadic ? op->operand_count < want : op->operand_count != want)
-                return rule_fail(op, diag, "has %d operands, want %s%d", op->operand_count, variadic ? "at least " : "",
-                                 want);
+                return rule_fail(op, diag, "has %d operands, want %s%d", op->operand_count,
+                                 variadic ? "at least " : "", want);
         for (int i = 0; i < op->operand_count; i++)
                 if (!check_operand(m, op, i, diag))
                         return false;
@@ -215,11 +233,13 @@ static bool check_attrs(const struct op *op, struct diag *diag)
                 while (a->kind == ATTR_ENUM && a->names[names])
                         names++;
                 if (a->kind == ATTR_ENUM && (value < 0 || value >= names))
-                        return rule_fail(op, diag, "%s is number %lld of %lld", a->name, (long long)value,
-                                         (long long)names);
+                        return rule_fail(op, diag, "%s is number %lld of %lld", a->name,
+                                         (long long)value, (long long)names);
                 if (a->kind == ATTR_ELEMENT && value != a->preset &&
-                    (value < 0 || value >= ELEMENT_COUNT || !element_is_stored((enum element)value)))
-                        return rule_fail(op, diag, "%s is not an element type that can be stored", a->name);
+                    (value < 0 || value >= ELEMENT_COUNT ||
+                     !element_is_stored((enum element)value)))
+                        return rule_fail(op, diag, "%s is not an element type that can be stored",
+                                         a->name);
         }
         return true;
 }
@@ -228,9 +248,11 @@ static bool check_regions(const struct op *op, struct diag *diag)
 {
         const struct op_info *info = &op_info[op->code];
         if (op->region_count != info->region_count)
-                return rule_fail(op, diag, "has %d regions, want %d", op->region_count, info->region_count);
+                return rule_fail(op, diag, "has %d regions, want %d", op->region_count,
+                                 info->region_count);
         if (!info->region_count && op->result_count != info->result_count)
-                return rule_fail(op, diag, "has %d results, want %d", op->result_count, info->result_count);
+                return rule_fail(op, diag, "has %d results, want %d", op->result_count,
+                                 info->result_count);
         return true;
 }
 
@@ -241,7 +263,8 @@ bool op_infer(struct module *m, struct op *op, struct diag *diag)
                 return false;
         for (int i = 0; i < op->result_count; i++)
                 if (!type_is_sound(m, op->results[i].type))
-                        return rule_fail(op, diag, "result is %s: too large", rule_type(m, op->results[i].type));
+                        return rule_fail(op, diag, "result is %s: too large",
+                                         rule_type(m, op->results[i].type));
         return true;
 }
 
@@ -262,19 +285,22 @@ static bool domain_holds(enum domain domain, enum element e)
 
 static bool equal_operands(struct module *m, struct op *op, int first, struct diag *diag)
 {
-        static const char *const domains[] = { [DOMAIN_NUMBER] = "numbers", [DOMAIN_FLOAT] = "floats",
-                                               [DOMAIN_INTEGER] = "integers", [DOMAIN_LOGIC] = "integers or bool",
+        static const char *const domains[] = { [DOMAIN_NUMBER] = "numbers",
+                                               [DOMAIN_FLOAT] = "floats",
+                                               [DOMAIN_INTEGER] = "integers",
+                                               [DOMAIN_LOGIC] = "integers or bool",
                                                [DOMAIN_ANY] = "numbers or bool" };
         const struct op_info *info = &op_info[op->code];
         const struct type *t = operand_type(op, first);
         if (!domain_holds(info->domain, t->element))
-                return rule_fail(op, diag, "operand %s is %s, want %s", info->operands[first].name, rule_type(m, t),
-                                 domains[info->domain]);
+                return rule_fail(op, diag, "operand %s is %s, want %s", info->operands[first].name,
+                                 rule_type(m, t), domains[info->domain]);
         for (int i = first + 1; i < op->operand_count; i++)
                 if (operand_type(op, i) != t)
-                        return rule_fail(op, diag, "operands %s and %s are %s and %s, want equal types",
-                                         info->operands[first].name, info->operands[i].name, rule_type(m, t),
-                                         rule_type(m, operand_type(op, i)));
+                        return rule_fail(op, diag,
+                                         "operands %s and %s are %s and %s, want equal types",
+                                         info->operands[first].name, info->operands[i].name,
+                                         rule_type(m, t), rule_type(m, operand_type(op, i)));
         return true;
 }
 
@@ -304,7 +330,8 @@ bool type_cast(struct module *m, struct op *op, struct diag *diag)
 {
         enum element to = (enum element)op_int(op, "to"), from = operand_type(op, 0)->element;
         if (element_carrier(to) != to || element_carrier(from) != from)
-                return rule_fail(op, diag, "from %s to %s: there is only bitcast", element_info[from].text, element_info[to].text);
+                return rule_fail(op, diag, "from %s to %s: there is only bitcast",
+                                 element_info[from].text, element_info[to].text);
         return rule_result(m, op, 0, type_with_element(m, operand_type(op, 0), to), diag);
 }
 
@@ -313,8 +340,8 @@ bool type_bitcast(struct module *m, struct op *op, struct diag *diag)
         const struct type *x = operand_type(op, 0);
         enum element to = (enum element)op_int(op, "to");
         if (element_info[to].bytes != element_info[x->element].bytes)
-                return rule_fail(op, diag, "%s and %s differ in size", element_info[x->element].text,
-                                 element_info[to].text);
+                return rule_fail(op, diag, "%s and %s differ in size",
+                                 element_info[x->element].text, element_info[to].text);
         return rule_result(m, op, 0, type_with_element(m, x, to), diag);
 }
 
@@ -332,11 +359,12 @@ static const struct op *region_yield(const struct region *region)
         return region && region->last && region->last->code == OP_yield ? region->last : NULL;
 }
 
-static bool results_from_yield(struct module *m, struct op *op, const struct op *yield, struct diag *diag)
+static bool results_from_yield(struct module *m, struct op *op, const struct op *yield,
+                               struct diag *diag)
 {
         if (yield->operand_count != op->result_count)
-                return rule_fail(op, diag, "a region yields %d values, want %d", yield->operand_count,
-                                 op->result_count);
+                return rule_fail(op, diag, "a region yields %d values, want %d",
+                                 yield->operand_count, op->result_count);
         for (int i = 0; i < op->result_count; i++)
                 if (!rule_result(m, op, i, operand_type(yield, i), diag))
                         return false;
@@ -369,12 +397,14 @@ bool type_fusion(struct module *m, struct op *op, struct diag *diag)
         for (const struct op *o = region ? region->first : NULL; o; o = o->next) {
                 bool end = o == region->last && o->code == OP_yield;
                 if (!end && (!op_info[o->code].element || o->region_count))
-                        return rule_fail(op, diag, "%s may not stand inside", op_info[o->code].name);
+                        return rule_fail(op, diag, "%s may not stand inside",
+                                         op_info[o->code].name);
         }
         for (int i = 0; i < op->result_count; i++) {
                 const struct type *t = op->results[i].type;
                 if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
-                        return rule_fail(op, diag, "result is %s, want a tensor of stored elements", rule_type(m, t));
+                        return rule_fail(op, diag, "result is %s, want a tensor of stored elements",
+                                         rule_type(m, t));
         }
         return true;
 }

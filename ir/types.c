@@ -15,7 +15,10 @@ enum { TAG_SYMBOL = 's', TAG_DIM = 'd', TAG_TYPE = 't' };
 
 static const struct dim_expr *dim_expr(const struct module *m, dim_t d) { return &m->dims[~d]; }
 
-static int dim_size(const struct module *m, dim_t d) { return dim_is_static(d) ? 1 : dim_expr(m, d)->size; }
+static int dim_size(const struct module *m, dim_t d)
+{
+        return dim_is_static(d) ? 1 : dim_expr(m, d)->size;
+}
 
 static int64_t saturate(bool fits, int64_t value) { return fits ? value : INT64_MAX; }
 
@@ -66,21 +69,25 @@ dim_t dim_symbol(struct module *m, const char *name, int64_t bound)
                 map_set(m->types, key, length + 1, found);
                 ARENA_GROW(m->arena, m->symbols, m->symbol_count);
                 bound = bound < 0 ? 0 : bound > INT32_MAX ? INT32_MAX : bound;
-                m->symbols[m->symbol_count++] = (struct symbol){ arena_string(m->arena, name), bound };
+                m->symbols[m->symbol_count++] =
+                        (struct symbol){ arena_string(m->arena, name), bound };
         }
         free(key);
         return dim_intern(m, (struct dim_expr){ .kind = DIM_SYMBOL, .symbol = *found,
                                                 .bound = m->symbols[*found].bound, .size = 1 });
 }
 
-/* An order of terms that depends on their text alone, so that reading a text back gives the same terms: symbols by
- * name, then operations, literals last. Sizes are bounded, so the recursion is. */
+/* An order of terms that depends on their text alone, so that reading a text back gives the same
+ * terms: symbols by name, then operations, literals last. Sizes are bounded, so the recursion
+ * is. */
 static int dim_compare(const struct module *m, dim_t a, dim_t b)
 {
         if (a == b)
                 return 0;
         if (dim_is_static(a) || dim_is_static(b))
-                return dim_is_static(a) && dim_is_static(b) ? (a < b ? -1 : 1) : dim_is_static(a) ? 1 : -1;
+                return dim_is_static(a) && dim_is_static(b) ? (a < b ? -1 : 1)
+                       : dim_is_static(a)                   ? 1
+                                                            : -1;
         const struct dim_expr *x = dim_expr(m, a), *y = dim_expr(m, b);
         if (x->kind != y->kind)
                 return x->kind < y->kind ? -1 : 1;
@@ -90,7 +97,8 @@ static int dim_compare(const struct module *m, dim_t a, dim_t b)
         return order ? order : dim_compare(m, x->b, y->b);
 }
 
-/* (x + 3) - 1 -> x + 2 and the like: chains of literals stay short. True when *out is the answer. */
+/* (x + 3) - 1 -> x + 2 and the like: chains of literals stay short. True when *out is the
+ * answer. */
 static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64_t k, dim_t *out)
 {
         const struct dim_expr *e = dim_expr(m, a);
@@ -138,7 +146,10 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
                 if (dim_reassociate(m, kind, a, b, &simpler))
                         return simpler;
         }
-        struct dim_expr e = { .kind = kind, .a = a, .b = b, .size = dim_size(m, a) + dim_size(m, b) };
+        struct dim_expr e = { .kind = kind,
+                              .a = a,
+                              .b = b,
+                              .size = dim_size(m, a) + dim_size(m, b) };
         e.bound = bound_binary(kind, dim_bound(m, a), dim_bound(m, b), dim_is_static(b));
         return e.size > DIM_SIZE_MAX ? DIM_NONE : dim_intern(m, e);
 }
@@ -152,7 +163,8 @@ int64_t dim_bound(const struct module *m, dim_t d)
 
 void symbol_print(struct text *out, const char *name)
 {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+        static const char plain[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
         if (name[0] && strspn(name, plain) == strlen(name) && !(name[0] >= '0' && name[0] <= '9')) {
                 text_add_bytes(out, name, strlen(name));
                 return;
@@ -168,8 +180,10 @@ void symbol_print(struct text *out, const char *name)
 
 static void dim_add_text(struct text *out, const struct module *m, dim_t d, bool nested)
 {
-        static const char *const infix[] = { [DIM_ADD] = " + ", [DIM_SUB] = " - ", [DIM_MUL] = " * ", [DIM_DIV] = " / ",
-                                             [DIM_MAX] = ", ", [DIM_MIN] = ", " };
+        static const char *const infix[] = {
+                [DIM_ADD] = " + ", [DIM_SUB] = " - ", [DIM_MUL] = " * ",
+                [DIM_DIV] = " / ", [DIM_MAX] = ", ",  [DIM_MIN] = ", "
+        };
         if (dim_is_static(d)) {
                 text_add(out, "%lld", (long long)d);
                 return;
@@ -180,7 +194,11 @@ static void dim_add_text(struct text *out, const struct module *m, dim_t d, bool
                 return;
         }
         bool call = e->kind == DIM_MAX || e->kind == DIM_MIN;
-        text_add(out, "%s", e->kind == DIM_MAX ? "max(" : e->kind == DIM_MIN ? "min(" : nested ? "(" : "");
+        text_add(out, "%s",
+                 e->kind == DIM_MAX   ? "max("
+                 : e->kind == DIM_MIN ? "min("
+                 : nested             ? "("
+                                      : "");
         dim_add_text(out, m, e->a, !call);
         text_add(out, "%s", infix[e->kind]);
         dim_add_text(out, m, e->b, !call);
@@ -224,7 +242,8 @@ const struct type *type_tensor(struct module *m, enum element e, int rank, const
 {
         if (rank < 0 || rank > RANK_MAX)
                 return NULL;
-        return type_intern(m, &(struct type){ .kind = TYPE_TENSOR, .element = e, .rank = rank, .dims = dims });
+        return type_intern(
+                m, &(struct type){ .kind = TYPE_TENSOR, .element = e, .rank = rank, .dims = dims });
 }
 
 const struct type *type_scalar(struct module *m, enum element e)
@@ -267,7 +286,8 @@ int64_t type_bytes(const struct type *t)
 
 bool type_same_dims(const struct type *a, const struct type *b)
 {
-        return a->rank == b->rank && (!a->rank || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims));
+        return a->rank == b->rank &&
+               (!a->rank || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims));
 }
 
 bool type_is_sound(const struct module *m, const struct type *t)

@@ -1,16 +1,22 @@
-/* Winograd's minimal filtering F(m x m, 3 x 3): m x m results of a 3 x 3 window with (m + 2)^2 products instead of 9 m^2.
+/* Winograd's minimal filtering F(m x m, 3 x 3): m x m results of a 3 x 3 window with (m + 2)^2
+ * products instead of 9 m^2.
  *
  *      Y = A^T [ (G w G^T) . (B^T x B) ] A         x: (m + 2) x (m + 2) of the input, w: 3 x 3, Y: m x m, . element by element
  *
- * The three transforms work on lines, first on all columns, then on all rows. Those of x and of the products are steps, each one
- * multiplication and one addition at most; that of w is done once, in double, by matrix G. Points 0, 1, -1, (2, -2,) infinity.
- * Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", arXiv 1509.09308. */
+ * The three transforms work on lines, first on all columns, then on all rows. Those of x and of the
+ * products are steps, each one multiplication and one addition at most; that of w is done once, in
+ * double, by matrix G. Points 0, 1, -1, (2, -2,) infinity. Lavin and Gray, "Fast Algorithms for
+ * Convolutional Neural Networks", arXiv 1509.09308. */
 #ifndef IR_WINOGRAD_H
 #define IR_WINOGRAD_H
 
 #include "ir/lower.h"
 
-enum { WINOGRAD_WINDOW = 3, WINOGRAD_TILE_MAX = 4, WINOGRAD_SIZE_MAX = WINOGRAD_TILE_MAX + WINOGRAD_WINDOW - 1 };
+enum {
+        WINOGRAD_WINDOW = 3,
+        WINOGRAD_TILE_MAX = 4,
+        WINOGRAD_SIZE_MAX = WINOGRAD_TILE_MAX + WINOGRAD_WINDOW - 1
+};
 
 /* value = a + k * b, numbers of earlier values; the line's own come first */
 struct winograd_step { int a, b; double k; };
@@ -31,9 +37,10 @@ struct winograd {
 /* NULL where there is none for this m */
 const struct winograd *winograd_find(int64_t tile);
 
-/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for those that are needed, once each,
- * column by column; store(context, row, column, value) gets the first results of the first rows, row by row, and says whether to go
- * on. fused: multiply and add in one rounding. */
+/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for
+ * those that are needed, once each, column by column; store(context, row, column, value) gets the
+ * first results of the first rows, row by row, and says whether to go on. fused: multiply and add
+ * in one rounding. */
 struct winograd_values {
         int rows, columns;              /* results wanted */
         struct loop_expr *(*load)(void *context, int row, int column);
@@ -41,7 +48,8 @@ struct winograd_values {
         void *context;
         bool fused;
 };
-bool winograd_emit(struct emit *e, const struct winograd_line *line, const struct winograd_values *values);
+bool winograd_emit(struct emit *e, const struct winograd_line *line,
+                   const struct winograd_values *values);
 
 /* adds and multiplications of a transform */
 double winograd_flops(const struct winograd_line *line);

@@ -6,13 +6,14 @@
  *   call @narrow(@b, @d)                 call @narrow(@b, @d)
  *   call @join(@c, @d, @y)               call @join(@c, @d, @y)
  *
- * Where memory is the goal (--goal=memory, --max-ram), the order that needs the fewest bytes at once, as the plan will count them:
- * views, results that lie on operands, and the scratch of schedules (arrange_search.c says how it is found); of such orders, one that
- * can be planned well. Otherwise what is made is read soon: each statement comes just before the first one that needs it, if bytes then
- * wait for fewer statements in all and no more of them are in use at once.
+ * Where memory is the goal (--goal=memory, --max-ram), the order that needs the fewest bytes at
+ * once, as the plan will count them: views, results that lie on operands, and the scratch of
+ * schedules (arrange_search.c says how it is found); of such orders, one that can be planned well.
+ * Otherwise what is made is read soon: each statement comes just before the first one that needs
+ * it, if bytes then wait for fewer statements in all and no more of them are in use at once.
  *
- * Statements keep the order of their reads and writes of each byte, so results are the same to the bit. (Where two statements can
- * fail, another one may be the first to do so.) */
+ * Statements keep the order of their reads and writes of each byte, so results are the same to the
+ * bit. (Where two statements can fail, another one may be the first to do so.) */
 #include "passes/arrange.h"
 
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct root {
         struct loop_buffer *buffer;
         struct part_touch *touches;
         int touch_count;
-        int whole;                      /* the resident whose steps are all that touch it; -1: none */
+        int whole;                      /* the resident whose steps are all that touch it; -1:
+                                         * none */
 };
 
 struct building {
@@ -47,17 +49,20 @@ struct building {
 
 static bool can_move(const struct loop_stmt *s)
 {
-        return s->kind == STMT_CALL || s->kind == STMT_IF || s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        return s->kind == STMT_CALL || s->kind == STMT_IF || s->kind == STMT_FOR ||
+               s->kind == STMT_WHILE;
 }
 
 static void note_touch(const struct touch *t, void *context)
 {
         struct building *b = context;
-        if ((t->root->space != SPACE_WORKSPACE && t->root->space != SPACE_OUTPUT) || t->end == t->start)
+        if ((t->root->space != SPACE_WORKSPACE && t->root->space != SPACE_OUTPUT) ||
+            t->end == t->start)
                 return;
         struct root *r = &b->roots[t->root->number];
         ARENA_GROW(b->scratch, r->touches, r->touch_count);
-        r->touches[r->touch_count++] = (struct part_touch){ t->start, t->end, t->read, t->written, b->step_of[t->time] };
+        r->touches[r->touch_count++] =
+                (struct part_touch){ t->start, t->end, t->read, t->written, b->step_of[t->time] };
 }
 
 static void add_before(struct building *b, int step, int before)
@@ -90,7 +95,8 @@ static int cut_root(struct building *b, const struct root *r, struct piece **pie
                         bounds[distinct++] = bounds[i];
         *pieces = arena_array(b->scratch, (size_t)distinct, sizeof **pieces);
         for (int i = 0; i + 1 < distinct; i++)
-                (*pieces)[i] = (struct piece){ .start = bounds[i], .end = bounds[i + 1], .written = -1 };
+                (*pieces)[i] =
+                        (struct piece){ .start = bounds[i], .end = bounds[i + 1], .written = -1 };
         return distinct - 1;
 }
 
@@ -128,7 +134,8 @@ static int add_resident(struct building *b, struct resident resident)
 
 static bool same_steps(const struct piece *a, const struct piece *b)
 {
-        return a->step_count == b->step_count && !memcmp(a->steps, b->steps, (size_t)a->step_count * sizeof *a->steps);
+        return a->step_count == b->step_count &&
+               !memcmp(a->steps, b->steps, (size_t)a->step_count * sizeof *a->steps);
 }
 
 static int by_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
@@ -165,11 +172,14 @@ static void build_root(struct building *b, struct root *r)
         if (r->buffer->space != SPACE_WORKSPACE)
                 return;
         for (int k = 0, next; k < count; k = next) {
-                for (next = k + 1; next < count && pieces[next].step_count && same_steps(&pieces[k], &pieces[next]); next++)
+                for (next = k + 1; next < count && pieces[next].step_count &&
+                                   same_steps(&pieces[k], &pieces[next]);
+                     next++)
                         ;
                 int64_t bytes = storage_bytes(pieces[next - 1].end - pieces[k].start);
                 if (pieces[k].step_count > 1)
-                        add_resident(b, (struct resident){ bytes, pieces[k].steps, pieces[k].step_count });
+                        add_resident(b, (struct resident){ bytes, pieces[k].steps,
+                                                           pieces[k].step_count });
         }
         r->whole = add_whole(b, r);
 }
@@ -203,18 +213,25 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
         for (int out = 0; out < kernel->buffer_count; out++) {
                 struct touch y = touch_argument(call, out, 0);
                 int64_t bytes = storage_bytes(y.end - y.start);
-                bool may = (kernel->buffers[out]->access & ACCESS_OUT) && kernel->buffers[out]->alias_class > 0 &&
-                           y.root->space == SPACE_WORKSPACE && y.start % STORAGE_ALIGN == 0 && !call->offsets;
+                bool may = (kernel->buffers[out]->access & ACCESS_OUT) &&
+                           kernel->buffers[out]->alias_class > 0 &&
+                           y.root->space == SPACE_WORKSPACE && y.start % STORAGE_ALIGN == 0 &&
+                           !call->offsets;
                 for (int in = 0; in < kernel->buffer_count && may; in++) {
                         struct touch x = touch_argument(call, in, 0);
                         const struct root *r = &b->roots[x.root->number];
-                        bool alone = x.root->space == SPACE_WORKSPACE && x.root != y.root && !x.start && r->whole >= 0 &&
-                                     x.end == x.root->extent * element_info[x.root->element].bytes && x.end == y.end - y.start;
+                        bool alone =
+                                x.root->space == SPACE_WORKSPACE && x.root != y.root && !x.start &&
+                                r->whole >= 0 &&
+                                x.end == x.root->extent * element_info[x.root->element].bytes &&
+                                x.end == y.end - y.start;
                         if (kernel->buffers[in]->access != ACCESS_IN ||
-                            kernel->buffers[in]->alias_class != kernel->buffers[out]->alias_class || !alone)
+                            kernel->buffers[in]->alias_class != kernel->buffers[out]->alias_class ||
+                            !alone)
                                 continue;
                         for (int i = 0; i < kernel->buffer_count && alone; i++)
-                                alone = i == in || loop_buffer_root(call->buffers[i], NULL) != x.root;
+                                alone = i == in ||
+                                        loop_buffer_root(call->buffers[i], NULL) != x.root;
                         if (!alone)
                                 continue;
                         ARENA_GROW(b->arena, s->overlays, s->overlay_count);
@@ -234,7 +251,8 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
                         arena_free(b.scratch);
                         return false;
                 }
-                for (int end = time + 1 + statements_count(s->body) + statements_count(s->other); time < end; time++)
+                for (int end = time + 1 + statements_count(s->body) + statements_count(s->other);
+                     time < end; time++)
                         b.step_of[time] = g->count;
                 g->count++;
         }
@@ -295,7 +313,8 @@ static int deepest_first(const void *x, const void *y)
         return a->depth != b->depth ? (a->depth > b->depth ? -1 : 1) : a->step - b->step;
 }
 
-/* What each step needs, the end of the longest chain first: what is made from constants alone, or early, then comes late. */
+/* What each step needs, the end of the longest chain first: what is made from constants alone, or
+ * early, then comes late. */
 static struct need **find_needs(const struct step_graph *g, struct arena *arena)
 {
         struct need **needs = arena_array(arena, (size_t)g->count + 1, sizeof *needs);
@@ -317,7 +336,8 @@ void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order
 {
         struct need **needs = find_needs(g, arena);
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
-        int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);       /* which of its needs is to be looked at */
+        /* which of its needs is to be looked at */
+        int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);
         char *state = arena_array(arena, (size_t)g->count + 1, 1);                /* 1: on the stack, 2: in the order */
         char *needed = arena_array(arena, (size_t)g->count + 1, 1);
         int count = 0;
@@ -404,8 +424,8 @@ static bool move_step(const struct step_graph *g, int *order, int from, int to)
         return at != from;
 }
 
-/* Of orders with the same peak one may be planned better than another. From the best one on, a step goes elsewhere, as long as less is
- * in use at once than is planned so far. */
+/* Of orders with the same peak one may be planned better than another. From the best one on, a step
+ * goes elsewhere, as long as less is in use at once than is planned so far. */
 static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough)
 {
         enum { TRIES = 256, STEPS_MAX = 1024 };
@@ -413,21 +433,25 @@ static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough
         int *kept = arena_copy(arena, a->best, (size_t)count * sizeof *kept);
         for (int i = 0; i < TRIES && a->size > enough && count <= STEPS_MAX; i++) {
                 memcpy(a->order, kept, (size_t)count * sizeof *kept);
-                int from = (int)(random_next(&random) % count), to = (int)(random_next(&random) % count);
-                if (!move_step(&a->g, a->order, from, to) || arrange_peak(&a->g, a->order) >= a->size)
+                int from = (int)(random_next(&random) % count),
+                    to = (int)(random_next(&random) % count);
+                if (!move_step(&a->g, a->order, from, to) ||
+                    arrange_peak(&a->g, a->order) >= a->size)
                         continue;
                 memcpy(kept, a->order, (size_t)count * sizeof *kept);
                 try_order(a);
         }
 }
 
-/* the model's order, that by need, what the search makes of the better of the two, and others like that */
+/* the model's order, that by need, what the search makes of the better of the two, and others like
+ * that */
 static void arrange_for_memory(struct arranging *a, struct arena *arena, bool quickly)
 {
         enum { QUICK_STEPS = 64 };      /* more are not searched quickly */
         size_t bytes = (size_t)a->g.count * sizeof *a->order;
         int64_t bound, least = INT64_MAX;
-        int *own = arena_copy(arena, a->order, bytes), *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
+        int *own = arena_copy(arena, a->order, bytes),
+            *need = arena_array(arena, (size_t)a->g.count, sizeof *need);
         a->size = -1;
         try_order(a);
         arrange_by_need(&a->g, arena, need);
@@ -488,7 +512,10 @@ int arrange_statements(struct loop_program *p, struct pass_context *context, boo
         return moved;
 }
 
-int pass_arrange(struct loop_program *p, struct pass_context *context) { return arrange_statements(p, context, false); }
+int pass_arrange(struct loop_program *p, struct pass_context *context)
+{
+        return arrange_statements(p, context, false);
+}
 
 int64_t arrange_enough(struct loop_program *p, const struct pass_context *context)
 {

@@ -4,7 +4,8 @@
 #include "passes/arrange_search.h"
 #include "passes/lifetimes.h"
 
-/* The statements of main as steps, in its order. False: they cannot change places. shares: results may lie on operands. */
+/* The statements of main as steps, in its order. False: they cannot change places. shares: results
+ * may lie on operands. */
 bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, struct step_graph *g);
 /* what the best order found needs; *bound: no order needs less */
 int64_t arrange_best(struct arena *arena, const struct step_graph *g, int64_t *bound);

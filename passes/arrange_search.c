@@ -1,13 +1,15 @@
-/* The order of least peak, between cuts: steps that come after all before them and before all behind them. What is in use there is
- * the same in every order, so what lies between two cuts is ordered on its own.
+/* The order of least peak, between cuts: steps that come after all before them and before all
+ * behind them. What is in use there is the same in every order, so what lies between two cuts is
+ * ordered on its own.
  *
- * There, a state is a set of steps that have run (a downset). Its bytes in use are known from the set alone, so this is a
- * shortest path where the length of a path is its largest node: states are taken from a heap by peak, the first one that holds all
- * steps has the least. A step that runs within the peak reached, and leaves no more in use than before, is always as good first
- * as later: it is taken at once, without looking at others.
+ * There, a state is a set of steps that have run (a downset). Its bytes in use are known from the
+ * set alone, so this is a shortest path where the length of a path is its largest node: states are
+ * taken from a heap by peak, the first one that holds all steps has the least. A step that runs
+ * within the peak reached, and leaves no more in use than before, is always as good first as later:
+ * it is taken at once, without looking at others.
  *
- * Where states run out (10^6, or memory), the peak reached by then is a bound, and a beam search finds an order: level by level the
- * best few states are kept. */
+ * Where states run out (10^6, or memory), the peak reached by then is a bound, and a beam search
+ * finds an order: level by level the best few states are kept. */
 #include "passes/arrange_search.h"
 
 #include <stdlib.h>
@@ -26,7 +28,8 @@ enum {
 static bool has(const uint64_t *set, int i) { return set[i / 64] >> (i % 64) & 1; }
 static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
 
-/* A stretch of steps from..to-1; sets hold steps of it, counted from `from`. Those before have run. */
+/* A stretch of steps from..to-1; sets hold steps of it, counted from `from`. Those before have
+ * run. */
 struct stretch {
         const struct step_graph *g;
         int from, to, words;
@@ -157,7 +160,8 @@ static size_t hash_of(const struct search *x, const uint64_t *set)
 static int *find_state(const struct search *x, const uint64_t *set)
 {
         for (size_t at = hash_of(x, set);; at = (at + 1) & (x->table_room - 1))
-                if (!x->table[at] || !memcmp(x->states[x->table[at] - 1].set, set, (size_t)x->s->words * sizeof *set))
+                if (!x->table[at] || !memcmp(x->states[x->table[at] - 1].set, set,
+                                             (size_t)x->s->words * sizeof *set))
                         return &x->table[at];
 }
 
@@ -192,7 +196,10 @@ static void run_free_steps(struct search *x, struct state *state)
 
 static struct state new_state(struct search *x, const struct state *parent, int number, int step)
 {
-        struct state state = { .parent = number, .first_step = x->step_count, .live = x->s->live, .peak = x->s->floor };
+        struct state state = { .parent = number,
+                               .first_step = x->step_count,
+                               .live = x->s->live,
+                               .peak = x->s->floor };
         if (parent) {
                 state = *parent;
                 state.parent = number;
@@ -313,10 +320,12 @@ static int by_promise(const void *a, const void *b)
         return p->first_step - q->first_step;
 }
 
-static bool is_known(const struct stretch *s, const struct state *list, int count, const struct state *state)
+static bool is_known(const struct stretch *s, const struct state *list, int count,
+                     const struct state *state)
 {
         for (int i = 0; i < count; i++)
-                if (list[i].live == state->live && !memcmp(list[i].set, state->set, (size_t)s->words * sizeof *state->set))
+                if (list[i].live == state->live &&
+                    !memcmp(list[i].set, state->set, (size_t)s->words * sizeof *state->set))
                         return true;
         return false;
 }
@@ -363,7 +372,8 @@ static void search_beam(struct stretch *s, int *order)
 static bool *find_cuts(struct arena *arena, const struct step_graph *g)
 {
         bool *cuts = arena_array(arena, (size_t)g->count + 1, sizeof *cuts);
-        int *reach = arena_array(arena, (size_t)g->count + 1, sizeof *reach);     /* the last step that needs it directly */
+        /* the last step that needs it directly */
+        int *reach = arena_array(arena, (size_t)g->count + 1, sizeof *reach);
         int last_source = 0, farthest = -1;
         for (int i = 0; i < g->count; i++) {
                 last_source = g->steps[i].before_count ? last_source : i;
@@ -404,7 +414,8 @@ static int by_peak(const void *x, const void *y)
         return a->peak != b->peak ? (a->peak < b->peak ? 1 : -1) : a->s.from - b->s.from;
 }
 
-/* better orders for one part, when it needs more than `enough`; returns what no order of it can be below, at most its peak */
+/* better orders for one part, when it needs more than `enough`; returns what no order of it can be
+ * below, at most its peak */
 static int64_t improve_part(struct part *part, int *order, int64_t enough)
 {
         struct stretch *s = &part->s;
@@ -438,7 +449,11 @@ int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound)
         for (int from = 0, to; from < g->count; from = to) {
                 for (to = from + 1; to < g->count && !cuts[to - 1]; to++)
                         ;
-                struct part part = { .s = { .g = g, .from = from, .to = to, .words = (to - from) / 64 + 1, .live = live } };
+                struct part part = { .s = { .g = g,
+                                            .from = from,
+                                            .to = to,
+                                            .words = (to - from) / 64 + 1,
+                                            .live = live } };
                 part.peak = peak_of(&part.s, order, &live);
                 ARENA_GROW(arena, parts, count);
                 parts[count++] = part;

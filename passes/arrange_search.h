@@ -11,7 +11,8 @@
 struct resident { int64_t bytes; int *steps; int step_count; };
 
 /* What a step may lie on: `dying` (a number of residents) when no step behind it needs that one. */
-struct overlay { int dying; int64_t bytes; int result; };  /* result: those of one result are tried in order */
+struct overlay { int dying; int64_t bytes; int result; };  /* result: those of one result are tried
+                                                            * in order */
 
 struct step {
         int *before, before_count;      /* steps that come first; their numbers are lower */
@@ -21,13 +22,18 @@ struct step {
         int overlay_count;
 };
 
-struct step_graph { struct step *steps; int count; struct resident *residents; int resident_count; };
+struct step_graph {
+        struct step *steps;
+        int count;
+        struct resident *residents;
+        int resident_count;
+};
 
 /* the most bytes in use at once; order NULL: 0, 1, 2, ... */
 int64_t arrange_peak(const struct step_graph *g, const int *order);
 
-/* Sets order to one of least peak, as far as it finds out; returns its peak. *bound: no order has a lower one. The order given
- * is one to start with; the result is never worse. */
+/* Sets order to one of least peak, as far as it finds out; returns its peak. *bound: no order has a
+ * lower one. The order given is one to start with; the result is never worse. */
 int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound);
 
 #endif

@@ -5,15 +5,18 @@
  *   %3 = fusion(%2) { reduce, reciprocal }                                  reduce, reciprocal
  *   %4 = fusion(%2, %v, %3) { ... convolve_packed ... mul ... }             ... convolve_packed ... mul ... schedule="strip=4" }
  *
- * It computes scores for a block of rows at a time, into memory that stays in the second cache, and no workspace holds all of them.
- * The operations and what they add up in which order stay as they were: the same bits.
+ * It computes scores for a block of rows at a time, into memory that stays in the second cache, and
+ * no workspace holds all of them. The operations and what they add up in which order stay as they
+ * were: the same bits.
  *
- * Where the rows between are those of a softmax, they may be cut into blocks of columns (keys=512), too: when few whole rows fit into
- * the cache, and when a mask is known to hide columns (a causal one), which are then left out. That changes rounding. And a key or value
- * that is hidden from all rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
+ * Where the rows between are those of a softmax, they may be cut into blocks of columns (keys=512),
+ * too: when few whole rows fit into the cache, and when a mask is known to hide columns (a causal
+ * one), which are then left out. That changes rounding. And a key or value that is hidden from all
+ * rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
  *
- * Where something else reads what is between, or the scheduled lowering (schedule/attention.c) cannot write it, nothing changes; nor
- * where a tile of whole rows is needed and does not fit into half of that cache. */
+ * Where something else reads what is between, or the scheduled lowering (schedule/attention.c)
+ * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
+ * half of that cache. */
 #include "passes/join.h"
 #include "schedule/attention.h"
 #include "schedule/schedule.h"
@@ -41,7 +44,8 @@ static struct op *kernel_of(struct op *op)
         return owner && owner->code == OP_fusion ? owner : op;
 }
 
-/* a packed product that has a schedule, alone or in a fusion of one result; NULL: none, or several */
+/* a packed product that has a schedule, alone or in a fusion of one result; NULL: none, or
+ * several */
 static struct op *product_of(struct op *kernel)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -72,14 +76,16 @@ static bool add_in_order(struct candidates *c, struct op *kernel)
         return kernel->result_count == 1 && kernel->code != OP_yield;
 }
 
-/* Whoever reads first's result, and what is made of that, up to second: false when somebody else does in the end. */
+/* Whoever reads first's result, and what is made of that, up to second: false when somebody else
+ * does in the end. */
 static bool add_readers(struct candidates *c, struct op *kernel, const struct op *second)
 {
         for (const struct use *u = op_result(kernel)->uses; u; u = u->next) {
                 struct op *reader = kernel_of(u->user);
                 if (is_member(c, reader))
                         continue;
-                if (reader->region != second->region || c->count == KERNELS_MAX || !add_in_order(c, reader))
+                if (reader->region != second->region || c->count == KERNELS_MAX ||
+                    !add_in_order(c, reader))
                         return false;
                 if (reader != second && !add_readers(c, reader, second))
                         return false;
@@ -96,11 +102,13 @@ static struct op *find_first(const struct value *x)
                         return kernel;
                 int count = kernel->operand_count;
                 struct arena *arena = arena_new();
-                struct value **captures = kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
+                struct value **captures =
+                        kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
                 const struct value *next = NULL;
                 for (int i = 0; i < count; i++) {
                         const struct value *read = captures ? captures[i] : op_operand(kernel, i);
-                        if (read && read->kind == VALUE_RESULT && attention_same_rows(read->type, x->type) &&
+                        if (read && read->kind == VALUE_RESULT &&
+                            attention_same_rows(read->type, x->type) &&
                             (!next || read->type->dims[COLUMN] > next->type->dims[COLUMN]))
                                 next = read;
                 }
@@ -116,7 +124,9 @@ static bool find_kernels(struct op *second, struct candidates *c)
 {
         struct op *product = product_of(second);
         struct value *x = product ? op_operand(product, 0) : NULL;
-        struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region ? find_first(x) : NULL;
+        struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
+                                   ? find_first(x)
+                                   : NULL;
         if (!first || first == second || first->region != second->region)
                 return false;
         *c = (struct candidates){ .kernels = { first }, .count = 1 };
@@ -135,37 +145,45 @@ static struct tiles tiles_of(const struct attention *a, int columns)
 }
 
 /* tiles of so many columns of scores that fill a quarter of the second cache */
-static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns, const struct schedule_machine *machine)
+static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
+                                const struct schedule_machine *machine)
 {
-        return target_l2_bytes(machine->target) / 4 / (tiles.size * columns * (int64_t)sizeof(float));
+        return target_l2_bytes(machine->target) / 4 /
+               (tiles.size * columns * (int64_t)sizeof(float));
 }
 
-/* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks as threads share evenly. 0: not
- * even one fits into half of it. */
-static int64_t block_tiles(const struct attention *a, struct tiles tiles, const struct schedule_machine *machine)
+/* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks
+ * as threads share evenly. 0: not even one fits into half of it. */
+static int64_t block_tiles(const struct attention *a, struct tiles tiles,
+                           const struct schedule_machine *machine)
 {
         int64_t most = tiles_in_quarter(tiles, attention_columns(a), machine);
         if (!most && !tiles_in_quarter(tiles, divide_up(attention_columns(a), 2), machine))
                 return 0;
-        int64_t threads = machine->threads > 1 ? machine->threads : 1, blocks = divide_up(tiles.count, most ? most : 1);
+        int64_t threads = machine->threads > 1 ? machine->threads : 1,
+                blocks = divide_up(tiles.count, most ? most : 1);
         while (a->scores->type->dims[GROUP] * blocks % threads && blocks < tiles.count)
                 blocks++;
         return divide_up(tiles.count, blocks);
 }
 
-/* Columns in a block, where rows need not be whole: those whose keys and values fill a quarter of the second cache. */
+/* Columns in a block, where rows need not be whole: those whose keys and values fill a quarter of
+ * the second cache. */
 static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
 {
         int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
-        int64_t keys = target_l2_bytes(machine->target) / 4 / (depth * element_info[op_operand(a->first, 1)->type->element].bytes) / LEAST_KEYS * LEAST_KEYS;
+        int64_t keys = target_l2_bytes(machine->target) / 4 /
+                       (depth * element_info[op_operand(a->first, 1)->type->element].bytes) /
+                       LEAST_KEYS * LEAST_KEYS;
         int64_t columns = attention_columns(a);
         return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
 }
 
-/* Of a block of so many columns: its scores fill a quarter of the second cache, too. What the mask hides from all rows of a block is
- * left out, the more the fewer they are. The same blocks for every number of threads: they decide what is left out. */
-static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles, bool hides, int64_t keys,
-                                   const struct schedule_machine *machine)
+/* Of a block of so many columns: its scores fill a quarter of the second cache, too. What the mask
+ * hides from all rows of a block is left out, the more the fewer they are. The same blocks for
+ * every number of threads: they decide what is left out. */
+static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles, bool hides,
+                                   int64_t keys, const struct schedule_machine *machine)
 {
         enum { HIDING_BLOCKS = 16 };
         int64_t most = tiles_in_quarter(tiles, keys, machine);
@@ -189,8 +207,10 @@ static bool hides_much(const struct attention *a, int64_t rows)
         return (double)seen < .9 * (double)band.rows * (double)t->dims[COLUMN];
 }
 
-/* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides: because of the mask */
-static bool cuts_rows(const struct attention *a, struct tiles tiles, const struct schedule_machine *machine, bool *hides)
+/* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides:
+ * because of the mask */
+static bool cuts_rows(const struct attention *a, struct tiles tiles,
+                      const struct schedule_machine *machine, bool *hides)
 {
         enum { FEW = 2 };
         int64_t fit = tiles_in_quarter(tiles, attention_columns(a), machine);
@@ -198,24 +218,30 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles, const struc
         return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
 
-/* Every block of rows reads both products' second operands. Beyond the second cache that must be less than what no longer goes through
- * memory, the scores: as it is for keys and values, but not for two layers' weights with a norm between them. */
-static bool reads_less(const struct attention *a, int64_t blocks, const struct schedule_machine *machine)
+/* Every block of rows reads both products' second operands. Beyond the second cache that must be
+ * less than what no longer goes through memory, the scores: as it is for keys and values, but not
+ * for two layers' weights with a norm between them. */
+static bool reads_less(const struct attention *a, int64_t blocks,
+                       const struct schedule_machine *machine)
 {
         const struct type *scores = a->scores->type;
-        int64_t again = (type_bytes(op_operand(a->first, 1)->type) + type_bytes(op_operand(a->second, 1)->type)) / scores->dims[GROUP];
+        int64_t again = (type_bytes(op_operand(a->first, 1)->type) +
+                         type_bytes(op_operand(a->second, 1)->type)) /
+                        scores->dims[GROUP];
         int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
         return again <= target_l2_bytes(machine->target) || again <= spared / blocks;
 }
 
-static bool set_schedules(const struct attention *a, const struct schedule_machine *machine, struct pass_context *context,
-                          struct arena *arena)
+static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
+                          struct pass_context *context, struct arena *arena)
 {
         struct schedule first, second;
-        if (!schedule_parse(a->first, &first, context->diag) || !schedule_parse(a->second, &second, context->diag))
+        if (!schedule_parse(a->first, &first, context->diag) ||
+            !schedule_parse(a->second, &second, context->diag))
                 return false;
-        int columns = first.columns * first.rows < second.columns * second.rows ? first.columns * first.rows
-                                                                                : second.columns * second.rows;
+        int columns = first.columns * first.rows < second.columns * second.rows
+                              ? first.columns * first.rows
+                              : second.columns * second.rows;
         struct tiles tiles = tiles_of(a, columns);
         int64_t strip = block_tiles(a, tiles, machine);
         bool hides;
@@ -241,8 +267,10 @@ static bool join(struct op *second, struct pass_context *context)
         if (!find_kernels(second, &c))
                 return false;
         struct op *joined = kernel_join(c.kernels, c.count, context->diag);
-        bool good = joined && attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
-                    set_schedules(&a, &machine, context, second->region->function->module->arena);
+        bool good =
+                joined &&
+                attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
+                set_schedules(&a, &machine, context, second->region->function->module->arena);
         if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);

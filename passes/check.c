@@ -1,13 +1,17 @@
-/* --check: what a module or program computes on random inputs is compared before and after every pass.
+/* --check: what a module or program computes on random inputs is compared before and after every
+ * pass.
  *
- * Inputs are the same for every pass: floats in [-1, 1), integers small and non-negative, so that indices are mostly in range.
- * Where a run-time index is out of range both sides must fail with the same code. The state's canonical lowering (without views
- * or fusion beyond what the state itself says) runs in the interpreter, or, where that would take more than --limit
- * check_steps, as C that the system's compiler makes of it (--cc). What can be run neither way is skipped, and said to be.
+ * Inputs are the same for every pass: floats in [-1, 1), integers small and non-negative, so that
+ * indices are mostly in range. Where a run-time index is out of range both sides must fail with the
+ * same code. The state's canonical lowering (without views or fusion beyond what the state itself
+ * says) runs in the interpreter, or, where that would take more than --limit check_steps, as C that
+ * the system's compiler makes of it (--cc). What can be run neither way is skipped, and said to be.
  *
- * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN. Passes of class R: within
- * tolerance(), of the largest magnitude of an output. What class A does is not compared, but what comes after it is. The first pass that differs is the culprit; the state before it is written
- * to dnncc-check-PASS.dnn (or .loops), and the command that shows the difference again is printed. */
+ * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN.
+ * Passes of class R: within tolerance(), of the largest magnitude of an output. What class A does
+ * is not compared, but what comes after it is. The first pass that differs is the culprit; the
+ * state before it is written to dnncc-check-PASS.dnn (or .loops), and the command that shows the
+ * difference again is printed. */
 #include "passes/observe.h"
 
 #include <inttypes.h>
@@ -28,7 +32,8 @@ struct check {
         struct pass_context *context;
         struct result *before;          /* NULL: the last state could not be run */
         struct snapshot snapshot;
-        double epsilon;                 /* half the distance of 1 to the next number, in the coarsest type met so far */
+        double epsilon;                 /* half the distance of 1 to the next number, in the
+                                         * coarsest type met so far */
         bool compile;                   /* the interpreter took too long once */
 };
 
@@ -36,7 +41,8 @@ struct check {
 
 static uint64_t next_random(uint64_t *state)
 {
-        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);    /* splitmix64 (Steele, Lea, Flood 2014) */
+        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);    /* splitmix64 (Steele, Lea, Flood
+                                                                 * 2014) */
         x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
         x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
         return x ^ x >> 31;
@@ -72,13 +78,14 @@ static void note_state(struct check *c, const struct pipeline_state *state)
                 return;
         }
         for (const struct function *f = state->module->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         for (int i = 0; i < op->result_count; i++)
                                 note_element(c, op->results[i].type->element);
 }
 
-/* Other sums of f32 differ by far less than 1e-4 of the largest result, a wrong rewrite by far more. Where numbers of 16 bits are
- * on the way, a few of their roundings may fall otherwise. */
+/* Other sums of f32 differ by far less than 1e-4 of the largest result, a wrong rewrite by far
+ * more. Where numbers of 16 bits are on the way, a few of their roundings may fall otherwise. */
 static double tolerance(const struct check *c)
 {
         return fmax(1e-4, 16 * c->epsilon);
@@ -91,7 +98,8 @@ static struct loop_program *program_of(const struct check *c, const struct pipel
 {
         struct lower_options plain = { .unchecked = c->context->lower.unchecked };
         return state->program ? state->program
-                              : lower_module(state->module, state->module->functions, c->context->library, &plain, c->context->diag);
+                              : lower_module(state->module, state->module->functions,
+                                             c->context->library, &plain, c->context->diag);
 }
 
 static struct result *result_new(const struct loop_program *p)
@@ -108,7 +116,8 @@ static struct result *result_new(const struct loop_program *p)
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 if (b->space != SPACE_INPUT && b->space != SPACE_OUTPUT)
                         continue;
-                struct port_data *port = b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
+                struct port_data *port =
+                        b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
                 size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
                 *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent, arena_alloc(r->arena, bytes) };
                 if (b->space == SPACE_INPUT)
@@ -144,16 +153,20 @@ static bool read_blob(void *context, const char *name, const void **bytes, size_
 }
 
 /* A copy that can be printed as C: legal, its buffers placed. */
-static struct loop_program *printable(const struct check *c, struct arena *arena, const struct loop_program *p)
+static struct loop_program *printable(const struct check *c, struct arena *arena,
+                                      const struct loop_program *p)
 {
         struct text text = { 0 }, blob = { 0 };
         loop_print(&text, p, &(struct tensor_print){ .blob = &blob, .file_name = "blob" });
-        struct text kept = { .data = arena_copy(arena, blob.data, blob.length), .length = blob.length };
-        struct loop_program *copy = loop_parse(arena, arena_string(arena, text.data), text.length, read_blob, &kept,
-                                               c->context->library, c->context->diag);
+        struct text kept = { .data = arena_copy(arena, blob.data, blob.length),
+                             .length = blob.length };
+        struct loop_program *copy =
+                loop_parse(arena, arena_string(arena, text.data), text.length, read_blob, &kept,
+                           c->context->library, c->context->diag);
         text_free(&text);
         text_free(&blob);
-        if (!copy || pass_legalize(copy, c->context) < 0 || (!copy->planned && pass_plan(copy, c->context) < 0))
+        if (!copy || pass_legalize(copy, c->context) < 0 ||
+            (!copy->planned && pass_plan(copy, c->context) < 0))
                 return NULL;
         return copy;
 }
@@ -162,12 +175,16 @@ static struct loop_program *printable(const struct check *c, struct arena *arena
 static const char *run_state(struct check *c, const struct loop_program *p, struct result *r)
 {
         static const char *const no_program = "it cannot be interpreted";
-        void **in = data_of(r->arena, r->inputs, r->input_count), **out = data_of(r->arena, r->outputs, r->output_count);
+        void **in = data_of(r->arena, r->inputs, r->input_count),
+             **out = data_of(r->arena, r->outputs, r->output_count);
         if (!c->compile) {
-                struct interp *interp = interp_new(p, false, (uint64_t)c->context->limits.tensor_bytes, c->context->diag);
+                struct interp *interp =
+                        interp_new(p, false, (uint64_t)c->context->limits.tensor_bytes,
+                                   c->context->diag);
                 if (!interp)
                         return no_program;
-                r->code = interp_run(interp, (const void *const *)in, out, (uint64_t)c->context->limits.check_steps, NULL);
+                r->code = interp_run(interp, (const void *const *)in, out,
+                                     (uint64_t)c->context->limits.check_steps, NULL);
                 interp_free(interp);
                 c->compile = r->code == INTERP_OUT_OF_STEPS;
         }
@@ -176,7 +193,9 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
         if (!c->options->run_compiled)
                 return "it takes more interpreter steps than --limit check_steps";
         struct loop_program *copy = printable(c, r->arena, p);
-        return copy ? c->options->run_compiled(c->options->runner, copy, (const void *const *)in, out, &r->code) : no_program;
+        return copy ? c->options->run_compiled(c->options->runner, copy, (const void *const *)in,
+                                               out, &r->code)
+                    : no_program;
 }
 
 /* NULL when the state was skipped, which is said */
@@ -197,11 +216,14 @@ static struct result *compute(struct check *c, const struct pipeline_state *stat
 static double as_number(const struct port_data *p, int64_t i)
 {
         union scalar s = element_load(p->element, p->data, (size_t)i);
-        return element_is_float(p->element) ? s.f : element_info[p->element].class == CLASS_SINT ? (double)s.i : (double)s.u;
+        return element_is_float(p->element)                   ? s.f
+               : element_info[p->element].class == CLASS_SINT ? (double)s.i
+                                                              : (double)s.u;
 }
 
 /* the first element of y that is not x's, or -1 */
-static int64_t first_difference(const struct port_data *x, const struct port_data *y, double allowed)
+static int64_t first_difference(const struct port_data *x, const struct port_data *y,
+                                double allowed)
 {
         size_t bytes = (size_t)element_info[x->element].bytes;
         bool bits = allowed == 0 || !element_is_float(x->element);
@@ -224,25 +246,31 @@ static int64_t first_difference(const struct port_data *x, const struct port_dat
 }
 
 /* where they differ first, in arena; NULL: equal */
-static const char *difference(struct arena *arena, const struct result *a, const struct result *b, double allowed)
+static const char *difference(struct arena *arena, const struct result *a, const struct result *b,
+                              double allowed)
 {
         if (a->code != b->code || a->output_count != b->output_count)
-                return arena_printf(arena, "the run ended with code %d before and %d after", a->code, b->code);
+                return arena_printf(arena, "the run ended with code %d before and %d after",
+                                    a->code, b->code);
         for (int o = 0; a->code == INTERP_OK && o < a->output_count; o++) {
                 const struct port_data *x = &a->outputs[o], *y = &b->outputs[o];
                 if (x->element != y->element || x->elements != y->elements)
-                        return arena_printf(arena, "output '%s' has another type after it", x->name);
+                        return arena_printf(arena, "output '%s' has another type after it",
+                                            x->name);
                 int64_t i = first_difference(x, y, allowed);
                 if (i >= 0)
-                        return arena_printf(arena, "output '%s' element %" PRId64 " is %.9g before and %.9g after", x->name, i,
-                                            as_number(x, i), as_number(y, i));
+                        return arena_printf(arena,
+                                            "output '%s' element %" PRId64
+                                            " is %.9g before and %.9g after",
+                                            x->name, i, as_number(x, i), as_number(y, i));
         }
         return NULL;
 }
 
 /* ---- around a pass ---- */
 
-struct check *check_begin(const struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
+struct check *check_begin(const struct pipeline_state *state,
+                          const struct pipeline_options *options, struct pass_context *context)
 {
         struct check *c = memory_alloc(sizeof *c);
         *c = (struct check){ .options = options, .context = context };
@@ -263,13 +291,14 @@ void check_reproduce(struct check *c, const struct pass *pass)
         const struct pass_context *context = c->context;
         if (!snapshot_write(&c->snapshot, ".", context->diag))
                 return;
-        fprintf(stderr, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -", c->snapshot.file, pass->name,
-                pass->level == LEVEL_TENSOR ? "ir" : "loops");
+        fprintf(stderr, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -",
+                c->snapshot.file, pass->name, pass->level == LEVEL_TENSOR ? "ir" : "loops");
         if (strcmp(context->target->name, "generic"))
                 fprintf(stderr, " --target=%s", context->target->name);
         if (context->threads > 1)
                 fprintf(stderr, " --threads=%d", context->threads);
-        fprintf(stderr, "%s%s\n", context->exact ? " --exact" : "", context->assume_finite ? " --assume-finite" : "");
+        fprintf(stderr, "%s%s\n", context->exact ? " --exact" : "",
+                context->assume_finite ? " --assume-finite" : "");
 }
 
 /* lowering rounds otherwise only where there are scheduled kernels */
@@ -287,14 +316,16 @@ bool check_after(struct check *c, const struct pipeline_state *state, const stru
         bool compared = after && c->before && pass->class != CLASS_A;
         const char *what = compared ? difference(after->arena, c->before, after, allowed) : NULL;
         if (what) {
-                diag_error(c->context->diag, EXIT_INTERNAL, "bug in pass %s: --check: %s; the state before it: %s", pass->name, what,
+                diag_error(c->context->diag, EXIT_INTERNAL,
+                           "bug in pass %s: --check: %s; the state before it: %s", pass->name, what,
                            c->snapshot.file);
                 check_reproduce(c, pass);
         } else if (compared) {
                 fprintf(stderr, "check: %s: equal\n", pass->name);
         } else if (after) {
                 fprintf(stderr, "check: %s: skipped: %s\n", pass->name,
-                        c->before ? "it approximates on purpose" : "nothing before it to compare with");
+                        c->before ? "it approximates on purpose"
+                                  : "nothing before it to compare with");
         }
         result_free(c->before);
         c->before = after;

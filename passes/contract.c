@@ -1,9 +1,11 @@
-/* contract: on vectors, products that are added are not rounded before, where the target does both in one instruction.
+/* contract: on vectors, products that are added are not rounded before, where the target does both
+ * in one instruction.
  *
  *     %v = %x * splat<16>(%scale) + splat<16>(%shift)   ->   %v = fma(%x, splat<16>(%scale), splat<16>(%shift))
  *     exp(%v)                                           ->   exp_fused(%v)
  *
- * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own keeps its rounding. */
+ * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own
+ * keeps its rounding. */
 #include "ir/loop_contract.h"
 #include "passes/pass.h"
 
@@ -13,7 +15,8 @@ static void contract(struct contracting *c, struct loop_expr **e)
 {
         const struct loop_program *p = c->program;
         int before = c->count;
-        struct loop_expr *better = *e ? loop_contract(p->arena, p->library, *e, false, &c->count) : NULL;
+        struct loop_expr *better =
+                *e ? loop_contract(p->arena, p->library, *e, false, &c->count) : NULL;
         if (c->count > before)
                 *e = better;
 }

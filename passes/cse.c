@@ -4,8 +4,9 @@
  *   %2 = exp(%0)             ->      %3 = add(%1, %1)
  *   %3 = add(%1, %2)
  *
- * Value numbering by content: operation, operands, attributes, result types; operands of commutative operations in a
- * fixed order. An operation sees those of the regions around it. Pure operations without regions only; exact. */
+ * Value numbering by content: operation, operands, attributes, result types; operands of
+ * commutative operations in a fixed order. An operation sees those of the regions around it. Pure
+ * operations without regions only; exact. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -43,7 +44,9 @@ static uint64_t sample_hash(const struct constant *c)
         if (bytes <= PIECE * PIECES)
                 return hash_bytes(h, c->data, bytes);
         for (size_t i = 0; i < PIECES; i++)
-                h = hash_bytes(h, (const unsigned char *)c->data + (bytes - PIECE) / (PIECES - 1) * i, PIECE);
+                h = hash_bytes(h,
+                               (const unsigned char *)c->data + (bytes - PIECE) / (PIECES - 1) * i,
+                               PIECE);
         return h;
 }
 
@@ -55,7 +58,8 @@ struct sampled { struct constant *constant; bool known; };
 /* c becomes known by its contents, or is replaced by the equal one that is */
 static bool share_constant(struct map *known, struct constant *c)
 {
-        struct constant_key key = { c->value.type, c->kind, hash_bytes(0, c->data, stored_bytes(c)) };
+        struct constant_key key = { c->value.type, c->kind,
+                                    hash_bytes(0, c->data, stored_bytes(c)) };
         struct constant *first = map_get(known, (const char *)&key, sizeof key);
         if (!first) {
                 map_set(known, (const char *)&key, sizeof key, c);
@@ -74,7 +78,8 @@ static int share_constants(struct module *m)
         struct map *samples = map_new(arena), *known = map_new(arena);
         int shared = 0;
         for (struct constant *c = m->constants; c; c = c->next) {
-                if (!c->value.uses || !type_is_static(c->value.type) || !element_is_stored(c->value.type->element))
+                if (!c->value.uses || !type_is_static(c->value.type) ||
+                    !element_is_stored(c->value.type->element))
                         continue;
                 struct constant_key key = { c->value.type, c->kind, sample_hash(c) };
                 struct sampled *first = map_get(samples, (const char *)&key, sizeof key);
@@ -106,7 +111,8 @@ static void make_key(struct text *key, const struct op *op)
 {
         key->length = 0;
         text_add_bytes(key, (const char *)&op->code, sizeof op->code);
-        bool swap = op_info[op->code].traits & TRAIT_COMMUTATIVE && op_operand(op, 1) < op_operand(op, 0);
+        bool swap = op_info[op->code].traits & TRAIT_COMMUTATIVE &&
+                    op_operand(op, 1) < op_operand(op, 0);
         for (int i = 0; i < op->operand_count; i++)
                 add_pointer(key, op_operand(op, swap && i < 2 ? 1 - i : i));
         for (int i = 0; i < op->result_count; i++)
@@ -119,7 +125,8 @@ static void make_key(struct text *key, const struct op *op)
         }
 }
 
-static int cse_region(struct region *region, const struct scope *outer, struct arena *arena, struct text *key)
+static int cse_region(struct region *region, const struct scope *outer, struct arena *arena,
+                      struct text *key)
 {
         struct scope scope = { outer, map_new(arena) };
         int removed = 0;

@@ -1,9 +1,11 @@
-/* dce: operations whose results nothing uses vanish; so do, at the end of every pass, constants that nothing uses.
+/* dce: operations whose results nothing uses vanish; so do, at the end of every pass, constants
+ * that nothing uses.
  *
  *   %1 = exp(%0)             ->      (nothing)
  *
- * One sweep from the last operation to the first, so chains go at once. An if loses results that nothing uses. A loop loses what it carries, scans and stacks for
- * nothing: values that nothing but their own next value needs. Only pure operations; exact. */
+ * One sweep from the last operation to the first, so chains go at once. An if loses results that
+ * nothing uses. A loop loses what it carries, scans and stacks for nothing: values that nothing but
+ * their own next value needs. Only pure operations; exact. */
 #include "passes/pass.h"
 
 static bool is_unused(const struct op *op)
@@ -18,11 +20,14 @@ static bool is_unused(const struct op *op)
 
 /* ---- results of ifs ---- */
 
-/* a branch of op's, which yields what is used of op's results, becomes one of trimmed's; room: for what it yields */
+/* a branch of op's, which yields what is used of op's results, becomes one of trimmed's; room: for
+ * what it yields */
 static void move_branch(const struct op *op, struct op *trimmed, int which, struct value **room)
 {
         struct region *branch = op->regions[which];
-        struct builder inside = { .m = branch->function->module, .region = op_add_region(trimmed, which), .location = op->location };
+        struct builder inside = { .m = branch->function->module,
+                                  .region = op_add_region(trimmed, which),
+                                  .location = op->location };
         int count = 0;
         for (int i = 0; i < op->result_count; i++)
                 if (op->results[i].uses)
@@ -35,9 +40,14 @@ static void move_branch(const struct op *op, struct op *trimmed, int which, stru
 /* the if without the results that nothing uses, or itself */
 static struct op *trim_if(struct op *op, struct arena *arena, struct diag *diag)
 {
-        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op, .location = op->location, .diag = diag };
+        struct builder b = { .m = op->region->function->module,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
+                             .diag = diag };
         const struct type **types = arena_array(arena, (size_t)op->result_count, sizeof *types);
-        struct value **room = arena_array(arena, (size_t)op->result_count, sizeof *room), *condition = op_operand(op, 0);
+        struct value **room = arena_array(arena, (size_t)op->result_count, sizeof *room),
+                     *condition = op_operand(op, 0);
         int kept = 0;
         for (int i = 0; i < op->result_count; i++)
                 if (op->results[i].uses)
@@ -73,7 +83,8 @@ static void need_operands(struct needs *n, const struct op *op)
         for (int i = 0; i < op->operand_count; i++)
                 need(n, op_operand(op, i));
         for (int i = 0; i < op->region_count; i++)
-                for (struct op *o = region_walk(op->regions[i], NULL); o; o = region_walk(op->regions[i], o))
+                for (struct op *o = region_walk(op->regions[i], NULL); o;
+                     o = region_walk(op->regions[i], o))
                         for (int k = 0; k < o->operand_count; k++)
                                 need(n, op_operand(o, k));
 }
@@ -87,8 +98,8 @@ static struct op *source_in(const struct value *v, const struct region *region)
         return op;
 }
 
-/* needed[], by operand of the yield: what is carried, from what is needed of the results; numbers of operations: 1, when they
- * are needed */
+/* needed[], by operand of the yield: what is carried, from what is needed of the results; numbers
+ * of operations: 1, when they are needed */
 static void find_needed(const struct op_loop *loop, bool *needed, struct arena *arena)
 {
         const struct region *body = loop->yield->region;
@@ -118,7 +129,8 @@ static struct op *trim_loop(struct op *op, struct arena *arena, struct diag *dia
 {
         struct op_loop loop = op_loop(op);
         struct op_loop_kept kept = op_loop_all(arena, &loop);
-        bool *needed = arena_array(arena, (size_t)loop.yield->operand_count, sizeof *needed), drops = false;
+        bool *needed = arena_array(arena, (size_t)loop.yield->operand_count, sizeof *needed),
+             drops = false;
         needed[0] = loop.go != NULL;
         bool *next = needed + (loop.go != NULL);
         for (int i = 0; i < loop.carried + loop.stacked; i++)
@@ -132,7 +144,8 @@ static struct op *trim_loop(struct op *op, struct arena *arena, struct diag *dia
                 if (i < loop.carried)
                         op_set_operand(loop.yield, loop.next[i].index, &loop.held[i]);
                 else                    /* anything, until the yield is made anew */
-                        op_set_operand(loop.yield, loop.stacked_rows[i - loop.carried].index, loop.number);
+                        op_set_operand(loop.yield, loop.stacked_rows[i - loop.carried].index,
+                                       loop.number);
         }
         for (struct op *inner = loop.yield->previous, *before; inner; inner = before) {
                 before = inner->previous;

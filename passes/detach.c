@@ -1,5 +1,5 @@
-/* detach: parts of something larger (operands of a concat, results of a split) get memory of their own, and are copied, where the plan
- * is smaller then.
+/* detach: parts of something larger (operands of a concat, results of a split) get memory of their
+ * own, and are copied, where the plan is smaller then.
  *
  *   buffer @c : f32[96] workspace                      buffer @c : f32[96] workspace
  *   buffer @a : f32[64] view @c[0]                     buffer @a : f32[64] workspace
@@ -10,14 +10,16 @@
  *                                                      call @copy(@a, @a_2)
  *   call @join(@c, @y)                                 call @join(@c, @y)
  *
- * Where all of @c lies is one decision; that of @a is another one then. At no time are fewer bytes in use, so only what is lost
- * in placing can be won: nothing is tried where the plan takes no more than no order of the statements as they are can be below (where
- * memory is the goal), or than this order has in use. Otherwise it tries all parts, as if concats and splits were kernels like others;
- * then, from none and from all on, one part more or less, as long as the plan shrinks, or fewer bytes are copied. Where memory is not the
- * goal, nothing changes unless the plan with all parts copied is smaller. Each time the statements are arranged anew.
+ * Where all of @c lies is one decision; that of @a is another one then. At no time are fewer bytes
+ * in use, so only what is lost in placing can be won: nothing is tried where the plan takes no more
+ * than no order of the statements as they are can be below (where memory is the goal), or than this
+ * order has in use. Otherwise it tries all parts, as if concats and splits were kernels like
+ * others; then, from none and from all on, one part more or less, as long as the plan shrinks, or
+ * fewer bytes are copied. Where memory is not the goal, nothing changes unless the plan with all
+ * parts copied is smaller. Each time the statements are arranged anew.
  *
- * A part can be detached when all who touch it by itself come before all others who touch any of it, or behind all these, in main
- * itself. Exact: elements are copied. */
+ * A part can be detached when all who touch it by itself come before all others who touch any of
+ * it, or behind all these, in main itself. Exact: elements are copied. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +29,15 @@
 
 enum {
         TRIES_MAX = 96,
-        PARTS_MAX = 256,                /* each try goes through the program once for each part; with more of them nothing is tried */
+        PARTS_MAX = 256,                /* each try goes through the program once for each part;
+                                         * with more of them nothing is tried */
         STATEMENTS_MAX = 4096,          /* and in a longer program */
         TOUCHES_MAX = 4096              /* of one buffer whose parts are looked at */
 };
 
 struct part {
-        struct loop_buffer *view, *hole;          /* hole: where it was, once it has been detached */
+        struct loop_buffer *view, *hole;          /* hole: where it was, once it has been
+                                                   * detached */
         struct loop_function *copy;
         struct loop_stmt *at;           /* the copy stands in front of it */
         bool joins;                     /* it is copied into what it is a part of, not out of it */
@@ -74,10 +78,15 @@ static void note_touch(const struct touch *t, void *context)
         r->list[r->count++] = *t;
 }
 
-static int64_t bytes_of(const struct loop_buffer *b) { return b->extent * element_info[b->element].bytes; }
+static int64_t bytes_of(const struct loop_buffer *b)
+{
+        return b->extent * element_info[b->element].bytes;
+}
 
-/* Whether those who touch bytes start..end alone and those who touch more come one after the other. *at: the first one of the later. */
-static bool find_copy(const struct root_touches *r, int64_t start, int64_t end, int *at, bool *joins)
+/* Whether those who touch bytes start..end alone and those who touch more come one after the other.
+ * *at: the first one of the later. */
+static bool find_copy(const struct root_touches *r, int64_t start, int64_t end, int *at,
+                      bool *joins)
 {
         int first[2] = { INT32_MAX, INT32_MAX }, last[2] = { -1, -1 };
         for (int i = 0; i < r->count; i++) {
@@ -99,14 +108,15 @@ static bool is_known(const struct detaching *d, const struct loop_buffer *view)
 {
         for (int i = 0; i < d->part_count; i++) {
                 const struct loop_buffer *v = d->parts[i].view;
-                if (v->view_of == view->view_of && v->view_offset == view->view_offset && v->extent == view->extent)
+                if (v->view_of == view->view_of && v->view_offset == view->view_offset &&
+                    v->extent == view->extent)
                         return true;
         }
         return false;
 }
 
-/* Where copies stand in front of the same statement: into the whole first, into a part of a part before that one is copied; out of the
- * whole last, and then out of the part. */
+/* Where copies stand in front of the same statement: into the whole first, into a part of a part
+ * before that one is copied; out of the whole last, and then out of the part. */
 static int by_place(const void *x, const void *y)
 {
         const struct part *a = x, *b = y;
@@ -117,7 +127,8 @@ static int by_place(const void *x, const void *y)
 }
 
 /* statements by number, nested ones NULL */
-static struct loop_stmt **number_statements(struct arena *arena, const struct loop_program *p, int count)
+static struct loop_stmt **number_statements(struct arena *arena, const struct loop_program *p,
+                                            int count)
 {
         struct loop_stmt **list = arena_array(arena, (size_t)count + 1, sizeof *list);
         int time = 0;
@@ -134,16 +145,19 @@ static void find_parts(struct detaching *d)
         for (struct loop_buffer *b = d->p->buffers; b; b = b->next)
                 b->number = count++;
         d->touches = arena_array(d->arena, (size_t)count + 1, sizeof *d->touches);
-        struct loop_stmt **statements = number_statements(d->arena, d->p, touches_walk(d->arena, d->p, note_touch, d));
+        struct loop_stmt **statements =
+                number_statements(d->arena, d->p, touches_walk(d->arena, d->p, note_touch, d));
         for (struct loop_buffer *b = d->p->buffers; b; b = b->next) {
                 const struct loop_buffer *root = b->view_of;
                 int64_t bytes = element_info[b->element].bytes;
                 struct part part = { .view = b };
                 int at;
-                if (b->space != SPACE_VIEW || root->space != SPACE_WORKSPACE || root->element != b->element || b->extent == root->extent ||
+                if (b->space != SPACE_VIEW || root->space != SPACE_WORKSPACE ||
+                    root->element != b->element || b->extent == root->extent ||
                     d->touches[root->number].count > TOUCHES_MAX || is_known(d, b))
                         continue;
-                if (!find_copy(&d->touches[root->number], b->view_offset * bytes, (b->view_offset + b->extent) * bytes, &at, &part.joins))
+                if (!find_copy(&d->touches[root->number], b->view_offset * bytes,
+                               (b->view_offset + b->extent) * bytes, &at, &part.joins))
                         continue;
                 if (d->part_count == PARTS_MAX) {
                         d->part_count = 0;
@@ -199,7 +213,8 @@ static void go_back(struct loop_program *p, const struct snapshot *s)
 static struct loop_function *copy_kernel(struct loop_program *p, enum element e, int64_t extent)
 {
         struct arena *arena = p->arena;
-        struct loop_function *k = loop_function_new(arena, FUNCTION_KERNEL, text_identifier(p->names, "copy", 4, "copy"));
+        struct loop_function *k = loop_function_new(arena, FUNCTION_KERNEL,
+                                                    text_identifier(p->names, "copy", 4, "copy"));
         k->summary = arena_printf(arena, "copy of a part, %lld elements", (long long)extent);
         k->body = loop_block_new(arena);
         struct loop_buffer *x = loop_parameter_add(arena, k, "x", e, extent, ACCESS_IN);
@@ -220,7 +235,8 @@ static void prepare(struct detaching *d, struct part *part)
 {
         const struct loop_buffer *own = part->view;
         for (int i = 0; i < d->part_count && !part->copy; i++)
-                if (d->parts[i].copy && d->parts[i].view->element == own->element && d->parts[i].view->extent == own->extent)
+                if (d->parts[i].copy && d->parts[i].view->element == own->element &&
+                    d->parts[i].view->extent == own->extent)
                         part->copy = d->parts[i].copy;
         if (!part->copy)
                 part->copy = copy_kernel(d->p, own->element, own->extent);
@@ -248,7 +264,8 @@ static void detach(struct detaching *d, struct part *part)
         struct loop_buffer *own = part->view, *root = own->view_of, *hole = part->hole;
         int64_t start = own->view_offset, end = start + own->extent;
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->view_of == root && b != own && start <= b->view_offset && b->view_offset + b->extent <= end) {
+                if (b->view_of == root && b != own && start <= b->view_offset &&
+                    b->view_offset + b->extent <= end) {
                         b->view_of = own;
                         b->view_offset -= start;
                 }
@@ -262,7 +279,8 @@ static void detach(struct detaching *d, struct part *part)
         p->buffers_end = &hole->next;
         add_kernel(p, part->copy);
         struct loop_block one = { .end = &one.first };
-        struct loop_stmt *call = loop_append(p->arena, &one, STMT_CALL), **at = &p->main->body->first;
+        struct loop_stmt *call = loop_append(p->arena, &one, STMT_CALL),
+                         **at = &p->main->body->first;
         call->function = part->copy;
         call->buffers = arena_array(p->arena, 2, sizeof *call->buffers);
         call->buffers[0] = part->joins ? own : hole;
@@ -314,7 +332,8 @@ static bool try_set(struct detaching *d, const bool *set)
 static void change_one(struct detaching *d)
 {
         bool *set = arena_array(d->arena, (size_t)d->part_count, sizeof *set);
-        for (int i = 0, vain = 0; vain < d->part_count && d->tries < TRIES_MAX; i = (i + 1) % d->part_count, vain++) {
+        for (int i = 0, vain = 0; vain < d->part_count && d->tries < TRIES_MAX;
+             i = (i + 1) % d->part_count, vain++) {
                 memcpy(set, d->best, (size_t)d->part_count * sizeof *set);
                 set[d->by_size[i]] = !set[d->by_size[i]];
                 if (try_set(d, set))
@@ -338,7 +357,9 @@ static void sort_by_size(struct detaching *d)
         d->by_size = arena_array(d->arena, (size_t)d->part_count, sizeof *d->by_size);
         for (int i = 0; i < d->part_count; i++) {
                 int at = i;
-                for (; at && bytes_of(d->parts[d->by_size[at - 1]].view) < bytes_of(d->parts[i].view); at--)
+                for (;
+                     at && bytes_of(d->parts[d->by_size[at - 1]].view) < bytes_of(d->parts[i].view);
+                     at--)
                         d->by_size[at] = d->by_size[at - 1];
                 d->by_size[at] = i;
         }
@@ -363,7 +384,8 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         d.enough = arrange_enough(p, context);
         bool larger = d.size > d.enough && statements_count(p->main->body) <= STATEMENTS_MAX;
         if (larger)
-                d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth no less */
+                d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth
+                                                         * no less */
         if (larger && d.size > d.enough)
                 find_parts(&d);
         if (d.part_count) {

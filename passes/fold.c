@@ -2,13 +2,15 @@
  *
  *   %2 = mul(@w, <8 x f32> 2.0)        ->      @w_2
  *
- * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run later. Bounded before
- * anything is spent: the result may not be larger than the dense operands that vanish with the operation plus
- * limits.fold_bytes, and steps are limited per operation and in all. Splats stay splats: moving a splat's elements
- * gives a splat, and an element-wise operation on splats is evaluated on one element. A broadcast costs nothing where it is
- * read and stays, unless it is small shape arithmetic; what an element-wise operation makes of constants, some of them spread
- * by broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those spread alike, simplify spreads.)
- * A value without elements is a constant, whatever makes it. */
+ * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run
+ * later. Bounded before anything is spent: the result may not be larger than the dense operands
+ * that vanish with the operation plus limits.fold_bytes, and steps are limited per operation and in
+ * all. Splats stay splats: moving a splat's elements gives a splat, and an element-wise operation
+ * on splats is evaluated on one element. A broadcast costs nothing where it is read and stays,
+ * unless it is small shape arithmetic; what an element-wise operation makes of constants, some of
+ * them spread by broadcasts (weights times scales, tables of indices), is a constant. (What it
+ * makes of those spread alike, simplify spreads.) A value without elements is a constant, whatever
+ * makes it. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -17,7 +19,9 @@
 /* a constant that a broadcast spreads, or NULL */
 static const struct value *spread_constant(const struct value *v)
 {
-        return op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0)) ? op_operand(v->op, 0) : NULL;
+        return op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0))
+                       ? op_operand(v->op, 0)
+                       : NULL;
 }
 
 static bool foldable(const struct op *op)
@@ -30,7 +34,8 @@ static bool foldable(const struct op *op)
                 return false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                bool known = v && (value_is_constant(v) || (info->traits & TRAIT_ELEMENTWISE && spread_constant(v)));
+                bool known = v && (value_is_constant(v) ||
+                                   (info->traits & TRAIT_ELEMENTWISE && spread_constant(v)));
                 if (!known || !element_is_stored(v->type->element))
                         return false;
         }
@@ -40,7 +45,8 @@ static bool foldable(const struct op *op)
 static bool all_splats(const struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++)
-                if (!value_is_constant(op_operand(op, i)) || op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
+                if (!value_is_constant(op_operand(op, i)) ||
+                    op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
                         return false;
         return op->operand_count > 0;
 }
@@ -54,7 +60,8 @@ static const struct value *moved_splat(const struct op *op)
                 return x->constant->kind == CONSTANT_SPLAT ? x : NULL;
         }
         case OP_slice:                  /* the type rule has checked constant bounds */
-                return op_operand(op, 0)->constant->kind == CONSTANT_SPLAT ? op_operand(op, 0) : NULL;
+                return op_operand(op, 0)->constant->kind == CONSTANT_SPLAT ? op_operand(op, 0)
+                                                                           : NULL;
         case OP_concat: {
                 const struct value *first = op_operand(op, 0);
                 if (!all_splats(op))
@@ -70,7 +77,8 @@ static const struct value *moved_splat(const struct op *op)
         }
 }
 
-/* Runs op's kernel; its result, type_bytes long, in memory of the module's arena. NULL when out of budget. */
+/* Runs op's kernel; its result, type_bytes long, in memory of the module's arena. NULL when out of
+ * budget. */
 static void *evaluate(struct module *m, const struct op *op, struct pass_context *context)
 {
         struct diag silent = { .silent = true };
@@ -80,21 +88,25 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
         struct value **inputs;
         int input_count;
         struct lower_options options = { .unchecked = false };
-        struct loop_function *kernel = lower_kernel(p, op, &options, &inputs, &input_count, &silent);
+        struct loop_function *kernel =
+                lower_kernel(p, op, &options, &inputs, &input_count, &silent);
         if (kernel) {
                 const struct type *type = op->results[0].type;
                 struct loop_stmt *call = loop_append(arena, p->main->body, STMT_CALL);
                 call->function = kernel;
-                call->buffers = arena_array(arena, (size_t)kernel->buffer_count, sizeof *call->buffers);
+                call->buffers =
+                        arena_array(arena, (size_t)kernel->buffer_count, sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++) {
                         const struct constant *c = inputs[i]->constant;
-                        struct loop_buffer *b = loop_buffer_add(p, "c", inputs[i]->type->element,
-                                                                type_elements(inputs[i]->type), SPACE_CONSTANT);
+                        struct loop_buffer *b =
+                                loop_buffer_add(p, "c", inputs[i]->type->element,
+                                                type_elements(inputs[i]->type), SPACE_CONSTANT);
                         b->data = c->data;
                         b->splat = c->kind == CONSTANT_SPLAT;
                         call->buffers[i] = b;
                 }
-                struct loop_buffer *output = loop_buffer_add(p, "y", type->element, type_elements(type), SPACE_OUTPUT);
+                struct loop_buffer *output =
+                        loop_buffer_add(p, "y", type->element, type_elements(type), SPACE_OUTPUT);
                 output->type = type;
                 call->buffers[input_count] = output;
                 lower_bind_scratch(p, call, input_count + 1);
@@ -102,7 +114,8 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 if (interp) {
                         uint64_t steps = 0;
                         void *data = constant_room(m, (size_t)type_bytes(type));
-                        if (interp_run(interp, NULL, &data, (uint64_t)context->limits.fold_steps, &steps) == INTERP_OK)
+                        if (interp_run(interp, NULL, &data, (uint64_t)context->limits.fold_steps,
+                                       &steps) == INTERP_OK)
                                 result = data;
                         context->fold_steps += (int64_t)steps;
                         interp_free(interp);
@@ -126,8 +139,10 @@ static void *evaluate_spread(struct builder *b, struct op *op, struct pass_conte
                 struct value *v = op_operand(op, i);
                 operands[i] = value_is_constant(v) ? v : op_result(op_clone(&inside, v->op));
         }
-        struct value *result = value_build(&inside, op->code, operands, op->operand_count, op->attrs, NULL);
-        void *data = result && build_yield(&inside, &result, 1) ? evaluate(b->m, fusion, context) : NULL;
+        struct value *result =
+                value_build(&inside, op->code, operands, op->operand_count, op->attrs, NULL);
+        void *data =
+                result && build_yield(&inside, &result, 1) ? evaluate(b->m, fusion, context) : NULL;
         op_erase(fusion);
         return data;
 }
@@ -137,12 +152,15 @@ static struct value *fold_splats(struct builder *b, struct op *op, struct pass_c
 {
         struct region side = { .function = b->region->function };
         struct builder scalar = { .m = b->m, .region = &side, .diag = b->diag };
-        struct value **operands = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *operands);
+        struct value **operands =
+                arena_array(b->m->arena, (size_t)op->operand_count, sizeof *operands);
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                operands[i] = constant_splat(b->m, type_scalar(b->m, v->type->element), v->constant->data);
+                operands[i] = constant_splat(b->m, type_scalar(b->m, v->type->element),
+                                             v->constant->data);
         }
-        struct op *one = op_build(&scalar, op->code, operands, op->operand_count, op->attrs, NULL, 0);
+        struct op *one =
+                op_build(&scalar, op->code, operands, op->operand_count, op->attrs, NULL, 0);
         void *element = one ? evaluate(b->m, one, context) : NULL;
         if (one)
                 op_erase(one);
@@ -154,7 +172,8 @@ static int64_t bytes_saved(const struct op *op)
         int64_t bytes = 0;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                if (value_is_constant(v) && v->constant->kind == CONSTANT_DENSE && value_has_one_use(v))
+                if (value_is_constant(v) && v->constant->kind == CONSTANT_DENSE &&
+                    value_has_one_use(v))
                         bytes += type_bytes(v->type);
         }
         return bytes;
@@ -168,7 +187,8 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
         int64_t bytes = type_bytes(type);
         if (op->code == OP_broadcast)
                 return bytes <= (element_is_float(type->element) ? SMALL : SMALL_INTEGERS);
-        return bytes <= context->limits.fold_bytes || bytes - context->limits.fold_bytes <= bytes_saved(op);
+        return bytes <= context->limits.fold_bytes ||
+               bytes - context->limits.fold_bytes <= bytes_saved(op);
 }
 
 struct value *fold_op(struct builder *b, struct op *op, void *opaque)
@@ -185,7 +205,8 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
         if (!is_worth(op, context))
                 return NULL;
         if (op->code == OP_reshape)     /* the bytes stay where they are */
-                return constant_dense(b->m, type, op_operand(op, 0)->constant->data, op_operand(op, 0)->constant->name);
+                return constant_dense(b->m, type, op_operand(op, 0)->constant->data,
+                                      op_operand(op, 0)->constant->name);
         const char *name = NULL;
         bool spread = false;
         for (int i = op->operand_count - 1; i >= 0; i--) {
@@ -197,10 +218,13 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
         return data ? constant_dense(b->m, type, data, name) : NULL;
 }
 
-struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context)
+struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along,
+                          struct pass_context *context)
 {
         if (s->constant->kind == CONSTANT_SPLAT) {
-                struct value *product = build_binary(b, OP_mul, x, constant_splat(b->m, x->type, s->constant->data));
+                struct value *product =
+                        build_binary(b, OP_mul, x,
+                                     constant_splat(b->m, x->type, s->constant->data));
                 return product && value_is_constant(product) ? product : NULL;
         }
         bool replaces = x->constant->kind == CONSTANT_DENSE && value_has_one_use(x);
@@ -213,9 +237,11 @@ struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, i
                 return NULL;
         struct builder inside = { .m = b->m, .region = op_add_region(fusion, 0), .diag = b->diag };
         int64_t dims[1] = { along };
-        struct value *product = build_binary(&inside, OP_mul, x, build_broadcast(&inside, s, x->type, dims));
+        struct value *product =
+                build_binary(&inside, OP_mul, x, build_broadcast(&inside, s, x->type, dims));
         void *data = NULL;
-        if (product && build_yield(&inside, &product, 1) && context->fold_steps < context->limits.fold_total_steps)
+        if (product && build_yield(&inside, &product, 1) &&
+            context->fold_steps < context->limits.fold_total_steps)
                 data = evaluate(b->m, fusion, context);
         op_erase(fusion);
         return data ? constant_dense(b->m, x->type, data, x->constant->name) : NULL;
@@ -227,8 +253,9 @@ static int fold_empty(struct op *op)
         int folded = 0;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                if (!v || value_is_constant(v) || v->type->kind != TYPE_TENSOR || !element_is_stored(v->type->element) ||
-                    !type_is_static(v->type) || type_elements(v->type))
+                if (!v || value_is_constant(v) || v->type->kind != TYPE_TENSOR ||
+                    !element_is_stored(v->type->element) || !type_is_static(v->type) ||
+                    type_elements(v->type))
                         continue;
                 op_set_operand(op, i, constant_number(op->region->function->module, v->type, 0));
                 folded++;

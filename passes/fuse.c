@@ -7,35 +7,42 @@
  *                                              %4 = max(%3, 0.0)
  *                                              yield(%4) }
  *
- * From the last operation to the first, an operation joins the group of its users when all its uses are in one group and
- * joining repeats no work:
+ * From the last operation to the first, an operation joins the group of its users when all its uses
+ * are in one group and joining repeats no work:
  *
- *   - element-wise operations join users that read each of their elements once: element-wise ones (same index),
- *     reductions (as a prologue), transposes and slices; never below a broadcast, a window or a contraction, which would
- *     compute an element again for every read, and never two users that read at different indices;
- *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user; a broadcast or iota
- *     with several users is copied for each of them first, so that it is never stored;
- *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a contraction: they keep positions
- *     from being one loop. What they read stays outside: they may read it again;
+ *   - element-wise operations join users that read each of their elements once: element-wise ones
+ *     (same index), reductions (as a prologue), transposes and slices; never below a broadcast, a
+ *     window or a contraction, which would compute an element again for every read, and never two
+ *     users that read at different indices;
+ *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user;
+ *     a broadcast or iota with several users is copied for each of them first, so that it is never
+ *     stored;
+ *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a
+ *     contraction: they keep positions from being one loop. What they read stays outside: they may
+ *     read it again;
  *   - what computes the indices of gather_elements joins it, and nothing else does;
- *   - so do element-wise operations on constants and indices alone, which decode weights that are kept in 8 bits, or say what a causal
- *     mask hides: else a copy of the weights in their full size, or the whole mask, would be stored with every run;
- *   - one contraction or reduction a group, and only where its element is stored at the index it is computed for: the
- *     element-wise rest of the group is its epilogue;
- *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of a row, and is broadcast
- *     along it again, joins with all between; so does a reduction that a row ends in. Each is computed once for a row; what
- *     several loops over the row need is computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
+ *   - so do element-wise operations on constants and indices alone, which decode weights that are
+ *     kept in 8 bits, or say what a causal mask hides: else a copy of the weights in their full
+ *     size, or the whole mask, would be stored with every run;
+ *   - one contraction or reduction a group, and only where its element is stored at the index it is
+ *     computed for: the element-wise rest of the group is its epilogue;
+ *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of
+ *     a row, and is broadcast along it again, joins with all between; so does a reduction that a
+ *     row ends in. Each is computed once for a row; what several loops over the row need is
+ *     computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
  *
  * Packed contractions (made by layout) take more:
  *
- *   - a pad that surrounds their result with the zeros that the next one reads may be the root: the elements are stored inside
- *     the halo (fuse_halo.c sees to it that nothing else of the value is stored);
- *   - an element-wise chain is the epilogue of the last contraction it follows, not the prologue of a reduction behind it, nor
- *     part of another contraction's epilogue.
+ *   - a pad that surrounds their result with the zeros that the next one reads may be the root: the
+ *     elements are stored inside the halo (fuse_halo.c sees to it that nothing else of the value is
+ *     stored);
+ *   - an element-wise chain is the epilogue of the last contraction it follows, not the prologue of
+ *     a reduction behind it, nor part of another contraction's epilogue.
  *
- * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the same operations in the
- * same order on each element. reshape and concat stay outside: they are views (lower.h). (But for a reshape of what a transpose
- * or a broadcast moves anyway, where the target has vectors: blocks become rows, rows become blocks, and go on.) */
+ * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the
+ * same operations in the same order on each element. reshape and concat stay outside: they are
+ * views (lower.h). (But for a reshape of what a transpose or a broadcast moves anyway, where the
+ * target has vectors: blocks become rows, rows become blocks, and go on.) */
 #include "passes/fuse.h"
 
 #include <string.h>
@@ -43,16 +50,22 @@
 struct member {                         /* what is known of an operation while groups form */
         struct group *group;
         const struct op *home;          /* the packed contraction whose epilogue it could be */
-        bool epilogue;                  /* it could be one of any contraction, or is a contraction */
-        bool stays;                     /* one of these two, and no more than element-wise operations (or one halo) read it */
-        bool identity;                  /* its element i is needed where the root's element i (in a halo) is stored, once */
+        bool epilogue;                  /* it could be one of any contraction, or is a
+                                         * contraction */
+        bool stays;                     /* one of these two, and no more than element-wise
+                                         * operations (or one halo) read it */
+        bool identity;                  /* its element i is needed where the root's element i (in a
+                                         * halo) is stored, once */
         bool repeated;                  /* some element may be read more than once */
-        const struct op *map;           /* members with the same map are read at the same index, and computed once for it */
-        bool decoded;                   /* computed from constants, which were to stay as small as they are, and indices alone */
+        const struct op *map;           /* members with the same map are read at the same index, and
+                                         * computed once for it */
+        bool decoded;                   /* computed from constants, which were to stay as small as
+                                         * they are, and indices alone */
         bool widens;                    /* what its reader wants to find narrow (fuse_narrow.c) */
         bool summed;                    /* a reduction, or computed from one and no larger */
         bool per_row;                   /* needed once for a row */
-        bool along_row;                 /* element i is needed where the root's is stored, and in loops over its row */
+        bool along_row;                 /* element i is needed where the root's is stored, and in
+                                         * loops over its row */
         unsigned loops;                 /* a bit for each of those */
 };
 
@@ -61,7 +74,8 @@ struct group {
         const struct op *home;          /* of the root */
         int size;
         bool anchored;                  /* holds a contraction or reduction */
-        const struct type *shape;       /* of what it stores; where rows become one element each: of what is reduced */
+        const struct type *shape;       /* of what it stores; where rows become one element each: of
+                                         * what is reduced */
         bool reduced;                   /* they do */
         unsigned along;                 /* dimensions of its rows; 0: it has none */
         unsigned loop_count;            /* over a row */
@@ -81,10 +95,14 @@ static bool is_move(const struct fusing *f, const struct op *op)
         switch (op->code) {
         case OP_broadcast: case OP_iota: case OP_transpose:
                 return true;
-        case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own kernel */
+        case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own
+                                         * kernel */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
-        case OP_reshape:                /* of elements on the move anyway: no view of memory is lost */
-                return f->vectors && (op_is(op_operand(op, 0), OP_transpose) || op_is(op_operand(op, 0), OP_broadcast)) &&
+        case OP_reshape:                /* of elements on the move anyway: no view of memory is
+                                         * lost */
+                return f->vectors &&
+                       (op_is(op_operand(op, 0), OP_transpose) ||
+                        op_is(op_operand(op, 0), OP_broadcast)) &&
                        value_has_one_use(op_operand(op, 0));
         default:
                 return false;
@@ -92,31 +110,41 @@ static bool is_move(const struct fusing *f, const struct op *op)
 }
 
 /* at indices that are known, and so in range */
-static bool is_known_gather(const struct op *op) { return op->code == OP_gather && value_is_constant(op_operand(op, 1)); }
+static bool is_known_gather(const struct op *op)
+{
+        return op->code == OP_gather && value_is_constant(op_operand(op, 1));
+}
 
-/* Reads each index for one element of the result: what makes them joins it, but it joins none, for it can fail. */
+/* Reads each index for one element of the result: what makes them joins it, but it joins none, for
+ * it can fail. */
 static bool reads_indices(const struct op *op)
 {
-        return op->code == OP_gather_elements && type_is_static(op->results[0].type) && type_elements(op->results[0].type);
+        return op->code == OP_gather_elements && type_is_static(op->results[0].type) &&
+               type_elements(op->results[0].type);
 }
 
 static bool can_join_any(const struct fusing *f, const struct op *op)
 {
         if (op->result_count != 1 || !type_is_static(op->results[0].type))
                 return false;
-        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) || fuse_is_halo(op) || is_known_gather(op);
+        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) ||
+               fuse_is_halo(op) || is_known_gather(op);
 }
 
 /* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
-static bool keeps_index(const struct op *op) { return fuse_is_elementwise(op) || op->code == OP_pad; }
+static bool keeps_index(const struct op *op)
+{
+        return fuse_is_elementwise(op) || op->code == OP_pad;
+}
 
-/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that is read element by
- * element is better copied once. */
+/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that
+ * is read element by element is better copied once. */
 static bool packed_accepts(const struct op *op, int operand)
 {
         int rank = op_result(op)->type->rank;
-        return operand == 0 && (op->code == OP_slice ||
-                                (op->code == OP_transpose && op_ints(op, "perm", NULL)[rank - 1] == rank - 1));
+        return operand == 0 &&
+               (op->code == OP_slice ||
+                (op->code == OP_transpose && op_ints(op, "perm", NULL)[rank - 1] == rank - 1));
 }
 
 /* whether op may stand in user's group, as far as this one use goes */
@@ -126,7 +154,8 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
         bool widens = f->members[op->number].widens;
         if (reads_indices(user))
                 return operand == 1 && (is_move(f, op) || fuse_is_elementwise(op));
-        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 || (at->widens && !widens && operand == 0))
+        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 ||
+            (at->widens && !widens && operand == 0))
                 return false;
         if (fuse_is_packed(user))
                 return packed_accepts(op, operand);
@@ -151,7 +180,8 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
 
 /* ---- rows ---- */
 
-/* Along which dimensions of `shape` does a broadcast repeat what it has once for all the others? 0: no such. */
+/* Along which dimensions of `shape` does a broadcast repeat what it has once for all the others? 0:
+ * no such. */
 static unsigned repeats_along(const struct op *op, const struct type *shape)
 {
         unsigned along = 0;
@@ -176,22 +206,28 @@ static bool is_row_operation(const struct op *op)
 static void begin_rows(struct group *group, const struct op *op)
 {
         const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        if (op->code != OP_reduce || !type_is_static(x) || !rows_reduce(op, x, &group->along) || !group->along)
+        if (op->code != OP_reduce || !type_is_static(x) || !rows_reduce(op, x, &group->along) ||
+            !group->along)
                 return;
         group->shape = x;
         group->reduced = true;
 }
 
-static bool needed_per_row(const struct member *m) { return m->per_row || (m->group->reduced && m->identity); }
+static bool needed_per_row(const struct member *m)
+{
+        return m->per_row || (m->group->reduced && m->identity);
+}
 
 /* op makes of reductions along the rows of user's group what user needs once for a row */
-static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op, unsigned *along)
+static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op,
+                       unsigned *along)
 {
         const struct member *at = &f->members[user->number];
         const struct group *group = at->group;
         const struct type *shape = group->shape;
         unsigned reduced;
-        if (!f->members[op->number].summed || !is_row_operation(op) || group->home || (group->anchored && !group->along))
+        if (!f->members[op->number].summed || !is_row_operation(op) || group->home ||
+            (group->anchored && !group->along))
                 return false;
         if (!needed_per_row(at))
                 *along = at->along_row ? repeats_along(user, shape) : 0;
@@ -210,7 +246,9 @@ static bool is_cheap(const struct op *op)
         bool divides = op->code == OP_div || op->code == OP_rem || op->code == OP_mod;
         const struct value *x = divides ? op_operand(op, 0) : NULL;
         bool once = divides && op_is(x, OP_iota) && op_int(x->op, "axis") != x->type->rank - 1;
-        return op->code == OP_broadcast || (fuse_is_elementwise(op) && !(op_info[op->code].traits & TRAIT_COSTLY) && (!divides || once));
+        return op->code == OP_broadcast ||
+               (fuse_is_elementwise(op) && !(op_info[op->code].traits & TRAIT_COSTLY) &&
+                (!divides || once));
 }
 
 static void find_decoded(const struct region *region, struct member *members)
@@ -220,7 +258,8 @@ static void find_decoded(const struct region *region, struct member *members)
                 for (int i = 0; i < op->operand_count && decoded; i++) {
                         const struct value *x = op_operand(op, i);
                         decoded = x->kind == VALUE_CONSTANT ||
-                                  (x->kind == VALUE_RESULT && x->op->region == region && members[x->op->number].decoded);
+                                  (x->kind == VALUE_RESULT && x->op->region == region &&
+                                   members[x->op->number].decoded);
                 }
                 members[op->number].decoded = decoded;
         }
@@ -241,7 +280,8 @@ static void find_summed(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
                 bool *summed = &members[op->number].summed;
-                if (op->result_count != 1 || !type_is_static(op_result(op)->type) || !is_row_operation(op))
+                if (op->result_count != 1 || !type_is_static(op_result(op)->type) ||
+                    !is_row_operation(op))
                         continue;
                 *summed = op->code == OP_reduce && value_is_constant(op_operand(op, 1));
                 for (int i = 0; i < op->operand_count && !*summed && op->code != OP_reduce; i++) {
@@ -251,7 +291,8 @@ static void find_summed(const struct region *region, struct member *members)
         }
 }
 
-/* What loops over a row would compute again: nothing, what is cheap, or what the group then keeps. */
+/* What loops over a row would compute again: nothing, what is cheap, or what the group then
+ * keeps. */
 static bool may_repeat(struct group *group, const struct op *op, struct member *joined)
 {
         enum { LOOP_KEPT = 2 };
@@ -259,9 +300,11 @@ static bool may_repeat(struct group *group, const struct op *op, struct member *
                 return true;
         if (!joined->along_row || !group->along)
                 return false;
-        for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes it once */
+        for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes
+                                                                 * it once */
                 const struct value *x = op_operand(op, i);
-                if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION && value_has_one_use(x))
+                if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION &&
+                    value_has_one_use(x))
                         return false;
         }
         if (!(op_info[op->code].traits & TRAIT_COSTLY))
@@ -293,9 +336,11 @@ static void find_homes(const struct region *region, struct member *members)
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
-                for (int i = 0; i < op->operand_count && (fuse_is_elementwise(op) || fuse_is_halo(op)); i++) {
+                for (int i = 0;
+                     i < op->operand_count && (fuse_is_elementwise(op) || fuse_is_halo(op)); i++) {
                         const struct value *x = op_operand(op, i);
-                        if (!x || x->kind != VALUE_RESULT || x->op->region != region || !members[x->op->number].stays)
+                        if (!x || x->kind != VALUE_RESULT || x->op->region != region ||
+                            !members[x->op->number].stays)
                                 continue;
                         const struct op *home = members[x->op->number].home;
                         member->epilogue |= members[x->op->number].epilogue;
@@ -314,12 +359,14 @@ static void add_use(const struct fusing *f, const struct op *user, struct member
         joined->identity &= keeps_index(user) && at->identity;
         joined->along_row &= (fuse_is_elementwise(user) && at->along_row) || reduces;
         joined->loops |= at->loops;
-        joined->repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION || user->code == OP_broadcast ||
-                            user->code == OP_reduce_window || user->code == OP_arg_window;
+        joined->repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
+                            user->code == OP_broadcast || user->code == OP_reduce_window ||
+                            user->code == OP_arg_window;
 }
 
 /* as per row: computed before the loops over the row, whoever needs it in them */
-static bool join_rows(struct group *group, const struct op *op, unsigned along, struct member *joined)
+static bool join_rows(struct group *group, const struct op *op, unsigned along,
+                      struct member *joined)
 {
         enum { LOOP_FIRST = 4, LOOPS_MAX = 28 };
         if (joined->home || group->loop_count == LOOPS_MAX)
@@ -367,7 +414,8 @@ static bool join(const struct fusing *f, struct op *op)
                 return false;
         if (op->code == OP_gather && f->members[group->root->number].epilogue)
                 return false;
-        if (rows ? !join_rows(group, op, rows, &joined) : !is_move(f, op) && !may_repeat(group, op, &joined))
+        if (rows ? !join_rows(group, op, rows, &joined)
+                 : !is_move(f, op) && !may_repeat(group, op, &joined))
                 return false;
         if (several_maps && !is_move(f, op) && !(group->along && joined.along_row))
                 return false;
@@ -382,23 +430,32 @@ static bool join(const struct fusing *f, struct op *op)
         return true;
 }
 
-static bool is_spread(const struct op *op) { return op->code == OP_broadcast || op->code == OP_iota; }
+static bool is_spread(const struct op *op)
+{
+        return op->code == OP_broadcast || op->code == OP_iota;
+}
 
-/* Copies of broadcasts and iotas, one for each user, so that each can join its user's kernel. The first user keeps the old one, unless
- * that leaves the region. In the order of the program: that of uses is not in a dump. */
+/* Copies of broadcasts and iotas, one for each user, so that each can join its user's kernel. The
+ * first user keeps the old one, unless that leaves the region. In the order of the program: that of
+ * uses is not in a dump. */
 static void split_moves(struct region *region)
 {
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = 0;
-                for (const struct use *u = is_spread(op) ? op_result(op)->uses : NULL; u; u = u->next)
+                for (const struct use *u = is_spread(op) ? op_result(op)->uses : NULL; u;
+                     u = u->next)
                         op->number |= u->user->code == OP_yield || u->user->region != region;
         }
         for (struct op *user = region->first; user; user = user->next) {
                 for (int i = 0; i < user->operand_count && user->code != OP_yield; i++) {
                         const struct value *v = op_operand(user, i);
-                        if (!v || v->kind != VALUE_RESULT || v->op->region != region || !is_spread(v->op) || !v->op->number++)
+                        if (!v || v->kind != VALUE_RESULT || v->op->region != region ||
+                            !is_spread(v->op) || !v->op->number++)
                                 continue;
-                        struct builder b = { .m = region->function->module, .region = region, .before = user, .location = v->op->location };
+                        struct builder b = { .m = region->function->module,
+                                             .region = region,
+                                             .before = user,
+                                             .location = v->op->location };
                         op_set_operand(user, i, op_result(op_clone(&b, v->op)));
                 }
         }
@@ -417,8 +474,12 @@ static void build_fusion(struct module *m, struct op **ops, int count, struct di
                 if (!known)
                         text_add(&location, "%s%s", location.length ? ", " : "", part);
         }
-        struct builder b = { .m = m, .region = root->region, .before = root, .diag = diag,
-                             .location = location.length ? arena_string(m->arena, location.data) : NULL };
+        struct builder b = { .m = m,
+                             .region = root->region,
+                             .before = root,
+                             .diag = diag,
+                             .location = location.length ? arena_string(m->arena, location.data)
+                                                         : NULL };
         text_free(&location);
         const struct type *type = root->results[0].type;
         struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &type, 1);
@@ -452,8 +513,8 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
         }
 }
 
-static int build_groups(struct region *region, const struct member *members, struct arena *arena, int count,
-                        struct diag *diag)
+static int build_groups(struct region *region, const struct member *members, struct arena *arena,
+                        int count, struct diag *diag)
 {
         struct op ***lists = arena_array(arena, (size_t)count, sizeof *lists);
         int *filled = arena_array(arena, (size_t)count, sizeof *filled);
@@ -477,7 +538,8 @@ static int build_groups(struct region *region, const struct member *members, str
 
 static int fuse_region(struct region *region, struct pass_context *context)
 {
-        int count = 0, halos = fuse_share_halos(region, context->diag), narrow = fuse_narrow(region, context->diag);
+        int count = 0, halos = fuse_share_halos(region, context->diag),
+            narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
         for (struct op *op = region->first; op; op = op->next)
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++) {

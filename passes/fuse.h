@@ -6,9 +6,13 @@
 
 static inline bool fuse_is_packed(const struct op *op)
 {
-        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes || op->code == OP_convolve_winograd;
+        return op->code == OP_convolve_packed || op->code == OP_convolve_lanes ||
+               op->code == OP_convolve_winograd;
 }
-static inline bool fuse_is_elementwise(const struct op *op) { return op_info[op->code].traits & TRAIT_ELEMENTWISE; }
+static inline bool fuse_is_elementwise(const struct op *op)
+{
+        return op_info[op->code].traits & TRAIT_ELEMENTWISE;
+}
 /* a contraction or a reduction */
 static inline bool fuse_is_anchor(const struct op *op)
 {
@@ -26,8 +30,9 @@ int fuse_share_halos(struct region *region, struct diag *diag);
 
 enum { WIDENING_MAX = 8 };
 
-/* What brings a narrow value, source, to the elements that a contraction, a window or a transpose reads: operations, the last first (none: it
- * reads what it is given), and the halo behind them, or NULL. */
+/* What brings a narrow value, source, to the elements that a contraction, a window or a transpose
+ * reads: operations, the last first (none: it reads what it is given), and the halo behind them, or
+ * NULL. */
 struct widening { struct op *ops[WIDENING_MAX], *pad; int count; struct value *source; };
 struct widening fuse_widening(const struct op *reader);
 /* each reader has its own operations, reshapes in front of them; number of rewrites */

@@ -1,4 +1,5 @@
-/* Fuse, halos: what is computed once is stored once, inside the zeros that a contraction wants around it.
+/* Fuse, halos: what is computed once is stored once, inside the zeros that a contraction wants
+ * around it.
  *
  *   %2 = max(%1, 0.0)                           %2 = max(%1, 0.0)
  *   %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])          %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])
@@ -6,9 +7,9 @@
  *   %5 = convolve_packed(%2, @w)                %s = slice(%3, [0, 0, 1, 1, 0], 1)
  *                                               %5 = convolve_packed(%s, @w)
  *
- * Where several pads surround a value, one does: the largest amounts of each, the others are slices of it. Around a concat, one
- * surrounds each part. The pad then becomes the root of its producer's kernel (fuse.c), and each slice is part of the address
- * in the kernel that reads it. */
+ * Where several pads surround a value, one does: the largest amounts of each, the others are slices
+ * of it. Around a concat, one surrounds each part. The pad then becomes the root of its producer's
+ * kernel (fuse.c), and each slice is part of the address in the kernel that reads it. */
 #include "passes/fuse.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX])
 
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
 
-/* v is for packed contractions, directly, through slices, or as part of a concat; *contracted: there is one */
+/* v is for packed contractions, directly, through slices, or as part of a concat; *contracted:
+ * there is one */
 static bool is_for_contractions(const struct value *v, int depth, bool *contracted)
 {
         enum { DEPTH_MAX = 2 };         /* concats of concats are flat */
@@ -55,10 +57,12 @@ bool fuse_is_halo(const struct op *op)
 {
         int64_t lows[RANK_MAX];
         bool contracted = false;
-        return halo_lows(op, lows) && is_for_contractions(op_result(op), 0, &contracted) && contracted;
+        return halo_lows(op, lows) && is_for_contractions(op_result(op), 0, &contracted) &&
+               contracted;
 }
 
-/* The union of all halos around v: amounts below and extents of the result. False when there is none. */
+/* The union of all halos around v: amounts below and extents of the result. False when there is
+ * none. */
 static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX])
 {
         bool any = false;
@@ -71,7 +75,8 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                 halo_lows(u->user, own);
                 any = true;
                 for (int d = 0; d < v->type->rank; d++) {
-                        int64_t high = op_result(u->user)->type->dims[d] - v->type->dims[d] - own[d];
+                        int64_t high =
+                                op_result(u->user)->type->dims[d] - v->type->dims[d] - own[d];
                         lows[d] = own[d] > lows[d] ? own[d] : lows[d];
                         highs[d] = high > highs[d] ? high : highs[d];
                 }
@@ -105,12 +110,14 @@ static bool read_slices(struct value *v, struct op *halo, const int64_t *starts,
         }
 }
 
-static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_t dims[RANK_MAX], struct builder *b)
+static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_t dims[RANK_MAX],
+                       struct builder *b)
 {
         struct op *op = v->op;
         *b = (struct builder){ .m = b->m, .region = op->region, .before = op->next, .location = op->location,
                                .diag = b->diag };
-        struct value *operands[] = { v, build_scalar(b, v->type->element, 0), constant_ints(b->m, lows, v->type->rank) };
+        struct value *operands[] = { v, build_scalar(b, v->type->element, 0),
+                                     constant_ints(b->m, lows, v->type->rank) };
         const struct type *type = type_tensor(b->m, v->type->element, v->type->rank, dims);
         struct op *halo = op_build(b, OP_pad, operands, 3, NULL, &type, 0);
         if (!halo)
@@ -135,8 +142,8 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
 
 /* ---- concats ---- */
 
-/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, in its place. Only where parts lie one after the
- * other in memory. */
+/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, in its place. Only
+ * where parts lie one after the other in memory. */
 static bool push_halo(struct op *concat, struct builder *b)
 {
         struct value *v = op_result(concat);
@@ -144,7 +151,8 @@ static bool push_halo(struct op *concat, struct builder *b)
         int64_t lows[RANK_MAX];
         dim_t dims[RANK_MAX];
         int axis = (int)op_int(concat, "axis"), rank = v->type->rank;
-        struct value **parts = arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
+        struct value **parts =
+                arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
         halo_lows(halo, lows);
         memcpy(dims, op_result(halo)->type->dims, (size_t)rank * sizeof *dims);
         for (int i = 0; i < concat->operand_count; i++) {
@@ -153,8 +161,10 @@ static bool push_halo(struct op *concat, struct builder *b)
                 b->before = here ? x->op->next : concat;
                 b->location = here ? x->op->location : concat->location;
                 dims[axis] = x->type->dims[axis];
-                struct value *operands[] = { x, op_operand(halo, 1), constant_ints(b->m, lows, rank) };
-                parts[i] = value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, x->type->element, rank, dims));
+                struct value *operands[] = { x, op_operand(halo, 1),
+                                             constant_ints(b->m, lows, rank) };
+                parts[i] = value_build(b, OP_pad, operands, 3, NULL,
+                                       type_tensor(b->m, x->type->element, rank, dims));
         }
         b->before = halo;
         b->location = concat->location;
@@ -188,7 +198,8 @@ int fuse_share_halos(struct region *region, struct diag *diag)
                 rewrites++;
         }
         for (struct op *op = region->first; op; op = op->next) {
-                bool computed = fuse_is_elementwise(op) || fuse_is_anchor(op) || op->code == OP_transpose;
+                bool computed =
+                        fuse_is_elementwise(op) || fuse_is_anchor(op) || op->code == OP_transpose;
                 if (op->result_count != 1 || !computed || value_has_one_use(op_result(op)) ||
                     !unite_halos(op_result(op), lows, dims))
                         continue;

@@ -1,4 +1,5 @@
-/* Fuse, narrow values: what a contraction, a window or a transpose behind one reads lies in memory as narrow as it was made.
+/* Fuse, narrow values: what a contraction, a window or a transpose behind one reads lies in memory
+ * as narrow as it was made.
  *
  *   %1 = cast(%0) to=i8                           %1 = cast(%0) to=i8
  *   %2 = cast(%1) to=f32                          %2 = reshape(%1)
@@ -8,10 +9,11 @@
  *   %6 = add(%3, %7)                              ...
  *                                                 %6 = add(mul(cast(%1), 0.05), %7)
  *
- * Tensors of quantized networks are of 8 bits between a quantization and a dequantization. Element-wise operations would all follow
- * the kernel that makes them; those behind the narrowest value are for the reader instead (fuse.c keeps them apart, and canonical
- * nests compute them where they read; the pass prologues joins the others). Each reader has them for itself, reshapes in front of
- * them, where they are views. Exact: the same operations on each element. */
+ * Tensors of quantized networks are of 8 bits between a quantization and a dequantization.
+ * Element-wise operations would all follow the kernel that makes them; those behind the narrowest
+ * value are for the reader instead (fuse.c keeps them apart, and canonical nests compute them where
+ * they read; the pass prologues joins the others). Each reader has them for itself, reshapes in
+ * front of them, where they are views. Exact: the same operations on each element. */
 #include "passes/fuse.h"
 
 /* operation `op` widens operand 0 where the others are numbers */
@@ -20,7 +22,8 @@ static bool is_map(const struct op *op)
         const struct op_info *info = &op_info[op->code];
         if (op->code == OP_reshape)
                 return true;
-        if (!(info->traits & TRAIT_ELEMENTWISE) || info->traits & TRAIT_COSTLY || !op->operand_count)
+        if (!(info->traits & TRAIT_ELEMENTWISE) || info->traits & TRAIT_COSTLY ||
+            !op->operand_count)
                 return false;
         for (int i = 1; i < op->operand_count; i++)
                 if (!value_is_splat(op_operand(op, i), NULL))
@@ -33,13 +36,16 @@ static int bytes_of(const struct value *v) { return element_info[v->type->elemen
 /* of those that schedules compute, the ones that can have a prologue */
 static bool is_reader(const struct op *op)
 {
-        bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window || op->code == OP_transpose;
+        bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window ||
+                     op->code == OP_transpose;
         if (!reads || !type_is_static(op_operand(op, 0)->type))
                 return false;
-        return !fuse_is_packed(op) || (op->code != OP_convolve_winograd && op_operand(op, 0)->type->element == E_F32);
+        return !fuse_is_packed(op) ||
+               (op->code != OP_convolve_winograd && op_operand(op, 0)->type->element == E_F32);
 }
 
-/* what a contraction or reduction makes, element by element, would have to be stored in front of a transpose anyway */
+/* what a contraction or reduction makes, element by element, would have to be stored in front of a
+ * transpose anyway */
 static bool follows_anchor(const struct value *v)
 {
         while (v->kind == VALUE_RESULT && fuse_is_elementwise(v->op) && v->op->operand_count)
@@ -55,12 +61,14 @@ struct widening fuse_widening(const struct op *reader)
         if (!is_reader(reader))
                 return w;
         struct value *v = op_operand(reader, 0);
-        if (op_is(v, OP_pad) && v->op->region == reader->region && value_has_one_use(v) && fuse_is_halo(v->op)) {
+        if (op_is(v, OP_pad) && v->op->region == reader->region && value_has_one_use(v) &&
+            fuse_is_halo(v->op)) {
                 w.pad = v->op;
                 v = op_operand(v->op, 0);
         }
         int least = bytes_of(v);
-        while (v->kind == VALUE_RESULT && v->op->region == reader->region && count < WIDENING_MAX && is_map(v->op)) {
+        while (v->kind == VALUE_RESULT && v->op->region == reader->region && count < WIDENING_MAX &&
+               is_map(v->op)) {
                 ops[count++] = v->op;
                 v = op_operand(v->op, 0);
                 if (bytes_of(v) >= least)
@@ -83,7 +91,10 @@ static struct value *rebuild(struct builder *b, const struct op *op, struct valu
                 return x;
         for (int i = 1; i < op->operand_count; i++) {
                 const struct value *number = op_operand(op, i);
-                operands[i] = constant_splat(b->m, type_with_element(b->m, x->type, number->type->element), number->constant->data);
+                operands[i] =
+                        constant_splat(b->m,
+                                       type_with_element(b->m, x->type, number->type->element),
+                                       number->constant->data);
         }
         return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
 }
@@ -104,8 +115,11 @@ int fuse_narrow(struct region *region, struct diag *diag)
                 if (!w.count || is_apart(&w))
                         continue;
                 struct op *before = w.pad ? w.pad : reader;
-                struct builder b = { .m = region->function->module, .region = region, .before = before,
-                                     .location = before->location, .diag = diag };
+                struct builder b = { .m = region->function->module,
+                                     .region = region,
+                                     .before = before,
+                                     .location = before->location,
+                                     .diag = diag };
                 const struct type *type = op_operand(before, 0)->type;
                 struct value *v = build_reshape(&b, w.source, type->rank, type->dims);
                 for (int i = w.count - 1; i >= 0 && v; i--)

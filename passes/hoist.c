@@ -6,13 +6,14 @@
  *     yield(%2)                                             yield(%2)
  *   }                                                     }
  *
- * Innermost loops first, so an operation leaves as many as it can. What costs only index arithmetic where it is read
- * (broadcast, iota, reshape) goes out only with what reads it. What can fail (run-time positions) stays unless the loop runs at
- * least once: nothing may fail that would not have run. Operations with regions stay.
+ * Innermost loops first, so an operation leaves as many as it can. What costs only index arithmetic
+ * where it is read (broadcast, iota, reshape) goes out only with what reads it. What can fail
+ * (run-time positions) stays unless the loop runs at least once: nothing may fail that would not
+ * have run. Operations with regions stay.
  *
- * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat is a splat, what is gathered
- * by the iteration's number is scanned, and a loop of no or of one iteration is none. Exact: the same operations on the same
- * values. */
+ * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat
+ * is a splat, what is gathered by the iteration's number is scanned, and a loop of no or of one
+ * iteration is none. Exact: the same operations on the same values. */
 #include "passes/pass.h"
 
 enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
@@ -23,10 +24,12 @@ enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
 static bool can_fail(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
-        if (op->code == OP_gather || op->code == OP_gather_elements || op->code == OP_gather_nd || op->code == OP_scatter)
+        if (op->code == OP_gather || op->code == OP_gather_elements || op->code == OP_gather_nd ||
+            op->code == OP_scatter)
                 return true;
         for (int i = 0; i < op->operand_count && i < info->operand_count && !info->formula; i++)
-                if (info->operands[i].kind == OPERAND_SHAPE && !value_is_constant(op_operand(op, i)))
+                if (info->operands[i].kind == OPERAND_SHAPE &&
+                    !value_is_constant(op_operand(op, i)))
                         return true;
         return false;
 }
@@ -42,7 +45,8 @@ static bool is_free_to_go(const struct op *op, const struct region *body, bool r
                 return false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                bool along = v && v->kind == VALUE_RESULT && v->op->region == body && v->op->number == FREE_TO_GO;
+                bool along = v && v->kind == VALUE_RESULT && v->op->region == body &&
+                             v->op->number == FREE_TO_GO;
                 if (v && value_is_inside(v, body) && !along)
                         return false;
         }
@@ -97,8 +101,8 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
                 const struct value *x = loop.scans[i].value;
                 if (!value_is_constant(x) || x->constant->kind != CONSTANT_SPLAT)
                         continue;
-                value_replace(&loop.rows[i],
-                              constant_splat((*op)->region->function->module, loop.rows[i].type, x->constant->data));
+                value_replace(&loop.rows[i], constant_splat((*op)->region->function->module,
+                                                            loop.rows[i].type, x->constant->data));
                 kept.scanned[i] = false;
                 dropped++;
         }
@@ -115,11 +119,13 @@ static bool is_row(const struct op *op, const struct op_loop *loop)
         if (op->code != OP_gather || op_operand(op, 1) != loop->number || op_int(op, "axis") != 0)
                 return false;
         const struct value *x = op_operand(op, 0);
-        return !value_is_inside(x, op->region) && type_is_static(x->type) && x->type->dims[0] >= loop->steps;
+        return !value_is_inside(x, op->region) && type_is_static(x->type) &&
+               x->type->dims[0] >= loop->steps;
 }
 
 /* the first rows of what op gathers from, as many as there are steps */
-static struct value *scanned_rows(struct builder *b, const struct op *op, const struct op_loop *loop)
+static struct value *scanned_rows(struct builder *b, const struct op *op,
+                                  const struct op_loop *loop)
 {
         static const int64_t zeros[RANK_MAX];
         int64_t ones[RANK_MAX];
@@ -136,8 +142,11 @@ static int scan_rows(struct op **op, struct arena *arena, struct diag *diag)
 {
         struct op_loop loop = op_loop(*op);
         struct op_loop_kept kept = op_loop_all(arena, &loop);
-        struct builder b = { .m = (*op)->region->function->module, .region = (*op)->region, .before = *op,
-                             .location = (*op)->location, .diag = diag };
+        struct builder b = { .m = (*op)->region->function->module,
+                             .region = (*op)->region,
+                             .before = *op,
+                             .location = (*op)->location,
+                             .diag = diag };
         struct op **gathers = NULL;
         int count = 0, first = loop.scanned;
         if (loop.trip || loop.go)
@@ -177,7 +186,8 @@ static void unroll_once(struct op *op, struct builder *b)
                 value_replace(&loop.held[i], loop.first[i].value);
         for (int i = 0; i < loop.scanned; i++) {
                 const struct type *t = loop.rows[i].type;
-                value_replace(&loop.rows[i], build_reshape(b, loop.scans[i].value, t->rank, t->dims));
+                value_replace(&loop.rows[i],
+                              build_reshape(b, loop.scans[i].value, t->rank, t->dims));
         }
         for (struct op *inner = op->regions[0]->first, *next; inner != loop.yield; inner = next) {
                 next = inner->next;
@@ -186,7 +196,8 @@ static void unroll_once(struct op *op, struct builder *b)
         for (int i = 0; i < loop.carried; i++)
                 value_replace(&loop.last[i], loop.next[i].value);
         for (int i = 0; i < loop.stacked; i++)
-                value_replace(&loop.stacks[i], with_row(b, loop.stacked_rows[i].value, loop.stacks[i].type));
+                value_replace(&loop.stacks[i],
+                              with_row(b, loop.stacked_rows[i].value, loop.stacks[i].type));
         op_erase(op);
 }
 
@@ -226,7 +237,10 @@ static int hoist_region(struct region *region, struct arena *arena, struct pass_
                 if (op->code != OP_loop)
                         continue;
                 struct op_loop loop = op_loop(op);
-                struct builder b = { .m = region->function->module, .region = region, .before = op, .location = op->location,
+                struct builder b = { .m = region->function->module,
+                                     .region = region,
+                                     .before = op,
+                                     .location = op->location,
                                      .diag = context->diag };
                 if (!loop.trip && loop.steps == 0 && is_static_type(&loop)) {
                         skip(op, &b);
@@ -239,7 +253,8 @@ static int hoist_region(struct region *region, struct arena *arena, struct pass_
                         int scanned = dropped < 0 ? -1 : scan_rows(&op, arena, context->diag);
                         if (scanned < 0)
                                 return -1;
-                        rewrites += dropped + scanned + hoist_from(op, !loop.trip && !loop.go && loop.steps > 0);
+                        rewrites += dropped + scanned +
+                                    hoist_from(op, !loop.trip && !loop.go && loop.steps > 0);
                 }
         }
         return rewrites;

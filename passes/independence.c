@@ -1,18 +1,20 @@
 /* A proof that iterations do not touch each other's memory.
  *
- * All accesses to memory that the loop writes, loads as well as stores, must have subscripts of the form
+ * All accesses to memory that the loop writes, loads as well as stores, must have subscripts of the
+ * form
  *
  *     c1 * i + c2 * j + s + r,    low <= r <= high
  *
- * with the same constants c1, c2 and the same sum s of what is the same in all iterations. One iteration then stays within
- * high - low + one element; the iterations lie apart when the smaller step is at least that wide, and the larger one at least as
- * wide as all steps of the smaller one together:
+ * with the same constants c1, c2 and the same sum s of what is the same in all iterations. One
+ * iteration then stays within high - low + one element; the iterations lie apart when the smaller
+ * step is at least that wide, and the larger one at least as wide as all steps of the smaller one
+ * together:
  *
  *     |r---|        |r---|        |r---|               |r---|        |r---|        |r---|
  *     i, j          i, j+1        i, j+2               i+1, j        ...
  *
- * Everything is in bytes. What has no such form (a subscript that data says, a quotient) is put into r as far as its bounds are
- * known; else there is no proof. */
+ * Everything is in bytes. What has no such form (a subscript that data says, a quotient) is put
+ * into r as far as its bounds are known; else there is no proof. */
 #include "passes/independence.h"
 
 #include "base/size.h"
@@ -35,20 +37,29 @@ struct proof {
         const struct loop_bounds *bounds;
         struct loop_stmt *const *loops;
         int count;
-        struct map *own;                /* variables and buffers declared in the loop: the LET, or the proof itself */
+        struct map *own;                /* variables and buffers declared in the loop: the LET, or
+                                         * the proof itself */
         struct map *written;            /* by buffer or alias class: struct written */
         struct written *first;          /* all of them */
         bool failed;
 };
 
-static void *find(const struct map *map, const void *key) { return map_get(map, (const char *)&key, sizeof key); }
-static void put(struct map *map, const void *key, void *value) { map_set(map, (const char *)&key, sizeof key, value); }
+static void *find(const struct map *map, const void *key)
+{
+        return map_get(map, (const char *)&key, sizeof key);
+}
+static void put(struct map *map, const void *key, void *value)
+{
+        map_set(map, (const char *)&key, sizeof key, value);
+}
 
 /* ---- subscripts ---- */
 
 static struct form form_of_range(struct loop_range r)
 {
-        return (struct form){ .known = r.low != INT64_MIN && r.high != INT64_MAX, .low = r.low, .high = r.high };
+        return (struct form){ .known = r.low != INT64_MIN && r.high != INT64_MAX,
+                              .low = r.low,
+                              .high = r.high };
 }
 
 static void add_term(struct form *f, const struct loop_variable *v, int64_t factor)
@@ -105,7 +116,8 @@ static struct form form_of_variable(const struct proof *p, const struct loop_exp
                 add_term(&outside, v, 1);
                 return outside;
         }
-        return let->kind == STMT_LET ? form_of(p, let->a, depth + 1) : form_of_range(loop_bounds_of(p->bounds, e));
+        return let->kind == STMT_LET ? form_of(p, let->a, depth + 1)
+                                     : form_of_range(loop_bounds_of(p->bounds, e));
 }
 
 static struct form form_of_product(const struct proof *p, const struct loop_expr *e, int depth)
@@ -134,7 +146,9 @@ static struct form form_of(const struct proof *p, const struct loop_expr *e, int
         switch (e->op) {
         case LOOP_VARIABLE: return form_of_variable(p, e, depth);
         case LOOP_ADD: return sum(form_of(p, e->args[0], depth), form_of(p, e->args[1], depth));
-        case LOOP_SUB: return sum(form_of(p, e->args[0], depth), product(form_of(p, e->args[1], depth), -1));
+        case LOOP_SUB:
+                return sum(form_of(p, e->args[0], depth),
+                           product(form_of(p, e->args[1], depth), -1));
         case LOOP_MUL: return form_of_product(p, e, depth);
         case LOOP_SPLAT: return form_of(p, e->args[0], depth);
         case LOOP_RAMP: return form_of_ramp(p, e, depth);
@@ -147,7 +161,9 @@ static struct form form_of(const struct proof *p, const struct loop_expr *e, int
 static const void *memory_of(const struct loop_buffer *b)
 {
         b = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
-        return b->space == SPACE_PARAMETER && b->alias_class ? (const void *)(uintptr_t)b->alias_class : b;
+        return b->space == SPACE_PARAMETER && b->alias_class
+                       ? (const void *)(uintptr_t)b->alias_class
+                       : b;
 }
 
 static bool same_but_range(const struct form *a, const struct form *b)
@@ -161,17 +177,20 @@ static bool same_but_range(const struct form *a, const struct form *b)
         return same;
 }
 
-/* Lanes up to the last one that a mask lets through, where that says ramp(0, 1) < count, and something else. */
+/* Lanes up to the last one that a mask lets through, where that says ramp(0, 1) < count, and
+ * something else. */
 static int64_t lanes_of(const struct proof *p, const struct loop_expr *mask, int lanes, int depth)
 {
-        const struct loop_stmt *let = mask && mask->op == LOOP_VARIABLE ? find(p->own, mask->variable) : NULL;
+        const struct loop_stmt *let =
+                mask && mask->op == LOOP_VARIABLE ? find(p->own, mask->variable) : NULL;
         int64_t from, step;
         if (!mask || depth > DEPTH_MAX)
                 return lanes;
         if (let && let->kind == STMT_LET)
                 return lanes_of(p, let->a, lanes, depth + 1);
         if (mask->op == LOOP_AND) {
-                int64_t a = lanes_of(p, mask->args[0], lanes, depth + 1), b = lanes_of(p, mask->args[1], lanes, depth + 1);
+                int64_t a = lanes_of(p, mask->args[0], lanes, depth + 1),
+                        b = lanes_of(p, mask->args[1], lanes, depth + 1);
                 return a < b ? a : b;
         }
         const struct loop_expr *ramp = mask->args[0], *count = mask->args[1];
@@ -183,8 +202,8 @@ static int64_t lanes_of(const struct proof *p, const struct loop_expr *mask, int
 }
 
 /* `lanes` elements from index on, or at each lane of it */
-static void access_memory(struct proof *p, struct loop_buffer *b, const struct loop_expr *index, int lanes,
-                          const struct loop_expr *mask)
+static void access_memory(struct proof *p, struct loop_buffer *b, const struct loop_expr *index,
+                          int lanes, const struct loop_expr *mask)
 {
         struct written *w = find(p->written, memory_of(b));
         if (!w)
@@ -193,7 +212,8 @@ static void access_memory(struct proof *p, struct loop_buffer *b, const struct l
         loop_buffer_root(b, &offset);
         struct form f = form_of(p, index, 0);
         f.known &= int_add(f.low, offset, &f.low) & int_add(f.high, offset, &f.high);
-        f.known &= int_add(f.high, index->type.lanes > 1 ? 1 : lanes_of(p, mask, lanes, 0), &f.high);
+        f.known &=
+                int_add(f.high, index->type.lanes > 1 ? 1 : lanes_of(p, mask, lanes, 0), &f.high);
         f = product(f, bytes);
         if (!f.known || (w->accessed && !same_but_range(&w->form, &f))) {
                 p->failed = true;
@@ -240,7 +260,8 @@ static void find_written(struct loop_stmt *s, void *context)
         struct proof *p = context;
         if (s->kind == STMT_SET && !find(p->own, s->variable))
                 p->failed = true;
-        if (s->kind != STMT_STORE || find(p->own, s->buffer) || find(p->written, memory_of(s->buffer)))
+        if (s->kind != STMT_STORE || find(p->own, s->buffer) ||
+            find(p->written, memory_of(s->buffer)))
                 return;
         struct written *w = ARENA_NEW(p->arena, struct written);
         w->next = p->first;
@@ -272,7 +293,8 @@ static bool lie_apart(const struct proof *p, const struct form *f)
                                  int_add(reach, width, &reach) && steps[1 - smaller] >= reach);
 }
 
-bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops, int count)
+bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
+                           int count)
 {
         struct proof p = { .arena = arena_new(), .bounds = bounds, .loops = loops, .count = count };
         struct loop_block *body = loops[0]->body;

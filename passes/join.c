@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* copies of a kernel's operations; what stands for each of its results becomes that one's scratch */
+/* copies of a kernel's operations; what stands for each of its results becomes that one's
+ * scratch */
 static void copy_operations(struct builder *b, struct op *kernel)
 {
         if (kernel->code != OP_fusion) {
@@ -35,8 +36,8 @@ static const char *join_locations(struct arena *arena, struct op *const *kernels
         return location;
 }
 
-struct op *kernel_join_results(struct op *const *kernels, int count, struct value *const *results, int result_count,
-                               struct diag *diag)
+struct op *kernel_join_results(struct op *const *kernels, int count, struct value *const *results,
+                               int result_count, struct diag *diag)
 {
         struct op *last = kernels[count - 1];
         struct module *m = last->region->function->module;
@@ -67,7 +68,9 @@ struct op *kernel_join(struct op *const *kernels, int count, struct diag *diag)
         return kernel_join_results(kernels, count, &result, 1, diag);
 }
 
-int kernels_join_all(struct region *region, bool (*join)(struct op *op, struct pass_context *context), struct pass_context *context)
+int kernels_join_all(struct region *region,
+                     bool (*join)(struct op *op, struct pass_context *context),
+                     struct pass_context *context)
 {
         int count = 0;
         for (struct op *op = region->first, *next; op; op = next) {

@@ -1,4 +1,5 @@
-/* layout: contractions read and write channels in blocks of 16, and what lies between them does, too.
+/* layout: contractions read and write channels in blocks of 16, and what lies between them does,
+ * too.
  *
  *   %1 = convolve(%0, @w) pads=[1, 1, 1, 1]               %1 = pad(%0b, 0.0, [0, 0, 1, 1, 0])
  *          : <1 x 64 x 56 x 56>                           %2 = convolve_packed(%1, @w packed) channels=32 outputs=64
@@ -6,20 +7,21 @@
  *   %3 = add(%1, %2)                                      %3 = broadcast(@b as <4 x 16>) dims=[1, 4]
  *                                                         %4 = add(%2, %3)
  *
- * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels padded to a multiple of 16
- * (32 where hardware tiles multiply bf16, so that a block is a row of a tile).
- * What the lanes behind the last channel hold is whatever the operations make of it; contractions do not read them, and
- * conversions to the logical value slice them off.
+ * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels
+ * padded to a multiple of 16 (32 where hardware tiles multiply bf16, so that a block is a row of a
+ * tile). What the lanes behind the last channel hold is whatever the operations make of it;
+ * contractions do not read them, and conversions to the logical value slice them off.
  *
- * First layout_whole.c makes contractions of floats of those of integers, layout_windows.c windows of one dimension of those of
- * several. Then layout_choose.c says where all channels of a
+ * First layout_whole.c makes contractions of floats of those of integers, layout_windows.c windows
+ * of one dimension of those of several. Then layout_choose.c says where all channels of a
  * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
- * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that keep channels apart
- * (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are convolutions of rows. A logical value is
- * blocked once, where it is made, when the first operation asks; at the end, a value that others still read in its logical
- * form is brought back from its other one. What remains of the old operations is dead. Sums in another order: class R. Nothing
- * to do for a target without vectors. */
+ * One walk, first to last. Convolutions (layout_convolve.c) always become blocked; operations that
+ * keep channels apart (layout_moves.c) where an operand is. Products of matrices (layout_dot.c) are
+ * convolutions of rows. A logical value is blocked once, where it is made, when the first operation
+ * asks; at the end, a value that others still read in its logical form is brought back from its
+ * other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to
+ * do for a target without vectors. */
 #include "passes/layout.h"
 
 /* in front of whatever may read v */
@@ -71,7 +73,8 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
 static bool has_elements(const struct op *op)
 {
         for (int i = 0; i < op->operand_count + op->result_count; i++) {
-                const struct value *v = i < op->operand_count ? op_operand(op, i) : &op->results[i - op->operand_count];
+                const struct value *v = i < op->operand_count ? op_operand(op, i)
+                                                              : &op->results[i - op->operand_count];
                 if (v && (!type_is_static(v->type) || !type_elements(v->type)))
                         return false;
         }
@@ -134,8 +137,9 @@ static void restore_logical(struct layout *l)
                 if (v->uses) {
                         struct builder b = builder_behind(l, rows ? rows : blocks_of(v));
                         b.location = op->location;
-                        struct value *logical = rows ? build_reshape(&b, rows, v->type->rank, v->type->dims)
-                                                     : layout_unblock(&b, blocks_of(v), v->type);
+                        struct value *logical =
+                                rows ? build_reshape(&b, rows, v->type->rank, v->type->dims)
+                                     : layout_unblock(&b, blocks_of(v), v->type);
                         if (logical)
                                 value_replace(v, logical);
                         else
@@ -150,8 +154,8 @@ static void restore_logical(struct layout *l)
 static int64_t choose_block(const struct function *f, const struct target *target)
 {
         for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
-                if ((op->code == OP_convolve || op->code == OP_dot) && op_operand(op, 0)->type->element == E_BF16 &&
-                    target_tile_registers(target))
+                if ((op->code == OP_convolve || op->code == OP_dot) &&
+                    op_operand(op, 0)->type->element == E_BF16 && target_tile_registers(target))
                         return LAYOUT_LINE / 2;
         return LAYOUT_LINE / 4;
 }

@@ -4,18 +4,22 @@
 
 #include "passes/pass.h"
 
-enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of packed weights; bytes of a cache line */
+enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of packed weights; bytes of
+                                                   * a cache line */
 
-/* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is (layout_choose.c). */
+/* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is
+ * (layout_choose.c). */
 enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };
 
 /* How a value is there besides its own shape; its scratch. */
 struct form {
         enum layout_kind kind;
-        struct form *joined;            /* of the same region; NULL: this one stands for it, and has */
+        struct form *joined;            /* of the same region; NULL: this one stands for it, and
+                                         * has */
         double cost[LAYOUT_KIND_COUNT]; /* what its kinds are predicted to cost, cycles */
         double blocked_cost;            /* what any but the plain one costs beside that */
-        bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];    /* how it would be there, were the region of this kind */
+        /* how it would be there, were the region of this kind */
+        bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];
         bool stays;                     /* the convolution that makes it is done in its own shape */
         struct value *blocks;           /* <N x C x S..> as <N x C/16 x S.. x 16>, or so */
         struct value *rows;             /* a dot's <B.. x M.. x N..> as <1 x B x M x N>, */
@@ -26,7 +30,8 @@ struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
-        int64_t block;                  /* channels: 16; 32 where contractions read bf16, a row of a hardware tile */
+        int64_t block;                  /* channels: 16; 32 where contractions read bf16, a row of a
+                                         * hardware tile */
         struct arena *arena;
         struct value **formed;          /* values whose scratch is set */
         int formed_count;
@@ -35,7 +40,10 @@ struct layout {
         bool failed;
 };
 
-static inline int64_t layout_blocks(int64_t extent, int64_t block) { return divide_up(extent, block); }
+static inline int64_t layout_blocks(int64_t extent, int64_t block)
+{
+        return divide_up(extent, block);
+}
 /* of a panel: few outputs need one; one position alone reads long panels fastest */
 static inline int64_t layout_vectors(int64_t outputs, int64_t positions)
 {
@@ -56,7 +64,10 @@ static inline bool is_last(const struct value *v)
         return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < LAYOUT_LANES);
 }
 /* channels of a block of [N, C, ..] */
-static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last) { return last ? t->dims[1] : l->block; }
+static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last)
+{
+        return last ? t->dims[1] : l->block;
+}
 static inline struct value *rows_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->rows : NULL;
@@ -64,20 +75,24 @@ static inline struct value *rows_of(const struct value *v)
 
 /* ---- layout_pack.c ---- */
 
-/* transpose(reshape(pad(x, zeros behind it, up to the extents padded), dims), perm): operations, or a constant at once.
- * Each dimension of x becomes one or several consecutive ones of dims. */
-struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
-                          const int64_t *perm);
+/* transpose(reshape(pad(x, zeros behind it, up to the extents padded), dims), perm): operations, or
+ * a constant at once. Each dimension of x becomes one or several consecutive ones of dims. */
+struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank,
+                          const dim_t *dims, const int64_t *perm);
 struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);
 struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm);
-struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps, const dim_t *dims);
-struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);      /* from 0 in steps of 1 */
+struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts,
+                           const int64_t *steps, const dim_t *dims);
+/* from 0 in steps of 1 */
+struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);
 /* dimension `at` of x as blocks, the lanes becoming the last dimension */
 struct value *layout_split(struct builder *b, struct value *x, int at, int64_t block);
 /* the type of the blocked form of [N, C, ...] */
 const struct type *layout_type(struct module *m, const struct type *t, int64_t block);
-/* pads of convolutions, zeros (or crops where negative), on the dimensions of x from `first` on: count low, count high */
-struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads, int count);
+/* pads of convolutions, zeros (or crops where negative), on the dimensions of x from `first` on:
+ * count low, count high */
+struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads,
+                          int count);
 /* the logical value of type t back from its blocked form */
 struct value *layout_unblock(struct builder *b, struct value *blocked, const struct type *t);
 
@@ -90,7 +105,8 @@ struct value *layout_blocked(struct layout *l, struct value *v);
 /* v in blocks of 16 or (last) one block, whatever its form is */
 struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
-/* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in the form of its result. */
+/* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in
+ * the form of its result. */
 
 /* ---- layout_whole.c ---- */
 
@@ -132,7 +148,8 @@ bool layout_rows(struct layout *l, struct op *op);
 /* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
 
 bool layout_transparent(struct layout *l, struct op *op);
-/* What op, a reshape, is with its channels in another order, or NULL: reshape(transpose(reshape(x) as [N, a, b, S..]) as [N, b, a, S..]). */
+/* What op, a reshape, is with its channels in another order, or NULL: reshape(transpose(reshape(x)
+ * as [N, a, b, S..]) as [N, b, a, S..]). */
 struct value *layout_shuffled(const struct op *op);
 
 #endif

@@ -1,5 +1,5 @@
-/* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one block, "last"), or the value as
- * it is, channel by channel ("plain").
+/* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one
+ * block, "last"), or the value as it is, channel by channel ("plain").
  *
  *   region     what is of one kind: values that operations join which work on any (element-wise, windows, concats, slices,
  *              depthwise convolutions); contractions and all else end it
@@ -10,35 +10,47 @@
  *      convolve -> <64 channels> -> max, pool -> convolve                       blocks of 16
  *      image of 3 channels -> convolve, depthwise 5 x 5 -> image                plain: neighbours along the width are the lanes
  *
- * A contraction reads one region and writes another, and what it costs is a sum of both, so regions are decided one by one: a walk
- * over the graph, in time proportional to it. One with fewer outputs than a vector has lanes may stay as it is, too: its nest has
- * the width for lanes, loads a vector for every product, and wins where outputs are as few as 4 of 16. With more it never does,
- * because each vector of a panel serves a tile of positions; so plain values lie between the edges of the graph and such
- * operations only. Fewer channels than a block has are one block either way: without lanes that pad it, unless what they join
- * needs whole ones. Blocks of 16 where costs are equal: lanes that pad the last block cost less than what whole vectors are good
- * for (a depthwise window that stays in registers, strips, stores without masks). */
+ * A contraction reads one region and writes another, and what it costs is a sum of both, so regions
+ * are decided one by one: a walk over the graph, in time proportional to it. One with fewer outputs
+ * than a vector has lanes may stay as it is, too: its nest has the width for lanes, loads a vector
+ * for every product, and wins where outputs are as few as 4 of 16. With more it never does, because
+ * each vector of a panel serves a tile of positions; so plain values lie between the edges of the
+ * graph and such operations only. Fewer channels than a block has are one block either way: without
+ * lanes that pad it, unless what they join needs whole ones. Blocks of 16 where costs are equal:
+ * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
+ * that stays in registers, strips, stores without masks). */
 #include "ir/loop_vector.h"
 #include "passes/layout.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCKS = LAYOUT_BLOCKS, LAST = LAYOUT_LAST, PLAIN = LAYOUT_PLAIN, KIND_COUNT = LAYOUT_KIND_COUNT };
+enum {
+        BLOCKS = LAYOUT_BLOCKS,
+        LAST = LAYOUT_LAST,
+        PLAIN = LAYOUT_PLAIN,
+        KIND_COUNT = LAYOUT_KIND_COUNT
+};
 
-/* Bytes that a core moves in a cycle: in order; and where channels and positions change places, or lanes are cut out of blocks. */
+/* Bytes that a core moves in a cycle: in order; and where channels and positions change places, or
+ * lanes are cut out of blocks. */
 #define COPIED 8.0
 #define TRANSPOSED 4.0
 #define TRANSPOSED_WHOLE 8.0
-/* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured with gcc, 10 to 18 % */
+/* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured
+ * with gcc, 10 to 18 % */
 #define FAR .12
 /* and what it loses where channels are not whole vectors, which Winograd's algorithm wants */
 #define DIRECT .5
-/* what a depthwise one loses whose weights are not one vector a block, and so are read again for every tile */
+/* what a depthwise one loses whose weights are not one vector a block, and so are read again for
+ * every tile */
 #define READ_AGAIN .3
-/* what packed contractions of few channels, or into few, reach of a target's products, and depthwise ones */
+/* what packed contractions of few channels, or into few, reach of a target's products, and
+ * depthwise ones */
 #define REACHED .7
-/* Cycles of a plain nest: for a vector's product with a weight, and more the more of its loads straddle two lines; as much again so
- * many times where strides set neighbours apart; for a vector of results. */
+/* Cycles of a plain nest: for a vector's product with a weight, and more the more of its loads
+ * straddle two lines; as much again so many times where strides set neighbours apart; for a vector
+ * of results. */
 #define PRODUCT 1.2
 #define STRADDLING .05
 #define STRIDED 3.0
@@ -81,7 +93,8 @@ static void add_cost(struct layout *l, struct value *v, int kind, double cycles)
 
 static double bytes_of(const struct type *t, int kind)
 {
-        int64_t lanes = kind == LAST ? t->dims[1] : LAYOUT_LANES, stored = layout_blocks(t->dims[1], lanes) * lanes;
+        int64_t lanes = kind == LAST ? t->dims[1] : LAYOUT_LANES,
+                stored = layout_blocks(t->dims[1], lanes) * lanes;
         return (double)type_bytes(t) / (double)t->dims[1] * (double)stored;
 }
 
@@ -91,7 +104,10 @@ static bool is_whole(const struct type *t) { return t->dims[1] % LAYOUT_LANES ==
 static bool is_few(const struct type *t) { return t->dims[1] < LAYOUT_LANES; }
 
 /* the blocks that a value of this kind has where a contraction makes or wants them */
-static int blocks_in(const struct type *t, int kind) { return kind != PLAIN ? kind : is_few(t) ? LAST : BLOCKS; }
+static int blocks_in(const struct type *t, int kind)
+{
+        return kind != PLAIN ? kind : is_few(t) ? LAST : BLOCKS;
+}
 
 /* between blocks and the logical form: nothing moves where there is one position, or one channel */
 static double conversion(const struct type *t, int kind)
@@ -99,7 +115,9 @@ static double conversion(const struct type *t, int kind)
         double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
         int blocks = blocks_in(t, kind);
         bool same = (blocks == LAST || is_whole(t)) && (positions <= 1 || t->dims[1] == 1);
-        return same ? 0 : ((double)type_bytes(t) + bytes_of(t, blocks)) / (is_whole(t) ? TRANSPOSED_WHOLE : TRANSPOSED);
+        return same ? 0
+                    : ((double)type_bytes(t) + bytes_of(t, blocks)) /
+                               (is_whole(t) ? TRANSPOSED_WHOLE : TRANSPOSED);
 }
 
 static double copy(const struct type *t, int kind) { return 2 * bytes_of(t, kind) / COPIED; }
@@ -139,7 +157,8 @@ static void make_logical(struct layout *l, struct value *v)
 
 static bool carries(const struct value *v)
 {
-        return v && v->type->rank >= 2 && v->type->rank < RANK_MAX && type_is_static(v->type) && type_elements(v->type);
+        return v && v->type->rank >= 2 && v->type->rank < RANK_MAX && type_is_static(v->type) &&
+               type_elements(v->type);
 }
 
 static bool keeps_channels(const struct type *x, const struct type *y)
@@ -148,7 +167,10 @@ static bool keeps_channels(const struct type *x, const struct type *y)
 }
 
 /* made anew in any form */
-static bool is_spread(const struct value *v) { return v->kind == VALUE_CONSTANT || op_is(v, OP_broadcast); }
+static bool is_spread(const struct value *v)
+{
+        return v->kind == VALUE_CONSTANT || op_is(v, OP_broadcast);
+}
 
 /* an operand that has the form of the result */
 static bool has_form(const struct op *op, int operand)
@@ -160,16 +182,19 @@ static bool has_form(const struct op *op, int operand)
 /* channels spread over positions, as those of a squeeze: of the form that they spread to */
 static bool spreads_channels(const struct op *op, int operand)
 {
-        const struct value *v = op_operand(op, operand), *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
+        const struct value *v = op_operand(op, operand),
+                           *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
         return x && carries(v) && carries(x) && keeps_channels(x->type, v->type);
 }
 
-/* The operation is done in blocks where one of its operands is there in blocks; never where they are plain. */
+/* The operation is done in blocks where one of its operands is there in blocks; never where they
+ * are plain. */
 static void work_in(struct layout *l, struct op *op, int kind)
 {
         bool any = false;
         for (int i = 0; i < op->operand_count; i++)
-                any |= kind != PLAIN && has_form(op, i) && layout_form(l, op_operand(op, i))->blocked[kind];
+                any |= kind != PLAIN && has_form(op, i) &&
+                       layout_form(l, op_operand(op, i))->blocked[kind];
         for (int i = 0; i < op->operand_count; i++) {
                 if (has_form(op, i) && any)
                         want_blocks(l, op_operand(op, i), kind);
@@ -197,8 +222,8 @@ static void join_one(struct layout *l, struct value *x, struct value *y)
         }
 }
 
-/* Channels are put together, taken apart or moved: copies in the last kind and the logical form, which all is done in where blocks
- * are not whole. */
+/* Channels are put together, taken apart or moved: copies in the last kind and the logical form,
+ * which all is done in where blocks are not whole. */
 static void choose_parts(struct layout *l, struct op *op, bool whole)
 {
         struct value *y = op_result(op);
@@ -230,27 +255,33 @@ static void choose_shuffle(struct layout *l, struct value *x, struct value *y)
 
 /* ---- convolutions ---- */
 
-/* multiply-adds of vectors, in a nest with lanes along the last dimension: at its ends one more vector, masked */
+/* multiply-adds of vectors, in a nest with lanes along the last dimension: at its ends one more
+ * vector, masked */
 static double plain_cycles(const struct layout *l, const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         int spatial;
         const int64_t *strides = op_ints(op, "strides", &spatial), extent = y->dims[y->rank - 1];
         int64_t lanes = target_lanes(l->context->target, E_F32);
-        double vectors = (double)(type_elements(y) / extent) * (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
-        double product = (PRODUCT + STRADDLING * (double)lanes) * (strides[spatial - 1] == 1 ? 1 : STRIDED);
+        double vectors = (double)(type_elements(y) / extent) *
+                         (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
+        double product =
+                (PRODUCT + STRADDLING * (double)lanes) * (strides[spatial - 1] == 1 ? 1 : STRIDED);
         return vectors * ((double)type_elements(w) / (double)w->dims[0] * product + RESULT);
 }
 
-/* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole vector one by one. */
+/* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole
+ * vector one by one. */
 static double packed_cycles(const struct layout *l, const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const struct target *target = l->context->target;
         int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
-        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) / (double)y->dims[1];
+        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
+                          (double)y->dims[1];
         bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(y);
-        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) / target_vector_issue(target);
+        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
+               target_vector_issue(target);
 }
 
 /* every output sums what lies under its own window, of all channels or of one */
@@ -280,10 +311,14 @@ static void choose_depthwise(struct layout *l, struct op *op)
         }
         region_of(l, y)->blocked_cost += packed / REACHED;
         add_cost(l, y, PLAIN, may_stay(op) ? plain_cycles(l, op) : INFINITY);
-        add_cost(l, x, LAST, !layout_is_direct(op) ? INFINITY : is_few(x->type) ? 0 : READ_AGAIN * packed);
+        add_cost(l, x, LAST,
+                 !layout_is_direct(op) ? INFINITY
+                 : is_few(x->type)     ? 0
+                                       : READ_AGAIN * packed);
 }
 
-/* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every product) */
+/* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every
+ * product) */
 static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
@@ -313,7 +348,8 @@ static void choose_convolve(struct layout *l, struct op *op)
                 add_cost(l, x, LAST, INFINITY);
                 add_cost(l, y, LAST, INFINITY);
         }
-        for (int k = 0; k < KIND_COUNT && is_few(y->type); k++)         /* more than half of a block may be lanes that pad it */
+        /* more than half of a block may be lanes that pad it */
+        for (int k = 0; k < KIND_COUNT && is_few(y->type); k++)
                 add_cost(l, y, k, bytes_of(y->type, blocks_in(y->type, k)) / COPIED);
         add_cost(l, x, LAST, is_few(x->type) ? 0 : FAR * cycles);
         add_cost(l, x, LAST, tiled && !is_whole(x->type) ? DIRECT * cycles : 0);
@@ -343,7 +379,9 @@ static bool choose_moves(struct layout *l, struct op *op)
         case OP_slice:
                 if (!ints_of(op, 1, starts) || !ints_of(op, 2, steps))
                         return false;
-                choose_parts(l, op, starts[1] % LAYOUT_LANES == 0 && (steps[1] == 1 || y->type->dims[1] == 1));
+                choose_parts(l, op,
+                             starts[1] % LAYOUT_LANES == 0 &&
+                                     (steps[1] == 1 || y->type->dims[1] == 1));
                 return true;
         case OP_reshape:
         case OP_reduce_window:
@@ -377,7 +415,8 @@ static bool is_inside_shuffle(const struct op *op)
 
 static void choose_op(struct layout *l, struct op *op)
 {
-        if (op->result_count == 1 && carries(op_result(op)) && op->operand_count && carries(op_operand(op, 0))) {
+        if (op->result_count == 1 && carries(op_result(op)) && op->operand_count &&
+            carries(op_operand(op, 0))) {
                 if (op->code == OP_convolve && op_operand(op, 0)->type->element == E_F32) {
                         if (layout_is_depthwise(op))
                                 choose_depthwise(l, op);
@@ -395,7 +434,9 @@ static void choose_op(struct layout *l, struct op *op)
                         return;
         }
         for (int i = 0; i < op->operand_count; i++)
-                for (int k = 0; k < KIND_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i)); k++)
+                for (int k = 0;
+                     k < KIND_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i));
+                     k++)
                         want_logical(l, op_operand(op, i), k);
         for (int i = 0; i < op->result_count; i++)
                 if (carries(&op->results[i]))
@@ -416,14 +457,18 @@ static void choose_region(struct layout *l, struct region *region)
 
 static enum layout_kind best_kind(const struct form *region)
 {
-        enum layout_kind blocks = region->cost[LAST] < WORTH * region->cost[BLOCKS] ? LAYOUT_LAST : LAYOUT_BLOCKS;
-        return region->cost[PLAIN] < WORTH * (region->cost[blocks] + region->blocked_cost) ? LAYOUT_PLAIN : blocks;
+        enum layout_kind blocks =
+                region->cost[LAST] < WORTH * region->cost[BLOCKS] ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        return region->cost[PLAIN] < WORTH * (region->cost[blocks] + region->blocked_cost)
+                       ? LAYOUT_PLAIN
+                       : blocks;
 }
 
 /* how many regions are of each kind, where that mattered; and convolutions that stay as they are */
 static void add_notes(struct layout *l)
 {
-        static const char *const names[] = { [BLOCKS] = "blocks", [LAST] = "last", [PLAIN] = "plain" };
+        static const char
+                *const names[] = { [BLOCKS] = "blocks", [LAST] = "last", [PLAIN] = "plain" };
         int counts[KIND_COUNT] = { 0 }, staying = 0;
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *form = l->formed[i]->scratch;
@@ -441,7 +486,9 @@ static void add_notes(struct layout *l)
 bool layout_stays(const struct op *convolve)
 {
         const struct value *y = op_result(convolve);
-        return layout_is_depthwise(convolve) ? is_plain(y) : y->scratch && ((const struct form *)y->scratch)->stays;
+        return layout_is_depthwise(convolve)
+                       ? is_plain(y)
+                       : y->scratch && ((const struct form *)y->scratch)->stays;
 }
 
 void layout_choose(struct layout *l, struct region *region)

@@ -41,9 +41,11 @@ static struct value *repeat_channels(struct builder *b, struct value *x, int64_t
         return build_reshape(b, x, rank, dims);
 }
 
-/* Weights of `merged` groups as those of one: [.., i, outputs, channels, ..] becomes row i of a square whose diagonal it is.
- * Rows of n * m elements with n behind them, cut to n * m each, begin one m further to the left every time. */
-static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups, int64_t merged)
+/* Weights of `merged` groups as those of one: [.., i, outputs, channels, ..] becomes row i of a
+ * square whose diagonal it is. Rows of n * m elements with n behind them, cut to n * m each, begin
+ * one m further to the left every time. */
+static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups,
+                                  int64_t merged)
 {
         const dim_t *old = w->type->dims;
         int64_t outputs = old[0] / groups, channels = old[1], left = groups / merged, window = 1;
@@ -53,7 +55,8 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
         dim_t padded[] = { left, merged, outputs, (merged + 1) * channels, window };
         static const int64_t swap[] = { 0, 2, 1, 3, 4 };
         struct value *v = layout_pack(b, layout_reshape(b, w, 5, dims), padded, 5, padded, swap);
-        v = layout_reshape(b, v, 4, (dim_t[]){ left, outputs, merged * (merged + 1) * channels, window });
+        v = layout_reshape(b, v, 4,
+                           (dim_t[]){ left, outputs, merged * (merged + 1) * channels, window });
         v = layout_slice_to(b, v, (dim_t[]){ left, outputs, merged * merged * channels, window });
         v = layout_reshape(b, v, 5, (dim_t[]){ left, outputs, merged, merged * channels, window });
         v = layout_transpose(b, v, swap);
@@ -62,11 +65,13 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
         return layout_reshape(b, v, w->type->rank, dims);
 }
 
-/* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too much */
+/* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too
+ * much */
 static bool bring_groups(struct convolution *c)
 {
         int64_t channels = c->w->type->dims[1], outputs = c->w->type->dims[0] / c->groups;
-        if (c->groups == 1 || is_depthwise(c) || (channels % c->l->block == 0 && outputs % c->l->block == 0))
+        if (c->groups == 1 || is_depthwise(c) ||
+            (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         if (channels == 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
@@ -86,7 +91,8 @@ static bool bring_groups(struct convolution *c)
 
 /* ---- operands ---- */
 
-/* x in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N, S.., C] */
+/* x in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N,
+ * S.., C] */
 static struct value *few_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
@@ -101,7 +107,8 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even; rounded where they are moved */
+/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even;
+ * rounded where they are moved */
 static struct value *paired_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
@@ -118,13 +125,14 @@ static struct value *paired_channels(struct layout *l, struct value *x)
         dims[0] = x->type->dims[0];
         dims[1] = 1;
         x = layout_reshape(&l->b, x, rank + 1, dims);
-        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank, (int64_t[]){ 0, odd }, 1);
+        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank,
+                           (int64_t[]){ 0, odd }, 1);
 }
 
-/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels behind each other;
- * stored: outputs of a group, with those that pad a block */
-static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks, int64_t inner,
-                                 int64_t stored, int64_t vectors)
+/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels
+ * behind each other; stored: outputs of a group, with those that pad a block */
+static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks,
+                                 int64_t inner, int64_t stored, int64_t vectors)
 {
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
@@ -133,7 +141,9 @@ static struct value *pack_panels(struct layout *l, struct value *w, int64_t grou
         dim_t split[RANK_MAX] = { groups, outputs, old[1] };
         dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
         int pair = packed_pair(w->type), pairs = pair > 1;
-        dim_t dims[RANK_MAX] = { groups, panels, vectors, LAYOUT_LANES, blocks, inner / pair, pair };
+        dim_t dims[RANK_MAX] = {
+                groups, panels, vectors, LAYOUT_LANES, blocks, inner / pair, pair
+        };
         int64_t perm[RANK_MAX] = { 0, 1, 4 };
         for (int d = 0; d < window; d++) {
                 split[3 + d] = padded[3 + d] = dims[6 + pairs + d] = old[2 + d];
@@ -164,7 +174,8 @@ static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes
 
 /* ---- the operation ---- */
 
-static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op, const char *name)
+static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op,
+                      const char *name)
 {
         int count;
         const int64_t *values = op_ints(op, name, &count);
@@ -172,7 +183,10 @@ static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, co
 }
 
 /* channels of a block of results, of so many outputs of a group */
-static int64_t block_of(const struct convolution *c, int64_t outputs) { return is_last(op_result(c->op)) ? outputs : c->l->block; }
+static int64_t block_of(const struct convolution *c, int64_t outputs)
+{
+        return is_last(op_result(c->op)) ? outputs : c->l->block;
+}
 
 /* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
 static struct value *contract(const struct convolution *c, struct value *x, struct value *w)
@@ -191,25 +205,30 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         } else {
                 int64_t outputs = w->type->dims[0] / c->groups, block = block_of(c, outputs);
                 int64_t stored = layout_blocks(outputs, block) * block;
-                int64_t positions = type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
-                int64_t inner = x->type->dims[x->type->rank - 1], blocks = x->type->dims[1] / c->groups;
+                int64_t positions =
+                        type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
+                int64_t inner = x->type->dims[x->type->rank - 1],
+                        blocks = x->type->dims[1] / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
-                bool tiles = x->type->element == E_BF16;         /* which take whole blocks: zeros behind the channels */
+                /* which take whole blocks: zeros behind the channels */
+                bool tiles = x->type->element == E_BF16;
                 attr_set(attrs, code, "channels", tiles ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
-                w = pack_panels(l, w, c->groups, blocks, inner, stored, layout_vectors(stored, positions));
+                w = pack_panels(l, w, c->groups, blocks, inner, stored,
+                                layout_vectors(stored, positions));
         }
         return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
 }
 
 /* ---- transposed convolution ---- */
 
-/* One dimension in one phase: outputs s * q + r, q below `count`, sum the weights first + s * t, t below taps, times x at
- * q - low + t. */
+/* One dimension in one phase: outputs s * q + r, q below `count`, sum the weights first + s * t, t
+ * below taps, times x at q - low + t. */
 struct phase { int64_t first, taps, low, high; };
 
-static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent, int64_t count)
+static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent,
+                             int64_t count)
 {
         int64_t turn = (pad - r) % step;
         struct phase p = { .first = turn < 0 ? turn + step : turn };
@@ -230,7 +249,8 @@ struct phases {
 static struct phase phase_in(const struct phases *p, int d, int64_t r)
 {
         const struct convolution *c = p->c;
-        return phase_of(r, p->steps[d], p->pads[d], c->w->type->dims[2 + d], c->x->type->dims[2 + d], p->count[d]);
+        return phase_of(r, p->steps[d], p->pads[d], c->w->type->dims[2 + d],
+                        c->x->type->dims[2 + d], p->count[d]);
 }
 
 static struct value *contract_phase(const struct phases *p, const int64_t *r)
@@ -260,10 +280,12 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                 part[p->x->type->rank - 1] = block;
                 return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
         }
-        return contract(p->c, build_slice(b, p->x, from, ones, part), layout_slice(b, w, starts, steps, dims));
+        return contract(p->c, build_slice(b, p->x, from, ones, part),
+                        layout_slice(b, w, starts, steps, dims));
 }
 
-/* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut to the extents of y */
+/* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut
+ * to the extents of y */
 static struct value *interleave(const struct phases *p, struct value *parts, const struct type *y)
 {
         struct builder *b = &p->c->l->b;
@@ -294,7 +316,9 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
 static struct phases phases_of(const struct convolution *c)
 {
         const struct type *y = op_result(c->op)->type;
-        struct phases p = { .c = c, .steps = op_ints(c->op, "input_dilations", NULL), .pads = op_ints(c->op, "pads", NULL) };
+        struct phases p = { .c = c,
+                            .steps = op_ints(c->op, "input_dilations", NULL),
+                            .pads = op_ints(c->op, "pads", NULL) };
         for (int d = 0; d < c->spatial; d++)
                 p.count[d] = divide_up(y->dims[2 + d], p.steps[d]);
         return p;
@@ -330,7 +354,8 @@ static struct value *contract_phases(const struct convolution *c, struct value *
         return all ? interleave(&p, all, y) : NULL;
 }
 
-/* Few outputs: all phases in one convolution, as outputs of it, when they read the same elements of x. */
+/* Few outputs: all phases in one convolution, as outputs of it, when they read the same elements of
+ * x. */
 static bool phases_alike(const struct convolution *c, struct phases *p)
 {
         for (int d = 0; d < c->spatial; d++) {
@@ -345,7 +370,8 @@ static bool phases_alike(const struct convolution *c, struct phases *p)
         return c->groups == 1 && c->w->type->dims[0] < LAYOUT_LANES;
 }
 
-static struct value *weights_of_phases(const struct convolution *c, const struct phases *p, int64_t total)
+static struct value *weights_of_phases(const struct convolution *c, const struct phases *p,
+                                       int64_t total)
 {
         struct builder b = c->l->b;
         struct value *parts[PHASES_MAX];
@@ -368,7 +394,8 @@ static struct value *weights_of_phases(const struct convolution *c, const struct
 }
 
 /* the logical value */
-static struct value *contract_phases_at_once(const struct convolution *c, struct value *x, const struct phases *p)
+static struct value *contract_phases_at_once(const struct convolution *c, struct value *x,
+                                             const struct phases *p)
 {
         struct builder *b = &c->l->b;
         const struct type *y = op_result(c->op)->type;
@@ -406,28 +433,40 @@ bool layout_has_phases(const struct op *convolve)
         int64_t total = 1;
         for (int d = 0; d < spatial && total <= PHASES_MAX; d++)
                 total *= steps[d];
-        return total <= PHASES_MAX && op_all_ones(convolve, "strides") && op_all_ones(convolve, "dilations");
+        return total <= PHASES_MAX && op_all_ones(convolve, "strides") &&
+               op_all_ones(convolve, "dilations");
 }
 
 bool layout_is_depthwise(const struct op *convolve)
 {
         const struct type *w = op_operand(convolve, 1)->type;
-        return op_int(convolve, "groups") > 1 && w->dims[1] == 1 && w->dims[0] == op_int(convolve, "groups");
+        return op_int(convolve, "groups") > 1 && w->dims[1] == 1 &&
+               w->dims[0] == op_int(convolve, "groups");
 }
 
-bool layout_is_direct(const struct op *convolve) { return op_all_ones(convolve, "input_dilations"); }
+bool layout_is_direct(const struct op *convolve)
+{
+        return op_all_ones(convolve, "input_dilations");
+}
 
 bool layout_convolve(struct layout *l, struct op *op)
 {
-        struct convolution c = { .l = l, .op = op, .x = op_operand(op, 0), .w = layout_decoded(l, op_operand(op, 1)),
-                                 .groups = op_int(op, "groups"), .spatial = op_operand(op, 0)->type->rank - 2 };
+        struct convolution c = { .l = l,
+                                 .op = op,
+                                 .x = op_operand(op, 0),
+                                 .w = layout_decoded(l, op_operand(op, 1)),
+                                 .groups = op_int(op, "groups"),
+                                 .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
-        if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 || c.spatial < 1 ||
-            c.spatial > SPATIAL_MAX || layout_stays(op) || (!whole && !layout_has_phases(op)) || !bring_groups(&c))
+        if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 ||
+            c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
+            (!whole && !layout_has_phases(op)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
-        struct value *x = !few ? layout_blocked(l, c.x) : tiles ? paired_channels(l, c.x) : few_channels(l, c.x);
+        struct value *x = !few    ? layout_blocked(l, c.x)
+                          : tiles ? paired_channels(l, c.x)
+                                  : few_channels(l, c.x);
         struct value *y;
         struct phases p = phases_of(&c);
         if (!whole && phases_alike(&c, &p)) {
@@ -438,7 +477,8 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return false;
         }
         if (whole)
-                y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial), c.w);
+                y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial),
+                             c.w);
         else
                 y = contract_phases(&c, x);
         layout_form(l, op_result(op))->blocks = y;

@@ -1,21 +1,25 @@
-/* Layout of dot: a product of matrices is a convolution with one spatial dimension, a row each position.
+/* Layout of dot: a product of matrices is a convolution with one spatial dimension, a row each
+ * position.
  *
  *   %1 = dot(%a, @b) contract_a=[1] contract_b=[0] : <M x N>
  *     ->
  *   %x = reshape(%a) : <1 x 1 x M x K>
  *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
  *
- * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it has a few rows to be multiplied with
- * (keys of a cache, in a step): then it is x, and they are the weights.
+ * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it
+ * has a few rows to be multiplied with (keys of a cache, in a step): then it is x, and they are the
+ * weights.
  *
- * For tiles K has zeros behind it, up to whole rows of them. Batch dimensions are groups. Rows are not blocked: a row of a is all of its K
- * channels, a row of the result all of its N outputs. Element-wise operations that follow are built on the rows, so that they can be the
- * contraction's epilogue; the logical value is a reshape away. */
+ * For tiles K has zeros behind it, up to whole rows of them. Batch dimensions are groups. Rows are
+ * not blocked: a row of a is all of its K channels, a row of the result all of its N outputs.
+ * Element-wise operations that follow are built on the rows, so that they can be the contraction's
+ * epilogue; the logical value is a reshape away. */
 #include "passes/layout.h"
 
 #include <string.h>
 
-enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run time */
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run
+                                                 * time */
 enum { PANEL_MOST = 8, TURNED_ROWS = 8, TURNED_COLUMNS = 256 };   /* vectors of a panel that is not packed */
 
 /* the dimensions of an operand, by what they are in the product, and extents */
@@ -29,7 +33,8 @@ struct matrix {
 
 static struct matrix matrix_of(const struct op *op, int operand)
 {
-        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
         static const int roles[] = { BATCH, CONTRACT };
         struct matrix m = { .value = op_operand(op, operand) };
         const struct type *t = m.value->type;
@@ -52,8 +57,10 @@ static struct matrix matrix_of(const struct op *op, int operand)
         return m;
 }
 
-/* the dimensions of m, its roles in this order; *straight: as they are already, but for extents of 1 */
-static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_t perm[RANK_MAX], bool *straight)
+/* the dimensions of m, its roles in this order; *straight: as they are already, but for extents of
+ * 1 */
+static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_t perm[RANK_MAX],
+                     bool *straight)
 {
         int n = 0;
         int64_t last = -1;
@@ -70,7 +77,8 @@ static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_
 }
 
 /* m as [B, order[1], order[2]] */
-static struct value *as_matrix(struct layout *l, const struct matrix *m, const int order[ROLE_COUNT])
+static struct value *as_matrix(struct layout *l, const struct matrix *m,
+                               const int order[ROLE_COUNT])
 {
         int64_t perm[RANK_MAX];
         bool straight;
@@ -83,17 +91,22 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m, const i
 /* constants that are brought to f32 where they are read */
 static struct value *stored_weights(struct value *w)
 {
-        bool narrow = op_is(w, OP_cast) && value_is_constant(op_operand(w->op, 0)) && op_operand(w->op, 0)->type->element == E_BF16;
+        bool narrow = op_is(w, OP_cast) && value_is_constant(op_operand(w->op, 0)) &&
+                      op_operand(w->op, 0)->type->element == E_BF16;
         return narrow ? op_operand(w->op, 0) : w;
 }
 
-/* b as panels <B * P x 1 x 1 x inner x vectors x 16>, or with pairs along K; inner: K, with zeros behind it */
-static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner, int64_t vectors, int pair)
+/* b as panels <B * P x 1 x 1 x inner x vectors x 16>, or with pairs along K; inner: K, with zeros
+ * behind it */
+static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
+                                 int64_t vectors, int pair)
 {
-        static const int by_rows[] = { BATCH, CONTRACT, FREE }, by_columns[] = { BATCH, FREE, CONTRACT };
+        static const int by_rows[] = { BATCH, CONTRACT, FREE },
+                         by_columns[] = { BATCH, FREE, CONTRACT };
         static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
         static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
-        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES, panels = divide_up(b->extent[FREE], panel);
+        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES,
+                                panels = divide_up(b->extent[FREE], panel);
         int64_t batch = b->extent[BATCH];
         int pairs = pair > 1;
         bool columns;
@@ -103,14 +116,21 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
                 return NULL;
         if (columns)
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5 + pairs,
-                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner / pair, pair }, columns_perm[pairs]);
+                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner / pair,
+                                           pair },
+                                columns_perm[pairs]);
         else if (pairs)
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 6,
-                                (dim_t[]){ batch, inner / pair, pair, panels, vectors, LAYOUT_LANES }, rows_perm[pairs]);
+                                (dim_t[]){ batch, inner / pair, pair, panels, vectors,
+                                           LAYOUT_LANES },
+                                rows_perm[pairs]);
         else
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
-                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES }, rows_perm[pairs]);
-        return layout_reshape(&l->b, w, 6, (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, LAYOUT_LANES * pair });
+                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES },
+                                rows_perm[pairs]);
+        return layout_reshape(&l->b, w, 6,
+                              (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors,
+                                         LAYOUT_LANES * pair });
 }
 
 /* It lies in memory in this order, and nothing brings it there that could pack it as well. */
@@ -130,17 +150,18 @@ static bool is_panel(const struct matrix *b, int pair)
 {
         static const int by_rows[] = { BATCH, CONTRACT, FREE };
         int64_t vectors = b->extent[FREE] / LAYOUT_LANES;
-        return pair == 1 && b->extent[FREE] % LAYOUT_LANES == 0 && vectors <= PANEL_MOST && (vectors == 1 || vectors % 2 == 0) &&
-               lies(b, by_rows);
+        return pair == 1 && b->extent[FREE] % LAYOUT_LANES == 0 && vectors <= PANEL_MOST &&
+               (vectors == 1 || vectors % 2 == 0) && lies(b, by_rows);
 }
 
-/* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a column is a position of x, and the
- * rows are the weights, so that nothing large is packed. */
+/* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a
+ * column is a position of x, and the rows are the weights, so that nothing large is packed. */
 static bool is_turned(const struct matrix *a, const struct matrix *b)
 {
         static const int by_columns[] = { BATCH, FREE, CONTRACT };
-        return !value_is_constant(a->value) && a->extent[FREE] > 1 && a->extent[FREE] <= TURNED_ROWS &&
-               b->extent[FREE] >= TURNED_COLUMNS && lies(b, by_columns);
+        return !value_is_constant(a->value) && a->extent[FREE] > 1 &&
+               a->extent[FREE] <= TURNED_ROWS && b->extent[FREE] >= TURNED_COLUMNS &&
+               lies(b, by_columns);
 }
 
 /* packing at run time should not pad */
@@ -150,7 +171,8 @@ static int64_t panel_vectors(const struct matrix *a, const struct matrix *b, int
         if (is_panel(b, pair))
                 return outputs / LAYOUT_LANES;
         if (!value_is_constant(b->value))
-                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES || outputs <= LAYOUT_LANES ? 1 : 2;
+                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES || outputs <= LAYOUT_LANES ? 1
+                                                                                               : 2;
         return layout_vectors(outputs, a->extent[FREE]);
 }
 
@@ -164,17 +186,24 @@ bool layout_dot(struct layout *l, struct op *op)
                 a = b;
                 b = rows;
         }
-        b.value = stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
-        int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT], outputs = b.extent[FREE];
+        b.value =
+                stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+        int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
+                outputs = b.extent[FREE];
         int pair = packed_pair(a.value->type);
-        bool bytes = layout_multiplies_bytes(l, op), halves = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
-        bool plain = (a.value->type->element == E_F32 || halves) && op_result(op)->type->element == E_F32;
+        bool bytes = layout_multiplies_bytes(l, op),
+             halves = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
+        bool plain = (a.value->type->element == E_F32 || halves) &&
+                     op_result(op)->type->element == E_F32;
         if ((!plain && !bytes) || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
             (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, pair)))
                 return false;
-        int64_t padded = halves ? round_up(inner, l->block) : bytes ? layout_row_of_bytes(inner) : inner;
-        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, pair), pair), *x = as_matrix(l, &a, order);
+        int64_t padded = halves  ? round_up(inner, l->block)
+                         : bytes ? layout_row_of_bytes(inner)
+                                 : inner;
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, pair), pair),
+                     *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
@@ -183,7 +212,9 @@ bool layout_dot(struct layout *l, struct op *op)
         attr_set(attrs, OP_convolve_packed, "outputs", outputs);
         attr_set(attrs, OP_convolve_packed, "block", outputs);
         attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
-        struct value *y = x && w ? value_build(&l->b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        struct value *y = x && w ? value_build(&l->b, OP_convolve_packed,
+                                               (struct value *[]){ x, w }, 2, attrs, NULL)
+                                 : NULL;
         y = y && turned ? build_transpose(&l->b, y, (int64_t[]){ 0, 1, 3, 2 }) : y;
         struct form *form = layout_form(l, op_result(op));
         *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = turned ? b.count[FREE] : a.count[FREE] };
@@ -198,7 +229,8 @@ static const struct type *rows_type(struct layout *l, const struct value *rows, 
         return type_with_element(l->m, rows->type, e);
 }
 
-/* a broadcast onto rows: in B, M and N its operand has every element or one; NULL where it has some */
+/* a broadcast onto rows: in B, M and N its operand has every element or one; NULL where it has
+ * some */
 static struct value *broadcast_rows(struct layout *l, const struct op *op, const struct form *form)
 {
         struct value *x = op_operand(op, 0);
@@ -233,7 +265,8 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
                 return own->rows;
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
-        return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form) : layout_reshape(&l->b, v, to->rank, to->dims);
+        return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form)
+                                      : layout_reshape(&l->b, v, to->rank, to->dims);
 }
 
 /* How dimensions t are B, M and N of rows: false when one belongs to two of them. */
@@ -253,14 +286,16 @@ static bool split_rows(const struct type *t, const struct value *rows, struct fo
         return product == rows->type->dims[2];
 }
 
-/* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what follows reads it as it is. */
+/* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what
+ * follows reads it as it is. */
 static bool goes_on(const struct value *v, const struct value *rows, int depth)
 {
         enum { DEPTH_MAX = 4 };
         struct form form;
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = u->user;
-                if (user->code == OP_reshape && depth < DEPTH_MAX && split_rows(op_result(user)->type, rows, &form) &&
+                if (user->code == OP_reshape && depth < DEPTH_MAX &&
+                    split_rows(op_result(user)->type, rows, &form) &&
                     goes_on(op_result(user), rows, depth + 1))
                         continue;
                 if (!(op_info[user->code].traits & TRAIT_ELEMENTWISE))
@@ -292,7 +327,9 @@ bool layout_rows(struct layout *l, struct op *op)
                 if (!operands[i])
                         return false;
         }
-        struct value *rows = form ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+        struct value *rows =
+                form ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
+                     : NULL;
         if (rows)
                 *layout_form(l, op_result(op)) = (struct form){ .rows = rows, .batch = form->batch, .free = form->free };
         return rows != NULL;

@@ -1,12 +1,14 @@
-/* Layout of operations that keep channels apart: the same operation on blocked operands, its dimensions numbered as in the
- * blocked form (0: N, 1: blocks of C, 2 ..: as before, last: lanes). */
+/* Layout of operations that keep channels apart: the same operation on blocked operands, its
+ * dimensions numbered as in the blocked form (0: N, 1: blocks of C, 2 ..: as before, last:
+ * lanes). */
 #include "passes/layout.h"
 
 #include <string.h>
 
 /* ---- element-wise ---- */
 
-/* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become blocks and lanes */
+/* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become
+ * blocks and lanes */
 static struct value *broadcast_blocked(struct layout *l, const struct op *op, const struct type *to)
 {
         struct value *x = op_operand(op, 0);
@@ -33,7 +35,8 @@ static bool is_spread(const struct value *v, int depth)
         enum { DEPTH_MAX = 4 };
         if (value_is_splat(v, NULL) || op_is(v, OP_broadcast))
                 return true;
-        bool all = depth < DEPTH_MAX && v->kind == VALUE_RESULT && op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+        bool all = depth < DEPTH_MAX && v->kind == VALUE_RESULT &&
+                   op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
         for (int i = 0; all && i < v->op->operand_count; i++)
                 all = is_spread(op_operand(v->op, i), depth + 1);
         return all;
@@ -82,8 +85,9 @@ static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t
         for (int64_t i = 0; i < count; i++)
                 there[i] = i < channels;
         const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], l->block });
-        struct value *live = build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL), type_with_element(l->m, t, E_BOOL),
-                                             (int64_t[]){ 1, t->rank - 1 });
+        struct value *live =
+                build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL),
+                                type_with_element(l->m, t, E_BOOL), (int64_t[]){ 1, t->rank - 1 });
         return build_select(&l->b, live, blocks, build_like(&l->b, blocks, 0));
 }
 
@@ -100,13 +104,16 @@ static struct value *elementwise(struct layout *l, struct op *op)
         }
         if (any && op->code == OP_cast && op_int(op, "to") == E_BF16)
                 operands[0] = zero_behind(l, operands[0], op_result(op)->type->dims[1]);
-        return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+        return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
+                   : NULL;
 }
 
 /* ---- windows and reductions ---- */
 
-/* an INTS attribute that has an entry for each dimension, with one more for the lanes; twice for pads */
-static void widen(struct layout *l, struct attr *attrs, const struct op *op, const char *name, int64_t lanes)
+/* an INTS attribute that has an entry for each dimension, with one more for the lanes; twice for
+ * pads */
+static void widen(struct layout *l, struct attr *attrs, const struct op *op, const char *name,
+                  int64_t lanes)
 {
         int count, rank = op_operand(op, 0)->type->rank, k = 0;
         int64_t wide[2 * RANK_MAX];
@@ -122,7 +129,8 @@ static void widen(struct layout *l, struct attr *attrs, const struct op *op, con
 static struct value *window(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
-        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL);
+        const int64_t *window = op_ints(op, "window", NULL),
+                      *strides = op_ints(op, "strides", NULL);
         const int64_t *pads = op_ints(op, "pads", NULL);
         if (window[1] != 1 || strides[1] != 1 || pads[1] || pads[x->type->rank + 1])
                 return NULL;
@@ -164,12 +172,14 @@ struct value *layout_shuffled(const struct op *op)
         const struct value *split = op_is(moved, OP_transpose) ? op_operand(moved->op, 0) : NULL;
         struct value *x = split && op_is(split, OP_reshape) ? op_operand(split->op, 0) : NULL;
         int rank = op_result(op)->type->rank;
-        if (!x || rank < 2 || !type_same_dims(x->type, op_result(op)->type) || split->type->rank != rank + 1)
+        if (!x || rank < 2 || !type_same_dims(x->type, op_result(op)->type) ||
+            split->type->rank != rank + 1)
                 return NULL;
         const int64_t *perm = op_ints(moved->op, "perm", NULL);
         for (int d = 0; d <= rank; d++) {
                 bool swapped = d == 1 || d == 2;
-                if (perm[d] != (swapped ? 3 - d : d) || (!swapped && split->type->dims[d] != x->type->dims[d ? d - 1 : 0]))
+                if (perm[d] != (swapped ? 3 - d : d) ||
+                    (!swapped && split->type->dims[d] != x->type->dims[d ? d - 1 : 0]))
                         return NULL;
         }
         return x;
@@ -178,7 +188,8 @@ struct value *layout_shuffled(const struct op *op)
 /* the other order of channels, in one block of them */
 static struct value *shuffle(struct layout *l, const struct op *op, struct value *x)
 {
-        const struct type *split = op_operand(op_operand(op, 0)->op, 0)->type, *y = blocks_of(x)->type;
+        const struct type *split = op_operand(op_operand(op, 0)->op, 0)->type,
+                          *y = blocks_of(x)->type;
         int64_t perm[RANK_MAX];
         dim_t dims[RANK_MAX];
         int rank = y->rank;
@@ -191,7 +202,8 @@ static struct value *shuffle(struct layout *l, const struct op *op, struct value
                 dims[rank - 1 + d] = split->dims[1 + d];
                 perm[rank - d] = rank - 1 + d;
         }
-        struct value *v = build_transpose(&l->b, build_reshape(&l->b, blocks_of(x), rank + 1, dims), perm);
+        struct value *v =
+                build_transpose(&l->b, build_reshape(&l->b, blocks_of(x), rank + 1, dims), perm);
         return build_reshape(&l->b, v, rank, y->dims);
 }
 
@@ -206,7 +218,8 @@ static struct value *reshape(struct layout *l, struct op *op)
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
 
-/* copies along new dimensions behind C, for reshapes to merge: an upsampling (others are built where they are read) */
+/* copies along new dimensions behind C, for reshapes to merge: an upsampling (others are built
+ * where they are read) */
 static struct value *repeat(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
@@ -273,7 +286,8 @@ static struct value *pad(struct layout *l, struct op *op)
             op_result(op)->type->dims[1] != x->type->dims[1])
                 return NULL;
         low[x->type->rank] = 0;
-        struct value *operands[] = { blocks_of(x), op_operand(op, 1), constant_ints(l->m, low, x->type->rank + 1) };
+        struct value *operands[] = { blocks_of(x), op_operand(op, 1),
+                                     constant_ints(l->m, low, x->type->rank + 1) };
         return value_build(&l->b, OP_pad, operands, 3, op->attrs, result_type(l, op));
 }
 
@@ -297,7 +311,8 @@ static struct value *on_blocks(struct layout *l, struct op *op)
         struct value *shuffled = layout_shuffled(op);
         if (shuffled && blocks_of(shuffled) && is_last(shuffled) && is_last(op_result(op)))
                 return shuffle(l, op, shuffled);
-        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) || is_last(op_operand(op, 0)) != is_last(op_result(op)))
+        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) ||
+            is_last(op_operand(op, 0)) != is_last(op_result(op)))
                 return NULL;
         switch (op->code) {
         case OP_reduce_window: return window(l, op);

@@ -1,5 +1,5 @@
-/* Layout, the conversions: between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x 16>, as pads,
- * reshapes and transposes; of constants at once. */
+/* Layout, the conversions: between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x
+ * 16>, as pads, reshapes and transposes; of constants at once. */
 #include "passes/layout.h"
 
 #include <string.h>
@@ -9,11 +9,14 @@ static bool same_extents(const dim_t *a, const dim_t *b, int count)
         return !count || !memcmp(a, b, (size_t)count * sizeof *a);
 }
 
-static struct value *pad_to(struct builder *b, struct value *x, const int64_t *low, const dim_t *dims)
+static struct value *pad_to(struct builder *b, struct value *x, const int64_t *low,
+                            const dim_t *dims)
 {
         int rank = x->type->rank;
-        struct value *operands[] = { x, build_scalar(b, x->type->element, 0), constant_ints(b->m, low, rank) };
-        return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, x->type->element, rank, dims));
+        struct value *operands[] = { x, build_scalar(b, x->type->element, 0),
+                                     constant_ints(b->m, low, rank) };
+        return value_build(b, OP_pad, operands, 3, NULL,
+                           type_tensor(b->m, x->type->element, rank, dims));
 }
 
 struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims)
@@ -24,18 +27,20 @@ struct value *layout_reshape(struct builder *b, struct value *x, int rank, const
 
 struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm)
 {
-        return x && value_is_constant(x) ? constant_packed(b->m, x->constant, x->type->dims, x->type->rank, x->type->dims, perm)
+        return x && value_is_constant(x) ? constant_packed(b->m, x->constant, x->type->dims,
+                                                           x->type->rank, x->type->dims, perm)
                                          : build_transpose(b, x, perm);
 }
 
-struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts, const int64_t *steps, const dim_t *dims)
+struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts,
+                           const int64_t *steps, const dim_t *dims)
 {
         return x && value_is_constant(x) ? constant_sliced(b->m, x->constant, starts, steps, dims)
                                          : build_slice(b, x, starts, steps, dims);
 }
 
-struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank, const dim_t *dims,
-                          const int64_t *perm)
+struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank,
+                          const dim_t *dims, const int64_t *perm)
 {
         static const int64_t none[RANK_MAX];
         if (value_is_constant(x))
@@ -72,7 +77,8 @@ const struct type *layout_type(struct module *m, const struct type *t, int64_t b
         return type_tensor(m, t->element, t->rank + 1, dims);
 }
 
-struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads, int count)
+struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads,
+                          int count)
 {
         int64_t low[RANK_MAX] = { 0 };
         dim_t dims[RANK_MAX];
@@ -97,8 +103,8 @@ struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *d
         return layout_slice(b, x, zeros, ones, dims);
 }
 
-/* The lanes behind the channels go first where there is one block, else last: where N is 1 the rest is one piece of memory
- * either way. */
+/* The lanes behind the channels go first where there is one block, else last: where N is 1 the rest
+ * is one piece of memory either way. */
 struct value *layout_unblock(struct builder *b, struct value *x, const struct type *t)
 {
         dim_t dims[RANK_MAX];

@@ -1,15 +1,19 @@
-/* Layout, windows: extremes and sums of a window of several dimensions are those along one after those along the others.
+/* Layout, windows: extremes and sums of a window of several dimensions are those along one after
+ * those along the others.
  *
  *   %1 = reduce_window(%0) window=[1, 1, 5, 5]      ->      %1 = reduce_window(%0) window=[1, 1, 5, 1]
- *                                                           %2 = reduce_window(%1) window=[1, 1, 1, 5]
+ *                                                           %2 = reduce_window(%1) window=[1, 1, 1,
+ *                                                           5]
  *
- * 4 + 4 operations for each result instead of 24. Steps of 1 only, which leave no result out, and where the value between stays in
- * the second cache: to write and read it again must cost less than what is saved. Sums in another order. */
+ * 4 + 4 operations for each result instead of 24. Steps of 1 only, which leave no result out, and
+ * where the value between stays in the second cache: to write and read it again must cost less than
+ * what is saved. Sums in another order. */
 #include "passes/layout.h"
 
 enum { SAVED_MIN = 12 };        /* operations for each result, from which on it is worth it */
 
-/* The first dimension along which the window has elements; -1: nothing is gained by doing the others first. */
+/* The first dimension along which the window has elements; -1: nothing is gained by doing the
+ * others first. */
 static int dimension_apart(const int64_t *window, int rank)
 {
         int first = -1;
@@ -21,7 +25,9 @@ static int dimension_apart(const int64_t *window, int rank)
                         return -1;
                 first = d;
         }
-        double saved = first < 0 ? 0 : (double)others * (double)window[first] - (double)others - (double)window[first];
+        double saved = first < 0 ? 0
+                                 : (double)others * (double)window[first] - (double)others -
+                                           (double)window[first];
         return saved >= SAVED_MIN ? first : -1;
 }
 
@@ -29,13 +35,15 @@ static bool is_separable(const struct layout *l, const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         int64_t kind = op_int(op, "kind");
-        bool taken = kind == REDUCE_max || kind == REDUCE_min || (kind == REDUCE_sum && y->element == E_F32);
+        bool taken = kind == REDUCE_max || kind == REDUCE_min ||
+                     (kind == REDUCE_sum && y->element == E_F32);
         return taken && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
                type_bytes(x) <= target_l2_bytes(l->context->target) / 4;
 }
 
 /* the windows along dimensions from..to of x alone */
-static struct value *reduce_along(struct layout *l, const struct op *op, struct value *x, int from, int to)
+static struct value *reduce_along(struct layout *l, const struct op *op, struct value *x, int from,
+                                  int to)
 {
         static const struct { const char *name; int64_t none; int times; } all[] = {
                 { "window", 1, 1 }, { "strides", 1, 1 }, { "dilations", 1, 1 }, { "pads", 0, 2 },
@@ -67,7 +75,11 @@ void layout_windows(struct layout *l, struct region *region)
                 apart = dimension_apart(window, rank);
                 if (apart < 0)
                         continue;
-                l->b = (struct builder){ .m = l->m, .region = region, .before = op, .location = op->location, .diag = l->b.diag };
+                l->b = (struct builder){ .m = l->m,
+                                         .region = region,
+                                         .before = op,
+                                         .location = op->location,
+                                         .diag = l->b.diag };
                 struct value *y = reduce_along(l, op, op_operand(op, 0), 0, apart + 1);
                 y = y ? reduce_along(l, op, y, apart + 1, rank) : NULL;
                 l->failed |= !y;

@@ -8,9 +8,11 @@
  *     ramp<16>(%i, 1) < splat<16>(%n)      ->  ramp<16>(0, 1) < splat<16>(i32(min(max(%n - %i, -1), 16)))
  *     select(%m, %x<16>[%i], %y<16>[%i])   ->  select(%m, %x<16>[%i, %m], %y<16>[%i, ~%m]): nothing is read in vain that
  *                                              may lie outside the buffer
- *     %a % %b, pow(%a, %b), sum_lanes of what is no vector of the target: lane by lane (legalize_lanes.c)
+ *     %a % %b, pow(%a, %b), sum_lanes of what is no vector of the target: lane by lane
+ *     (legalize_lanes.c)
  *
- * Exact to the bit. Programs without vectors stay as they are. Which rows there are: ir/spelling.h. */
+ * Exact to the bit. Programs without vectors stay as they are. Which rows there are:
+ * ir/spelling.h. */
 #include "passes/legalize.h"
 
 #include <math.h>
@@ -39,8 +41,9 @@ static bool is_zero(const struct loop_expr *e)
         const struct loop_expr *literal = literal_of(e);
         if (!literal)
                 return false;
-        return element_is_float(element_of(e)) ? literal->literal.f == 0 && !signbit(literal->literal.f)
-                                               : literal->literal.u == 0;
+        return element_is_float(element_of(e))
+                       ? literal->literal.f == 0 && !signbit(literal->literal.f)
+                       : literal->literal.u == 0;
 }
 
 static struct loop_expr *splat_int(struct arena *arena, struct loop_type type, int64_t value)
@@ -61,7 +64,8 @@ static struct loop_expr *legalize_extreme(struct arena *arena, struct loop_expr 
                 return e;
         if (second && !isnan(second->literal.f))
                 return loop_node(arena, ordered, e->type, b, a, NULL);
-        if (first && !isnan(first->literal.f) && first->literal.f != 0)         /* of 0.0 and -0.0, a */
+        /* of 0.0 and -0.0, a */
+        if (first && !isnan(first->literal.f) && first->literal.f != 0)
                 return loop_node(arena, ordered, e->type, a, b, NULL);
         return e;
 }
@@ -71,15 +75,16 @@ static struct loop_expr *legalize_ordered(struct arena *arena, struct loop_expr 
 {
         if (element_is_float(element_of(e)))
                 return e;
-        return loop_node(arena, e->op == LOOP_MAX_ORDERED ? LOOP_MAX : LOOP_MIN, e->type, e->args[0], e->args[1],
-                         NULL);
+        return loop_node(arena, e->op == LOOP_MAX_ORDERED ? LOOP_MAX : LOOP_MIN, e->type,
+                         e->args[0], e->args[1], NULL);
 }
 
 static struct loop_expr *legalize_truth(struct arena *arena, struct loop_expr *e)
 {
         if (element_of(e) != E_BOOL)
                 return e;
-        return loop_node(arena, e->op == LOOP_MAX ? LOOP_OR : LOOP_AND, e->type, e->args[0], e->args[1], NULL);
+        return loop_node(arena, e->op == LOOP_MAX ? LOOP_OR : LOOP_AND, e->type, e->args[0],
+                         e->args[1], NULL);
 }
 
 /* ---- ramps: a + (0, s, 2 s, ...) ---- */
@@ -90,7 +95,8 @@ static struct loop_expr *legalize_ramp(struct arena *arena, struct loop_expr *e)
         struct loop_expr *start = e->args[0], *zero;
         if (start->op == LOOP_LITERAL || !loop_is_compute(t) || element_info[t].bytes != 4)
                 return e;
-        zero = element_is_float(t) ? loop_float(arena, t, -0.0) : loop_int(arena, t, 0);       /* -0.0 + x is x */
+        /* -0.0 + x is x */
+        zero = element_is_float(t) ? loop_float(arena, t, -0.0) : loop_int(arena, t, 0);
         return loop_node(arena, LOOP_ADD, e->type, loop_splat(arena, e->type.lanes, start),
                          loop_ramp(arena, e->type.lanes, zero, e->args[1]), NULL);
 }
@@ -109,7 +115,8 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
         struct loop_expr *a, *b;
         switch (e->op) {
         case LOOP_RAMP:
-                return loop_node(arena, LOOP_RAMP, type, to_i32(arena, e->args[0]), to_i32(arena, e->args[1]), NULL);
+                return loop_node(arena, LOOP_RAMP, type, to_i32(arena, e->args[0]),
+                                 to_i32(arena, e->args[1]), NULL);
         case LOOP_SPLAT: return loop_splat(arena, type.lanes, to_i32(arena, e->args[0]));
         case LOOP_LITERAL: return loop_literal(arena, type, element_wrap(E_I32, e->literal.u));
         case LOOP_CAST:
@@ -124,8 +131,10 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
         }
 }
 
-/* What a program reads lies inside the buffer, so that the lower 32 bits of a subscript say where. */
-struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b, struct loop_expr *index)
+/* What a program reads lies inside the buffer, so that the lower 32 bits of a subscript say
+ * where. */
+struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
+                                     struct loop_expr *index)
 {
         if (index->type.lanes == 1 || b->extent > INT32_MAX || spelling_subscripts(index))
                 return index;
@@ -175,7 +184,8 @@ static struct loop_expr *legalize_comparison(struct arena *arena, struct loop_ex
         bound = loop_op(arena, LOOP_MAX, bound, loop_index(arena, low - 1), NULL);
         bound = loop_op(arena, LOOP_MIN, bound, loop_index(arena, high + 1), NULL);
         return loop_node(arena, e->op, e->type,
-                         loop_ramp(arena, lanes, loop_int(arena, E_I32, 0), loop_int(arena, E_I32, step)),
+                         loop_ramp(arena, lanes, loop_int(arena, E_I32, 0),
+                                   loop_int(arena, E_I32, step)),
                          loop_splat(arena, lanes, to_i32(arena, bound)), NULL);
 }
 
@@ -201,8 +211,10 @@ static struct loop_expr *saturated(struct arena *arena, struct loop_expr *e)
         bool is_signed = element_info[to].class == CLASS_SINT;
         int64_t high = (INT64_C(1) << (bits - is_signed)) - 1, low = is_signed ? -high - 1 : 0;
         struct loop_expr *whole = loop_cast(arena, E_I32, e->args[0]);
-        whole = loop_node(arena, LOOP_MAX, whole->type, whole, splat_int(arena, whole->type, low), NULL);
-        whole = loop_node(arena, LOOP_MIN, whole->type, whole, splat_int(arena, whole->type, high), NULL);
+        whole = loop_node(arena, LOOP_MAX, whole->type, whole, splat_int(arena, whole->type, low),
+                          NULL);
+        whole = loop_node(arena, LOOP_MIN, whole->type, whole, splat_int(arena, whole->type, high),
+                          NULL);
         return loop_cast(arena, to, whole);
 }
 
@@ -212,7 +224,8 @@ static struct loop_expr *legalize_cast(struct arena *arena, struct loop_expr *e)
         if (to == E_BOOL && !loop_is_compute(from))
                 return through(arena, element_info[from].compute, e);
         if (to == E_BOOL && from != E_INDEX)
-                return loop_node(arena, LOOP_NE, e->type, e->args[0], splat_int(arena, e->args[0]->type, 0), NULL);
+                return loop_node(arena, LOOP_NE, e->type, e->args[0],
+                                 splat_int(arena, e->args[0]->type, 0), NULL);
         if (from == E_INDEX && (to == E_I32 || to == E_U32)) {
                 struct loop_expr *narrow = narrowed(arena, e->args[0]);
                 return narrow ? loop_cast(arena, to, narrow) : e;
@@ -246,9 +259,11 @@ static bool is_inside(const struct legalization *l, const struct loop_expr *load
         return at.low >= 0 && at.high < load->buffer->extent - (load->type.lanes - 1);
 }
 
-static struct loop_expr *masked(const struct legalization *l, struct loop_expr *e, struct loop_expr *mask)
+static struct loop_expr *masked(const struct legalization *l, struct loop_expr *e,
+                                struct loop_expr *mask)
 {
-        if (e->type.lanes != mask->type.lanes || (e->op == LOOP_LOAD && e->args[1] && implies(e->args[1], mask)))
+        if (e->type.lanes != mask->type.lanes ||
+            (e->op == LOOP_LOAD && e->args[1] && implies(e->args[1], mask)))
                 return e;
         struct loop_expr *copy = NULL;
         for (int i = 0; i < e->arity; i++) {
@@ -273,21 +288,26 @@ static struct loop_expr *masked(const struct legalization *l, struct loop_expr *
 
 static struct loop_expr *negated(struct arena *arena, struct loop_expr *mask)
 {
-        return mask->op == LOOP_NOT ? mask->args[0] : loop_node(arena, LOOP_NOT, mask->type, mask, NULL, NULL);
+        return mask->op == LOOP_NOT ? mask->args[0]
+                                    : loop_node(arena, LOOP_NOT, mask->type, mask, NULL, NULL);
 }
 
-/* of a < b: the smaller is min_ordered(a, b), the other one max_ordered(b, a); NULL: it chooses something else */
+/* of a < b: the smaller is min_ordered(a, b), the other one max_ordered(b, a); NULL: it chooses
+ * something else */
 static struct loop_expr *ordered_choice(struct arena *arena, struct loop_expr *e)
 {
         const struct loop_expr *condition = e->args[0];
         bool less = condition->op == LOOP_LT, floats = element_is_float(element_of(e));
         if ((!less && condition->op != LOOP_GT) || !floats)
                 return NULL;
-        bool first = loop_expr_same(condition->args[0], e->args[1]) && loop_expr_same(condition->args[1], e->args[2]);
-        bool second = loop_expr_same(condition->args[0], e->args[2]) && loop_expr_same(condition->args[1], e->args[1]);
+        bool first = loop_expr_same(condition->args[0], e->args[1]) &&
+                     loop_expr_same(condition->args[1], e->args[2]);
+        bool second = loop_expr_same(condition->args[0], e->args[2]) &&
+                      loop_expr_same(condition->args[1], e->args[1]);
         if (!first && !second)
                 return NULL;
-        return loop_node(arena, first == less ? LOOP_MIN_ORDERED : LOOP_MAX_ORDERED, e->type, e->args[1], e->args[2], NULL);
+        return loop_node(arena, first == less ? LOOP_MIN_ORDERED : LOOP_MAX_ORDERED, e->type,
+                         e->args[1], e->args[2], NULL);
 }
 
 static bool is_load_by(const struct loop_expr *e, const struct loop_expr *mask)
@@ -308,15 +328,20 @@ static struct loop_expr *legalize_choice(const struct legalization *l, struct lo
                 return a;
         if (is_load_by(b, negated(l->arena, mask)) && is_zero(a))
                 return b;
-        return a == e->args[1] && b == e->args[2] ? e : loop_node(l->arena, LOOP_SELECT, e->type, mask, a, b);
+        return a == e->args[1] && b == e->args[2]
+                       ? e
+                       : loop_node(l->arena, LOOP_SELECT, e->type, mask, a, b);
 }
 
 /* ---- all ---- */
 
 static struct loop_expr *legalize_load(struct arena *arena, struct loop_expr *e)
 {
-        struct loop_expr *index = legalize_subscript(arena, e->buffer, legalize_sum(arena, e->args[0]));
-        return index == e->args[0] ? e : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
+        struct loop_expr *index =
+                legalize_subscript(arena, e->buffer, legalize_sum(arena, e->args[0]));
+        return index == e->args[0]
+                       ? e
+                       : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
 }
 
 /* Operands are done. */
@@ -332,7 +357,8 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
         if (spelling_of(l->target, e))
                 return e;
         switch (e->op) {
-        case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED: return legalize_truth(arena, legalize_ordered(arena, e));
+        case LOOP_MIN_ORDERED:
+        case LOOP_MAX_ORDERED: return legalize_truth(arena, legalize_ordered(arena, e));
         case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
                 return legalize_comparison(arena, e);
         case LOOP_CAST: return legalize_cast(arena, e);
@@ -365,7 +391,12 @@ struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *
 
 /* ---- library functions ---- */
 
-struct lift { struct arena *arena; struct loop_function *from, *to; struct map *variables; int lanes; };
+struct lift {
+        struct arena *arena;
+        struct loop_function *from, *to;
+        struct map *variables;
+        int lanes;
+};
 
 static struct loop_type lifted_type(const struct lift *l, struct loop_type type)
 {
@@ -378,7 +409,8 @@ static struct loop_expr *lifted(const struct lift *l, const struct loop_expr *e)
         *copy = *e;
         copy->type = lifted_type(l, e->type);
         if (e->variable) {
-                copy->variable = map_get(l->variables, (const char *)&e->variable, sizeof e->variable);
+                copy->variable =
+                        map_get(l->variables, (const char *)&e->variable, sizeof e->variable);
                 if (!copy->variable)
                         return NULL;
         }
@@ -390,13 +422,14 @@ static struct loop_expr *lifted(const struct lift *l, const struct loop_expr *e)
         return copy;
 }
 
-static void lift_variable(const struct lift *l, const struct loop_variable *from, struct loop_variable *to)
+static void lift_variable(const struct lift *l, const struct loop_variable *from,
+                          struct loop_variable *to)
 {
         map_set(l->variables, (const char *)&from, sizeof from, to);
 }
 
-struct loop_function *legalize_vectored(struct arena *arena, const struct target *t, struct loop_function *f,
-                                        int lanes)
+struct loop_function *legalize_vectored(struct arena *arena, const struct target *t,
+                                        struct loop_function *f, int lanes)
 {
         struct loop_function *to = loop_function_new(arena, FUNCTION_LIBRARY, f->name);
         struct lift lift = { arena, f, to, map_new(arena), lanes };
@@ -404,7 +437,8 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
         to->result = lifted_type(&lift, f->result);
         for (int i = 0; i < f->scalar_count; i++) {
                 const struct loop_variable *v = f->scalars[i];
-                lift_variable(&lift, v, loop_scalar_add(arena, to, v->name, lifted_type(&lift, v->type)));
+                lift_variable(&lift, v,
+                              loop_scalar_add(arena, to, v->name, lifted_type(&lift, v->type)));
                 if (!spelling_of_type(t, lifted_type(&lift, v->type)))
                         return NULL;
         }
@@ -413,7 +447,8 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                         return NULL;
                 struct loop_expr *a = lifted(&lift, s->a);
                 a = a ? legalize_expr(&(struct legalization){ arena, t, NULL }, a) : NULL;
-                bool native = a && (legalize_is_native(arena, t, a) || legalize_rare_side(arena, t, a));
+                bool native =
+                        a && (legalize_is_native(arena, t, a) || legalize_rare_side(arena, t, a));
                 if (!native || !spelling_of_type(t, a->type))
                         return NULL;
                 struct loop_stmt *twin = loop_append(arena, to->body, s->kind);

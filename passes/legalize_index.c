@@ -2,8 +2,9 @@
  *
  *     ((%h + %i) * 58 + %q + 3) * 16 + %c + 2    ->    %h * 928 + %i * 928 + %q * 16 + %c + 50
  *
- * so that all accesses of an unrolled loop are one register and a distance. gcc gives (%q + 3) * 16 and (%q + 4) * 16 a
- * register each, and runs out of them. Arithmetic of subscripts never overflows: every order gives the same. */
+ * so that all accesses of an unrolled loop are one register and a distance. gcc gives (%q + 3) * 16
+ * and (%q + 4) * 16 a register each, and runs out of them. Arithmetic of subscripts never
+ * overflows: every order gives the same. */
 #include "passes/legalize.h"
 
 enum { TERMS_MAX = 16 };
@@ -42,7 +43,8 @@ static void add_multiple(struct sum *s, struct loop_expr *e, int64_t multiple)
         } else if (e->op == LOOP_ADD || e->op == LOOP_SUB) {
                 add_multiple(s, e->args[0], multiple);
                 add_multiple(s, e->args[1], e->op == LOOP_ADD ? multiple : -multiple);
-        } else if (e->op == LOOP_MUL && (loop_is_int(e->args[1], &value) || loop_is_int(e->args[0], &value))) {
+        } else if (e->op == LOOP_MUL &&
+                   (loop_is_int(e->args[1], &value) || loop_is_int(e->args[0], &value))) {
                 int other = loop_is_int(e->args[1], &value) ? 0 : 1;
                 s->failed = __builtin_mul_overflow(value, multiple, &value);
                 add_multiple(s, e->args[other], value);
@@ -54,7 +56,8 @@ static void add_multiple(struct sum *s, struct loop_expr *e, int64_t multiple)
 struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e)
 {
         struct sum sum = { 0 };
-        if (e->type.lanes > 1 || e->type.element != E_INDEX || (e->op != LOOP_ADD && e->op != LOOP_SUB && e->op != LOOP_MUL))
+        if (e->type.lanes > 1 || e->type.element != E_INDEX ||
+            (e->op != LOOP_ADD && e->op != LOOP_SUB && e->op != LOOP_MUL))
                 return e;
         add_multiple(&sum, e, 1);
         if (sum.failed)
@@ -64,7 +67,8 @@ struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e)
                 if (!sum.terms[i].multiple)
                         continue;
                 struct loop_expr *multiple = loop_index(arena, sum.terms[i].multiple);
-                struct loop_expr *term = loop_op(arena, LOOP_MUL, sum.terms[i].factor, multiple, NULL);
+                struct loop_expr *term =
+                        loop_op(arena, LOOP_MUL, sum.terms[i].factor, multiple, NULL);
                 all = all ? loop_node(arena, LOOP_ADD, e->type, all, term, NULL) : term;
         }
         struct loop_expr *constant = loop_index(arena, sum.constant);

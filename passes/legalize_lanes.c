@@ -1,4 +1,5 @@
-/* Lane by lane: a vector that the target has no instruction for is computed into an array on the stack.
+/* Lane by lane: a vector that the target has no instruction for is computed into an array on the
+ * stack.
  *
  *     let %v : f32x16 = %a / %n % %m        ->    alloc %lanes : f32[16] stack
  *                                                 for %lane = 0 to 16 {
@@ -6,8 +7,9 @@
  *                                                 }
  *                                                 let %v : f32x16 = %lanes<16>[0]
  *
- * Variables of a type that the target has no vectors of live in such arrays all the time. What is written before a
- * statement sees what the statement sees; where a condition guards it, the condition is written out as an if. */
+ * Variables of a type that the target has no vectors of live in such arrays all the time. What is
+ * written before a statement sees what the statement sees; where a condition guards it, the
+ * condition is written out as an if. */
 #include "passes/legalize.h"
 
 #include <string.h>
@@ -20,7 +22,8 @@ struct lanes {
         struct diag *diag;
         struct loop_function *f;
         struct loop_block *out;         /* receives statements */
-        struct map *arrays;             /* struct entry -> struct loop_buffer: variables that live in arrays */
+        struct map *arrays;             /* struct entry -> struct loop_buffer: variables that live
+                                         * in arrays */
         int count;
         bool failed;
 };
@@ -31,7 +34,10 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e);
 
 /* ---- what the target has ---- */
 
-static bool is_vector_call(const struct loop_expr *e) { return e->op == LOOP_CALL && e->type.lanes > 1; }
+static bool is_vector_call(const struct loop_expr *e)
+{
+        return e->op == LOOP_CALL && e->type.lanes > 1;
+}
 
 /* the operation itself; its operands aside */
 static bool has_row(struct arena *arena, const struct target *t, const struct loop_expr *e)
@@ -43,7 +49,8 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
                (is_vector_call(e) && legalize_vectored(arena, t, e->function, e->type.lanes));
 }
 
-/* what stands for operand i: of a gather, its subscripts without the conversion, which is no operation */
+/* what stands for operand i: of a gather, its subscripts without the conversion, which is no
+ * operation */
 static const struct loop_expr *operand(const struct loop_expr *e, int i)
 {
         bool gather = e->op == LOOP_LOAD && i == 0 && e->args[0]->type.lanes > 1;
@@ -66,7 +73,8 @@ int legalize_rare_side(struct arena *arena, const struct target *t, const struct
         if (e->op != LOOP_SELECT || e->args[0]->type.lanes == 1 || !has_row(arena, t, e) ||
             !legalize_is_native(arena, t, e->args[0]))
                 return 0;
-        bool first = legalize_is_native(arena, t, e->args[1]), second = legalize_is_native(arena, t, e->args[2]);
+        bool first = legalize_is_native(arena, t, e->args[1]),
+             second = legalize_is_native(arena, t, e->args[2]);
         return first == second ? 0 : first ? 2 : 1;
 }
 
@@ -105,14 +113,16 @@ static struct loop_stmt *append_store(struct lanes *l, struct loop_buffer *b, st
         return s;
 }
 
-static struct loop_expr *array_entry(struct lanes *l, struct loop_buffer *b, enum element e, struct loop_expr *at)
+static struct loop_expr *array_entry(struct lanes *l, struct loop_buffer *b, enum element e,
+                                     struct loop_expr *at)
 {
         return loop_cast(l->arena, e, loop_load(l->arena, b, at));
 }
 
 struct entry { const struct loop_variable *variable; int64_t row, column; };
 
-static struct loop_buffer *array_of(struct lanes *l, const struct loop_variable *v, int64_t row, int64_t column)
+static struct loop_buffer *array_of(struct lanes *l, const struct loop_variable *v, int64_t row,
+                                    int64_t column)
 {
         struct entry key = { v, v->rows ? row : 0, v->rows ? column : 0 };
         return map_get(l->arrays, (const char *)&key, sizeof key);
@@ -120,7 +130,8 @@ static struct loop_buffer *array_of(struct lanes *l, const struct loop_variable 
 
 /* ---- one lane ---- */
 
-static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane);
+static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e,
+                                 const struct loop_variable *lane);
 static struct loop_buffer *materialized(struct lanes *l, const struct loop_expr *e);
 
 static struct loop_expr *use_lane(struct lanes *l, const struct loop_variable *lane)
@@ -128,14 +139,18 @@ static struct loop_expr *use_lane(struct lanes *l, const struct loop_variable *l
         return loop_use(l->arena, (struct loop_variable *)(uintptr_t)lane);
 }
 
-static struct loop_expr *lane_of_ramp(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+static struct loop_expr *lane_of_ramp(struct lanes *l, const struct loop_expr *e,
+                                      const struct loop_variable *lane)
 {
         struct loop_expr *n = loop_cast(l->arena, element_of(e), use_lane(l, lane));
-        struct loop_expr *offset = loop_op(l->arena, LOOP_MUL, n, loop_expr_copy(l->arena, e->args[1]), NULL);
-        return loop_op(l->arena, LOOP_ADD, settled(l, loop_expr_copy(l->arena, e->args[0])), offset, NULL);
+        struct loop_expr *offset =
+                loop_op(l->arena, LOOP_MUL, n, loop_expr_copy(l->arena, e->args[1]), NULL);
+        return loop_op(l->arena, LOOP_ADD, settled(l, loop_expr_copy(l->arena, e->args[0])), offset,
+                       NULL);
 }
 
-static struct loop_expr *lane_of_load(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+static struct loop_expr *lane_of_load(struct lanes *l, const struct loop_expr *e,
+                                      const struct loop_variable *lane)
 {
         bool gather = e->args[0]->type.lanes > 1;
         struct loop_expr *at = lane_of(l, e->args[0], lane);
@@ -148,7 +163,8 @@ static struct loop_expr *lane_of_load(struct lanes *l, const struct loop_expr *e
         return loop_op(l->arena, LOOP_SELECT, lane_of(l, e->args[1], lane), value, zero);
 }
 
-static struct loop_expr *lane_of_variable(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+static struct loop_expr *lane_of_variable(struct lanes *l, const struct loop_expr *e,
+                                          const struct loop_variable *lane)
 {
         struct loop_buffer *array = array_of(l, e->variable, e->literal.i, e->column);
         if (!array) {
@@ -158,12 +174,14 @@ static struct loop_expr *lane_of_variable(struct lanes *l, const struct loop_exp
         return array_entry(l, array, element_of(e), use_lane(l, lane));
 }
 
-static struct loop_expr *lane_of_interleave(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+static struct loop_expr *lane_of_interleave(struct lanes *l, const struct loop_expr *e,
+                                            const struct loop_variable *lane)
 {
         int64_t from = e->op == LOOP_INTERLEAVE_HIGH ? e->type.lanes / 2 : 0;
         struct loop_expr *sides[2], *odd, *zero = loop_index(l->arena, 0);
         for (int i = 0; i < 2; i++) {
-                struct loop_expr *half = loop_op(l->arena, LOOP_DIV, use_lane(l, lane), loop_index(l->arena, 2), NULL);
+                struct loop_expr *half = loop_op(l->arena, LOOP_DIV, use_lane(l, lane),
+                                                 loop_index(l->arena, 2), NULL);
                 half = loop_op(l->arena, LOOP_ADD, half, loop_index(l->arena, from), NULL);
                 sides[i] = array_entry(l, materialized(l, e->args[i]), element_of(e), half);
         }
@@ -173,7 +191,8 @@ static struct loop_expr *lane_of_interleave(struct lanes *l, const struct loop_e
 }
 
 /* What must be computed once for all lanes is appended. */
-static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e, const struct loop_variable *lane)
+static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e,
+                                 const struct loop_variable *lane)
 {
         struct loop_expr *args[3] = { 0 };
         if (e->type.lanes == 1)
@@ -223,7 +242,8 @@ static void fill(struct lanes *l, struct loop_buffer *array, const struct loop_e
         struct loop_block *outer = l->out;
         append(l, loop);
         l->out = loop->body;
-        append_store(l, array, use_lane(l, loop->variable), loop_cast(l->arena, array->element, value));
+        append_store(l, array, use_lane(l, loop->variable),
+                     loop_cast(l->arena, array->element, value));
         l->out = outer;
 }
 
@@ -240,7 +260,9 @@ static struct loop_buffer *materialized(struct lanes *l, const struct loop_expr 
 /* halves pairwise, as sum_lanes says: ((0 + L/2) + ...) */
 static struct loop_expr *folded(struct lanes *l, struct loop_expr *e)
 {
-        enum loop_opcode op = e->op == LOOP_SUM_LANES ? LOOP_ADD : e->op == LOOP_MAX_LANES ? LOOP_MAX : LOOP_MIN;
+        enum loop_opcode op = e->op == LOOP_SUM_LANES   ? LOOP_ADD
+                              : e->op == LOOP_MAX_LANES ? LOOP_MAX
+                                                        : LOOP_MIN;
         struct loop_buffer *array = materialized(l, e->args[0]);
         struct loop_expr *parts[LANES_MAX];
         int n = e->args[0]->type.lanes;
@@ -249,12 +271,14 @@ static struct loop_expr *folded(struct lanes *l, struct loop_expr *e)
         for (int half; n > 1; n = half) {
                 half = (n + 1) / 2;
                 for (int i = 0; i + half < n; i++)
-                        parts[i] = loop_node(l->arena, op, e->type, parts[i], parts[i + half], NULL);
+                        parts[i] =
+                                loop_node(l->arena, op, e->type, parts[i], parts[i + half], NULL);
         }
         return parts[0];
 }
 
-/* A side of a choice by a scalar condition may read what must not be read when the other one is chosen. */
+/* A side of a choice by a scalar condition may read what must not be read when the other one is
+ * chosen. */
 static struct loop_expr *guarded(struct lanes *l, struct loop_expr *e)
 {
         struct loop_block *outer = l->out;
@@ -274,10 +298,12 @@ static struct loop_expr *guarded(struct lanes *l, struct loop_expr *e)
         return loop_use(l->arena, var->variable);
 }
 
-static struct loop_variable *declare(struct lanes *l, enum loop_stmt_kind kind, const char *name, struct loop_expr *value)
+static struct loop_variable *declare(struct lanes *l, enum loop_stmt_kind kind, const char *name,
+                                     struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(l->arena, l->out, kind);
-        s->variable = loop_variable_new(l->arena, name, value->type, kind == STMT_LET ? VARIABLE_LET : VARIABLE_VAR);
+        s->variable = loop_variable_new(l->arena, name, value->type,
+                                        kind == STMT_LET ? VARIABLE_LET : VARIABLE_VAR);
         s->a = value;
         return s->variable;
 }
@@ -297,7 +323,8 @@ static struct loop_expr *rarely(struct lanes *l, struct loop_expr *e, int side)
                 mask = loop_op(l->arena, LOOP_NOT, mask, NULL, NULL);
         struct loop_variable *rare = declare(l, STMT_LET, "rare", mask);
         struct loop_variable *chosen = declare(l, STMT_VAR, "chosen", e->args[3 - side]);
-        struct loop_expr *any = settled(l, loop_op(l->arena, LOOP_MAX_LANES, loop_use(l->arena, rare), NULL, NULL));
+        struct loop_expr *any =
+                settled(l, loop_op(l->arena, LOOP_MAX_LANES, loop_use(l->arena, rare), NULL, NULL));
         struct loop_stmt *branch = loop_append(l->arena, outer, STMT_IF);
         branch->a = any;
         l->out = branch->body;
@@ -309,7 +336,8 @@ static struct loop_expr *rarely(struct lanes *l, struct loop_expr *e, int side)
         struct loop_stmt *wanted = loop_append(l->arena, loop->body, STMT_IF);
         wanted->a = array_entry(l, where, E_BOOL, use_lane(l, loop->variable));
         l->out = wanted->body;
-        append_store(l, values, use_lane(l, loop->variable), loop_cast(l->arena, values->element, value));
+        append_store(l, values, use_lane(l, loop->variable),
+                     loop_cast(l->arena, values->element, value));
         struct loop_stmt *set = loop_append(l->arena, branch->body, STMT_SET);
         set->variable = chosen;
         set->a = loop_load_vector(l->arena, values, loop_index(l->arena, 0), e->type.lanes, NULL);
@@ -323,7 +351,8 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
         if (l->failed || is_native(l, e))
                 return e;
         bool choice = e->op == LOOP_SELECT && e->args[0]->type.lanes == 1;
-        bool reduces = e->op == LOOP_SUM_LANES || e->op == LOOP_MAX_LANES || e->op == LOOP_MIN_LANES;
+        bool reduces =
+                e->op == LOOP_SUM_LANES || e->op == LOOP_MAX_LANES || e->op == LOOP_MIN_LANES;
         if (choice && (e->type.lanes == 1 || has_row(l->arena, l->target, e))) {
                 struct loop_expr *copy = loop_expr_copy(l->arena, e);
                 copy->args[0] = settled(l, copy->args[0]);
@@ -334,7 +363,8 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
                 return rarely(l, e, side);
         if (e->op == LOOP_LANE)
                 return array_entry(l, materialized(l, e->args[0]), element_of(e), e->args[1]);
-        if (has_row(l->arena, l->target, e) && !(e->op == LOOP_LOAD && e->args[0]->type.lanes > 1)) {
+        if (has_row(l->arena, l->target, e) &&
+            !(e->op == LOOP_LOAD && e->args[0]->type.lanes > 1)) {
                 struct loop_expr *copy = loop_expr_copy(l->arena, e);
                 for (int i = 0; i < e->arity; i++)
                         if (copy->args[i])
@@ -343,7 +373,8 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
         }
         if (reduces)
                 return folded(l, e);
-        return loop_load_vector(l->arena, materialized(l, e), loop_index(l->arena, 0), e->type.lanes, NULL);
+        return loop_load_vector(l->arena, materialized(l, e), loop_index(l->arena, 0),
+                                e->type.lanes, NULL);
 }
 
 /* ---- statements ---- */
@@ -353,7 +384,8 @@ static bool has_type(const struct lanes *l, struct loop_type type)
         return type.lanes == 1 || spelling_of_type(l->target, type);
 }
 
-static struct loop_buffer *declare_array(struct lanes *l, const struct loop_variable *v, int row, int column)
+static struct loop_buffer *declare_array(struct lanes *l, const struct loop_variable *v, int row,
+                                         int column)
 {
         struct entry key = { v, row, column };
         struct loop_buffer *array = new_array(l, v->type);
@@ -377,23 +409,27 @@ static void lane_declaration(struct lanes *l, struct loop_stmt *s)
 /* Lanes may depend on others of the old value: into a new array, then over. */
 static void lane_set(struct lanes *l, struct loop_stmt *s)
 {
-        struct loop_buffer *to = array_of(l, s->variable, s->row, s->column), *from = materialized(l, s->a);
+        struct loop_buffer *to = array_of(l, s->variable, s->row, s->column),
+                           *from = materialized(l, s->a);
         struct loop_stmt *loop = new_loop(l, s->variable->type.lanes);
         struct loop_block *outer = l->out;
         append(l, loop);
         l->out = loop->body;
-        append_store(l, to, use_lane(l, loop->variable), loop_load(l->arena, from, use_lane(l, loop->variable)));
+        append_store(l, to, use_lane(l, loop->variable),
+                     loop_load(l->arena, from, use_lane(l, loop->variable)));
         l->out = outer;
 }
 
 /* Everything is evaluated before anything is stored. */
 static void lane_store(struct lanes *l, struct loop_stmt *s)
 {
-        struct loop_buffer *values = materialized(l, s->b), *mask = s->c ? materialized(l, s->c) : NULL;
+        struct loop_buffer *values = materialized(l, s->b),
+                           *mask = s->c ? materialized(l, s->c) : NULL;
         bool scatter = s->a->type.lanes > 1;
         struct loop_buffer *places = scatter ? materialized(l, s->a) : NULL;
         struct loop_stmt *loop = new_loop(l, s->b->type.lanes);
-        struct loop_expr *start = scatter ? NULL : settled(l, s->a), *lane = use_lane(l, loop->variable);
+        struct loop_expr *start = scatter ? NULL : settled(l, s->a),
+                         *lane = use_lane(l, loop->variable);
         struct loop_expr *at = scatter ? array_entry(l, places, E_INDEX, lane)
                                        : loop_op(l->arena, LOOP_ADD, start, lane, NULL);
         struct loop_block *outer = l->out;
@@ -423,7 +459,8 @@ static bool is_native_store(const struct lanes *l, const struct loop_stmt *s)
 static bool lane_stmt(struct lanes *l, struct loop_stmt *s)
 {
         bool declares = s->kind == STMT_LET || s->kind == STMT_VAR;
-        if ((declares || s->kind == STMT_SET) && s->variable->type.lanes != LANES_TILE && !has_type(l, s->variable->type)) {
+        if ((declares || s->kind == STMT_SET) && s->variable->type.lanes != LANES_TILE &&
+            !has_type(l, s->variable->type)) {
                 if (declares)
                         lane_declaration(l, s);
                 else
@@ -436,8 +473,9 @@ static bool lane_stmt(struct lanes *l, struct loop_stmt *s)
         }
         if (s->kind == STMT_WHILE && !is_native(l, s->a)) {
                 l->failed = true;
-                diag_error(l->diag, EXIT_UNSUPPORTED, "%s: target %s cannot loop on such a condition on vectors",
-                           l->f->name, l->target->name);
+                diag_error(l->diag, EXIT_UNSUPPORTED,
+                           "%s: target %s cannot loop on such a condition on vectors", l->f->name,
+                           l->target->name);
                 return false;
         }
         bool scatter = s->kind == STMT_STORE && s->a->type.lanes > 1;
@@ -467,9 +505,14 @@ static void lane_block(struct lanes *l, struct loop_block *block)
         l->out = outer;
 }
 
-int legalize_lanes(struct arena *arena, const struct target *t, struct loop_function *f, struct diag *diag)
+int legalize_lanes(struct arena *arena, const struct target *t, struct loop_function *f,
+                   struct diag *diag)
 {
-        struct lanes l = { .arena = arena, .target = t, .diag = diag, .f = f, .arrays = map_new(arena) };
+        struct lanes l = { .arena = arena,
+                           .target = t,
+                           .diag = diag,
+                           .f = f,
+                           .arrays = map_new(arena) };
         lane_block(&l, f->body);
         if (l.count)
                 loop_function_rename(arena, f);

@@ -1,4 +1,5 @@
-/* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to them. */
+/* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to
+ * them. */
 #include "ir/loop_vector.h"
 #include "passes/legalize.h"
 

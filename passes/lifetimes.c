@@ -20,7 +20,10 @@ struct walk {
 static struct touch touch_of(struct loop_buffer *b, bool read, bool written, int time)
 {
         int64_t offset = 0, bytes = element_info[b->element].bytes;
-        struct touch t = { .root = loop_buffer_root(b, &offset), .read = read, .written = written, .time = time };
+        struct touch t = { .root = loop_buffer_root(b, &offset),
+                           .read = read,
+                           .written = written,
+                           .time = time };
         t.start = offset * bytes;
         t.end = t.start + b->extent * bytes;
         return t;
@@ -29,7 +32,8 @@ static struct touch touch_of(struct loop_buffer *b, bool read, bool written, int
 struct touch touch_argument(const struct loop_stmt *call, int i, int time)
 {
         const struct loop_buffer *parameter = call->function->buffers[i];
-        struct touch t = touch_of(call->buffers[i], parameter->access & ACCESS_IN, parameter->access & ACCESS_OUT, time);
+        struct touch t = touch_of(call->buffers[i], parameter->access & ACCESS_IN,
+                                  parameter->access & ACCESS_OUT, time);
         t.fills = parameter->access == ACCESS_OUT && parameter->extent == call->buffers[i]->extent;
         if (call->offsets && call->offsets[i]) {          /* anywhere */
                 t.start = 0;
@@ -78,15 +82,18 @@ static void walk_block(struct walk *w, struct loop_block *block, bool loops)
                         if (exprs[i])
                                 loop_expr_walk(exprs[i], visit_load, w);
                 if (s->buffer)
-                        visit_touch(w, touch_of(s->buffer, s->kind != STMT_STORE, s->kind == STMT_STORE, w->now));
+                        visit_touch(w, touch_of(s->buffer, s->kind != STMT_STORE,
+                                                s->kind == STMT_STORE, w->now));
                 if (s->kind == STMT_CALL)
                         walk_call(w, s);
                 int now = w->now;
                 for (int i = 0; i < 2; i++) {
                         w->now = now;
-                        walk_block(w, i ? s->other : s->body, s->kind == STMT_FOR || s->kind == STMT_WHILE);
+                        walk_block(w, i ? s->other : s->body,
+                                   s->kind == STMT_FOR || s->kind == STMT_WHILE);
                 }
-                if (s->kind == STMT_WHILE) {            /* the condition is read again behind the body */
+                if (s->kind == STMT_WHILE) {            /* the condition is read again behind the
+                                                         * body */
                         w->now = w->time - 1;
                         loop_expr_walk(s->a, visit_load, w);
                 }
@@ -95,8 +102,8 @@ static void walk_block(struct walk *w, struct loop_block *block, bool loops)
         w->scope = scope->parent;
 }
 
-int touches_walk(struct arena *arena, const struct loop_program *p, void (*visit)(const struct touch *t, void *context),
-                 void *context)
+int touches_walk(struct arena *arena, const struct loop_program *p,
+                 void (*visit)(const struct touch *t, void *context), void *context)
 {
         struct walk w = { .arena = arena, .visit = visit, .context = context };
         walk_block(&w, p->main->body, false);
@@ -135,7 +142,8 @@ static struct block_scope *common_scope(struct block_scope *a, struct block_scop
         return a;
 }
 
-/* The outermost loop around a touch, inside `home`: its statements count for the touch; else (false) the touch's own does. */
+/* The outermost loop around a touch, inside `home`: its statements count for the touch; else
+ * (false) the touch's own does. */
 static bool find_times(const struct touch *t, const struct block_scope *home, int *from, int *to)
 {
         bool found = false;
@@ -172,8 +180,9 @@ int skip_done(int *next, int k)
         return k;
 }
 
-/* The pieces that touches cut a storage into: first and last are numbers of touches, -1 where there are none. In order of time each
- * piece takes its first touch, and in the opposite order its last one; pieces that have theirs are stepped over. */
+/* The pieces that touches cut a storage into: first and last are numbers of touches, -1 where there
+ * are none. In order of time each piece takes its first touch, and in the opposite order its last
+ * one; pieces that have theirs are stepped over. */
 static struct span *cut_pieces(struct arena *arena, const struct storage *s, int *piece_count)
 {
         int64_t *bounds = arena_array(arena, 2 * (size_t)s->touch_count, sizeof *bounds);
@@ -196,7 +205,8 @@ static struct span *cut_pieces(struct arena *arena, const struct storage *s, int
                 for (int i = 0; i < s->touch_count; i++) {
                         int touch = pass ? s->touch_count - 1 - i : i;
                         int end = find_bound(bounds, distinct, s->touches[touch].end);
-                        int k = skip_done(next, find_bound(bounds, distinct, s->touches[touch].start));
+                        int k = skip_done(next,
+                                          find_bound(bounds, distinct, s->touches[touch].start));
                         for (; k < end; k = skip_done(next, k)) {
                                 *(pass ? &pieces[k].last : &pieces[k].first) = touch;
                                 next[k] = k + 1;
@@ -207,14 +217,17 @@ static struct span *cut_pieces(struct arena *arena, const struct storage *s, int
         return pieces;
 }
 
-/* the block inside which nothing of s is left over for another time; NULL: there is none but all of main */
-static const struct block_scope *find_home(const struct storage *s, const struct span *pieces, int count)
+/* the block inside which nothing of s is left over for another time; NULL: there is none but all of
+ * main */
+static const struct block_scope *find_home(const struct storage *s, const struct span *pieces,
+                                           int count)
 {
         struct block_scope *home = s->touches[0].scope;
         for (int i = 1; i < s->touch_count; i++)
                 home = common_scope(home, s->touches[i].scope);
         for (int k = 0; k < count; k++)
-                if (pieces[k].first >= 0 && (!s->touches[pieces[k].first].fills || s->touches[pieces[k].first].scope != home))
+                if (pieces[k].first >= 0 && (!s->touches[pieces[k].first].fills ||
+                                             s->touches[pieces[k].first].scope != home))
                         return NULL;
         return home;
 }
@@ -224,7 +237,8 @@ static void add_span(struct lifetimes *l, struct storage *s, struct span span)
         struct span *before = s->span_count ? &s->spans[s->span_count - 1] : NULL;
         s->first = s->first < 0 || span.first < s->first ? span.first : s->first;
         s->last = span.last > s->last ? span.last : s->last;
-        if (before && before->end == span.start && before->first == span.first && before->last == span.last) {
+        if (before && before->end == span.start && before->first == span.first &&
+            before->last == span.last) {
                 before->end = span.end;
                 return;
         }
@@ -256,8 +270,12 @@ struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p)
         l.storages = arena_array(arena, (size_t)l.count, sizeof *l.storages);
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (b->space == SPACE_WORKSPACE)
-                        l.storages[b->number] = (struct storage){ .buffer = b, .first = -1, .last = -1,
-                                .bytes = storage_bytes(b->extent * element_info[b->element].bytes) };
+                        l.storages[b->number] = (struct storage){
+                                .buffer = b,
+                                .first = -1,
+                                .last = -1,
+                                .bytes = storage_bytes(b->extent * element_info[b->element].bytes)
+                        };
         l.statements = touches_walk(arena, p, note_touch, &l);
         struct arena *scratch = arena_new();
         for (int i = 0; i < l.count; i++)
@@ -281,9 +299,10 @@ static struct storage *representative(struct storage *s)
         return s;
 }
 
-/* no other argument of the call lies in the operand's storage: another view of it might be read elsewhere than where it is
- * written */
-static bool only_reader(struct lifetimes *l, const struct loop_stmt *call, int operand, const struct storage *storage)
+/* no other argument of the call lies in the operand's storage: another view of it might be read
+ * elsewhere than where it is written */
+static bool only_reader(struct lifetimes *l, const struct loop_stmt *call, int operand,
+                        const struct storage *storage)
 {
         for (int i = 0; i < call->function->buffer_count; i++) {
                 struct touch t = touch_argument(call, i, 0);
@@ -312,7 +331,8 @@ static bool ends(const struct storage *s, int now)
         return s->last == now && !s->carried;
 }
 
-/* the spans of `from` become such of `to`, from byte `at` on; `now` belongs to the later of the two */
+/* the spans of `from` become such of `to`, from byte `at` on; `now` belongs to the later of the
+ * two */
 static void move_spans(struct lifetimes *l, struct storage *from, struct storage *to, int64_t at)
 {
         for (int i = 0; i < from->span_count; i++) {
@@ -340,7 +360,8 @@ static void move_spans(struct lifetimes *l, struct storage *from, struct storage
         to->carried |= from->carried;
 }
 
-static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand, int result, int now)
+static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand, int result,
+                  int now)
 {
         struct touch x = touch_argument(call, operand, now), y = touch_argument(call, result, now);
         struct storage *to = storage_of(l, &y), *own = storage_of(l, &x);
@@ -349,9 +370,11 @@ static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand
                 return false;
         struct storage *from = representative(own);
         bool whole = !y.start && storage_bytes(y.end) == to->bytes;
-        bool fits = y.start % STORAGE_ALIGN == 0 && (y.end % STORAGE_ALIGN == 0 || storage_bytes(y.end) == to->bytes);
-        if (from == to || from->bytes != storage_bytes(y.end - y.start) || !fits || !ends(from, now) ||
-            !is_born(to, y.start, storage_bytes(y.end), now) || !only_reader(l, call, operand, from))
+        bool fits = y.start % STORAGE_ALIGN == 0 &&
+                    (y.end % STORAGE_ALIGN == 0 || storage_bytes(y.end) == to->bytes);
+        if (from == to || from->bytes != storage_bytes(y.end - y.start) || !fits ||
+            !ends(from, now) || !is_born(to, y.start, storage_bytes(y.end), now) ||
+            !only_reader(l, call, operand, from))
                 return false;
         for (int i = 0; i < from->span_count; i++)
                 if (from->spans[i].last == now)
@@ -371,7 +394,8 @@ static void share_results(struct lifetimes *l, const struct loop_stmt *call, int
                 bool shared = !(result->access & ACCESS_OUT) || result->alias_class <= 0;
                 for (int in = 0; in < kernel->buffer_count && !shared; in++)
                         shared = kernel->buffers[in]->access == ACCESS_IN &&
-                                 kernel->buffers[in]->alias_class == result->alias_class && share(l, call, in, out, now);
+                                 kernel->buffers[in]->alias_class == result->alias_class &&
+                                 share(l, call, in, out, now);
         }
 }
 
@@ -415,7 +439,9 @@ int64_t *lifetimes_live(const struct lifetimes *l, int *peak)
 static int by_time_and_start(const void *x, const void *y)
 {
         const struct touch *a = x, *b = y;
-        return a->time != b->time ? a->time - b->time : a->start < b->start ? -1 : a->start > b->start;
+        return a->time != b->time    ? a->time - b->time
+               : a->start < b->start ? -1
+                                     : a->start > b->start;
 }
 
 /* results that a call could write where an operand lies, in some order of main */
@@ -425,25 +451,29 @@ static int64_t shareable(struct lifetimes *l, const struct loop_stmt *call)
         int64_t bytes = 0;
         for (int out = 0; out < kernel->buffer_count; out++) {
                 struct touch y = touch_argument(call, out, 0);
-                bool found = !(kernel->buffers[out]->access & ACCESS_OUT) || !kernel->buffers[out]->alias_class || !storage_of(l, &y);
+                bool found = !(kernel->buffers[out]->access & ACCESS_OUT) ||
+                             !kernel->buffers[out]->alias_class || !storage_of(l, &y);
                 for (int in = 0; in < kernel->buffer_count && !found; in++) {
                         struct touch x = touch_argument(call, in, 0);
                         found = kernel->buffers[in]->access == ACCESS_IN && storage_of(l, &x) &&
-                                kernel->buffers[in]->alias_class == kernel->buffers[out]->alias_class;
+                                kernel->buffers[in]->alias_class ==
+                                        kernel->buffers[out]->alias_class;
                         bytes += found ? storage_bytes(y.end - y.start) : 0;
                 }
         }
         return bytes;
 }
 
-static int64_t largest_in(struct lifetimes *l, const struct loop_block *block, const int64_t *touched, int *time)
+static int64_t largest_in(struct lifetimes *l, const struct loop_block *block,
+                          const int64_t *touched, int *time)
 {
         int64_t largest = 0;
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
                 int64_t here = touched[(*time)++];
                 if (s->kind == STMT_CALL)
                         here -= shareable(l, s);
-                int64_t body = largest_in(l, s->body, touched, time), other = largest_in(l, s->other, touched, time);
+                int64_t body = largest_in(l, s->body, touched, time),
+                        other = largest_in(l, s->other, touched, time);
                 here = body > here ? body : here;
                 here = other > here ? other : here;
                 largest = here > largest ? here : largest;
@@ -456,7 +486,8 @@ int64_t lifetimes_largest(struct lifetimes *l, const struct loop_program *p)
         int64_t *touched = arena_array(l->arena, (size_t)l->statements + 1, sizeof *touched);
         for (int i = 0; i < l->count; i++) {
                 struct storage *s = &l->storages[i];
-                struct touch *list = arena_copy(l->arena, s->touches, (size_t)s->touch_count * sizeof *list);
+                struct touch *list =
+                        arena_copy(l->arena, s->touches, (size_t)s->touch_count * sizeof *list);
                 qsort(list, (size_t)s->touch_count, sizeof *list, by_time_and_start);
                 int64_t reached = 0;
                 for (int k = 0; k < s->touch_count; k++) {

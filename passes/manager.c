@@ -58,8 +58,10 @@ const struct pass *pass_find(const char *name)
 
 enum { PASSES_MAX = 256 };
 
-/* Splits a comma list into passes that may follow each other on this state; their number, or -1 after an error. */
-static int parse_list(const char *list, const struct pipeline_state *state, bool exact, const struct pass **out, struct diag *diag)
+/* Splits a comma list into passes that may follow each other on this state; their number, or -1
+ * after an error. */
+static int parse_list(const char *list, const struct pipeline_state *state, bool exact,
+                      const struct pass **out, struct diag *diag)
 {
         struct history history = history_of(state);
         for (int count = 0;; count++) {
@@ -75,17 +77,19 @@ static int parse_list(const char *list, const struct pipeline_state *state, bool
                         return -1;
                 }
                 if (count == PASSES_MAX) {
-                        diag_error(diag, EXIT_USAGE, "--passes lists more than %d passes", PASSES_MAX);
+                        diag_error(diag, EXIT_USAGE, "--passes lists more than %d passes",
+                                   PASSES_MAX);
                         return -1;
                 }
                 const char *why = history_objection(&history, pass, &after);
                 if (why) {
-                        diag_error(diag, EXIT_USAGE, "pass %s cannot run%s%s: %s", pass->name, after ? " after " : " here",
-                                   after ? after : "", why);
+                        diag_error(diag, EXIT_USAGE, "pass %s cannot run%s%s: %s", pass->name,
+                                   after ? " after " : " here", after ? after : "", why);
                         return -1;
                 }
                 if (exact && pass->class == CLASS_A) {
-                        diag_error(diag, EXIT_USAGE, "pass %s approximates: not with --exact", pass->name);
+                        diag_error(diag, EXIT_USAGE, "pass %s approximates: not with --exact",
+                                   pass->name);
                         return -1;
                 }
                 history_add(&history, pass);
@@ -118,7 +122,8 @@ static bool verify(const struct pipeline_state *state, const char *pass, struct 
         char label[64];
         snprintf(label, sizeof label, "bug in pass %s", pass);
         diag->subject = label;
-        bool fine = state->program ? loop_verify(state->program, diag) : tensor_verify(state->module, diag);
+        bool fine = state->program ? loop_verify(state->program, diag)
+                                   : tensor_verify(state->module, diag);
         diag->subject = subject;
         return fine;
 }
@@ -128,16 +133,18 @@ static const char *with_pass(struct arena *arena, const char *done, const struct
         return arena_printf(arena, "%s%s%s", done, *done ? "," : "", pass->name);
 }
 
-static int run_loop_pass(struct pipeline_state *state, const struct pass *pass, struct pass_context *context)
+static int run_loop_pass(struct pipeline_state *state, const struct pass *pass,
+                         struct pass_context *context)
 {
         int rewrites;
-        const char *done = state->program ? state->program->passes_done : state->module->passes_done;
+        const char *done =
+                state->program ? state->program->passes_done : state->module->passes_done;
         if (pass->level == LEVEL_LOOP) {
                 rewrites = pass->run_loop(state->program, context);
         } else {
                 store_trim(state->module->store);
-                state->program = lower_module(state->module, state->module->functions, context->library,
-                                              &context->lower, context->diag);
+                state->program = lower_module(state->module, state->module->functions,
+                                              context->library, &context->lower, context->diag);
                 rewrites = state->program ? state_size(state) : -1;
         }
         if (state->program)
@@ -145,7 +152,8 @@ static int run_loop_pass(struct pipeline_state *state, const struct pass *pass, 
         return rewrites;
 }
 
-static int run_pass(struct pipeline_state *state, const struct pass *pass, struct pass_context *context)
+static int run_pass(struct pipeline_state *state, const struct pass *pass,
+                    struct pass_context *context)
 {
         if (pass->level != LEVEL_TENSOR)
                 return run_loop_pass(state, pass, context);
@@ -163,10 +171,12 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass, struc
         return rewrites;
 }
 
-static const char *remaining(const struct pipeline_state *state, const struct pipeline_options *options)
+static const char *remaining(const struct pipeline_state *state,
+                             const struct pipeline_options *options)
 {
         const char *list = pipelines[options->level];
-        const char *passes_done = state->program ? state->program->passes_done : state->module->passes_done;
+        const char *passes_done =
+                state->program ? state->program->passes_done : state->module->passes_done;
         size_t done = strlen(passes_done);
         if (done && !strncmp(list, passes_done, done) && (!list[done] || list[done] == ','))
                 return list + done + (list[done] == ',');
@@ -193,7 +203,9 @@ static int part_of(enum pipeline_part part, const struct pass **list, int count)
         int end = 0;
         if (part == PIPELINE_WHOLE || part == PIPELINE_OF_TARGET)
                 return count;
-        const char *const *behind = part == PIPELINE_SHARED ? of_target : part == PIPELINE_COMMON ? of_budget : none;
+        const char *const *behind = part == PIPELINE_SHARED   ? of_target
+                                    : part == PIPELINE_COMMON ? of_budget
+                                                              : none;
         while (end < count && !is_behind(list[end], behind))
                 end++;
         return end;
@@ -231,8 +243,10 @@ static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
 {
         bool fine = is_before(state, of_target);
         if (!fine)
-                diag_error(diag, EXIT_USAGE, "this is for one target already: compile it for that one, or a text from before %s",
-                           of_target[0]);
+                diag_error(
+                        diag, EXIT_USAGE,
+                        "this is for one target already: compile it for that one, or a text from before %s",
+                        of_target[0]);
         return fine;
 }
 
@@ -247,11 +261,13 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 /* ---- all of them ---- */
 
 /* one pass, and all that the options want around it */
-static bool step(struct pipeline_state *state, const struct pass *pass, int number, const struct pipeline_options *options,
-                 struct check *check, struct pass_context *context)
+static bool step(struct pipeline_state *state, const struct pass *pass, int number,
+                 const struct pipeline_options *options, struct check *check,
+                 struct pass_context *context)
 {
         char name[64];
-        snprintf(name, sizeof name, "%s%s%s", pass->name, options->label ? "-" : "", options->label ? options->label : "");
+        snprintf(name, sizeof name, "%s%s%s", pass->name, options->label ? "-" : "",
+                 options->label ? options->label : "");
         if (selected(options->print_before, pass->name))
                 state_show(state, "before", name);
         if (check)
@@ -266,8 +282,9 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
                 return false;
         double end = clock_seconds();
         if (options->stats)
-                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites, before, state_size(state),
-                        state->program ? "kernels" : "operations", notes.length ? ": " : "", notes.length ? notes.data : "");
+                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites,
+                        before, state_size(state), state->program ? "kernels" : "operations",
+                        notes.length ? ": " : "", notes.length ? notes.data : "");
         text_free(&notes);
         if (selected(options->print_after, pass->name))
                 state_show(state, "after", name);
@@ -278,21 +295,26 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
         double verifier_start = clock_seconds();
         bool fine = !options->verify || verify(state, pass->name, context->diag);
         if (options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms, verifier %9.3f ms\n", name, 1e3 * (end - start),
-                        1e3 * (clock_seconds() - verifier_start));
+                fprintf(stderr, "time: %-10s %9.3f ms, verifier %9.3f ms\n", name,
+                        1e3 * (end - start), 1e3 * (clock_seconds() - verifier_start));
         if (!fine && check)
                 check_reproduce(check, pass);
         return fine && (!check || check_after(check, state, pass));
 }
 
-bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options, struct pass_context *context)
+bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *options,
+                  struct pass_context *context)
 {
         const struct pass *list[PASSES_MAX];
-        const char *names = !options->passes ? remaining(state, options)
-                            : options->resumed ? rest_of(options->passes, options->part == PIPELINE_OF_TARGET ? of_target : of_budget)
-                            : options->passes;
+        const char *names =
+                !options->passes ? remaining(state, options)
+                : options->resumed
+                        ? rest_of(options->passes,
+                                  options->part == PIPELINE_OF_TARGET ? of_target : of_budget)
+                        : options->passes;
         int count = parse_list(names, state, context->exact, list, context->diag);
-        if (count < 0 || !is_choice(options->print_before, context->diag) || !is_choice(options->print_after, context->diag))
+        if (count < 0 || !is_choice(options->print_before, context->diag) ||
+            !is_choice(options->print_after, context->diag))
                 return false;
         if (options->verify && !verify(state, state->program ? "input" : "import", context->diag))
                 return false;
@@ -303,7 +325,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         if (options->part == PIPELINE_SHARED && !can_be_shared(state, context->diag))
                 return false;
         int end = part_of(options->part, list, count), number = passes_before(state, options);
-        if (options->dump_dir && !options->resumed && !state_dump(state, options->dump_dir, 0, "import", context->diag))
+        if (options->dump_dir && !options->resumed &&
+            !state_dump(state, options->dump_dir, 0, "import", context->diag))
                 return false;
         if (options->observe && !options->resumed)
                 options->observe(options->runner, state, NULL, 0);
@@ -313,7 +336,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         for (int i = 0; i < end && fine; i++)
                 fine = step(state, list[i], ++number, options, check, context);
         if (fine && options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes", 1e3 * (clock_seconds() - start));
+                fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes",
+                        1e3 * (clock_seconds() - start));
         if (check)
                 check_end(check);
         return fine;

@@ -7,7 +7,8 @@
 
 #include "base/text.h"
 
-void state_print(struct text *out, const struct pipeline_state *state, const struct tensor_print *options)
+void state_print(struct text *out, const struct pipeline_state *state,
+                 const struct tensor_print *options)
 {
         if (state->program)
                 loop_print(out, state->program, options);
@@ -31,7 +32,8 @@ void snapshot_take(struct snapshot *s, const struct pipeline_state *state, const
         s->arena = arena_new();
         s->file = arena_printf(s->arena, "%s.%s", stem, ending);
         s->blob_file = arena_printf(s->arena, "%s.bin", s->file);
-        state_print(&s->text, state, &(struct tensor_print){ .blob = &s->blob, .file_name = s->blob_file });
+        state_print(&s->text, state,
+                    &(struct tensor_print){ .blob = &s->blob, .file_name = s->blob_file });
 }
 
 void snapshot_free(struct snapshot *s)
@@ -57,10 +59,12 @@ static bool write_bytes(const char *path, const struct text *text, struct diag *
 bool snapshot_write(const struct snapshot *s, const char *dir, struct diag *diag)
 {
         return write_bytes(arena_printf(s->arena, "%s/%s", dir, s->file), &s->text, diag) &&
-               (!s->blob.length || write_bytes(arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob, diag));
+               (!s->blob.length ||
+                write_bytes(arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob, diag));
 }
 
-bool state_dump(const struct pipeline_state *state, const char *dir, int number, const char *name, struct diag *diag)
+bool state_dump(const struct pipeline_state *state, const char *dir, int number, const char *name,
+                struct diag *diag)
 {
         if (mkdir(dir, 0777) && errno != EEXIST) {
                 diag_error(diag, EXIT_IO, "cannot make folder %s: %s", dir, strerror(errno));

@@ -1,4 +1,5 @@
-/* Legal orders of passes: what may run on a state, given what it has been through. The rules are rows of passes.def. */
+/* Legal orders of passes: what may run on a state, given what it has been through. The rules are
+ * rows of passes.def. */
 #include "passes/manager.h"
 
 #include <string.h>
@@ -25,7 +26,10 @@ static const struct { const char *name; int pass; } aliases[] = {
 #include "passes/passes.def"
 };
 
-static bool is_name(const char *name, const char *p, size_t length) { return strlen(name) == length && !memcmp(name, p, length); }
+static bool is_name(const char *name, const char *p, size_t length)
+{
+        return strlen(name) == length && !memcmp(name, p, length);
+}
 
 /* the pass whose name stands at the start of a comma list, or NULL; *rest: the list behind it */
 const struct pass *pass_next(const char **rest)
@@ -51,9 +55,11 @@ void history_add(struct history *h, const struct pass *pass)
 
 struct history history_of(const struct pipeline_state *state)
 {
-        const char *done = state->program ? state->program->passes_done : state->module->passes_done;
+        const char *done =
+                state->program ? state->program->passes_done : state->module->passes_done;
         struct history h = { .level = state->program ? LEVEL_LOWER : LEVEL_TENSOR };
-        while (*done) {                 /* a dump by another version may name passes that are no more */
+        while (*done) {                 /* a dump by another version may name passes that are no
+                                         * more */
                 const struct pass *pass = pass_next(&done);
                 if (pass)
                         history_add(&h, pass);
@@ -75,7 +81,9 @@ const char *history_objection(const struct history *h, const struct pass *pass, 
                 return orders[i].why;
         }
         *after = NULL;
-        return pass->level == LEVEL_LOOP && h->level == LEVEL_TENSOR ? "it works on Loop IR: lower must come before it" : NULL;
+        return pass->level == LEVEL_LOOP && h->level == LEVEL_TENSOR
+                       ? "it works on Loop IR: lower must come before it"
+                       : NULL;
 }
 
 /* ---- lists with more in them ---- */
@@ -101,7 +109,8 @@ const char *passes_with(struct arena *arena, const char *list, const char *more)
                 const struct pass *pass = pass_next(&more);
                 int length = (int)strcspn(name, ",");
                 const char *place = pass ? place_of(list, pass) : list;         /* what is no pass is reported when it runs */
-                list = arena_printf(arena, "%.*s%s%.*s%s%s", (int)(place - list), list, *place || place == list ? "" : ",", length, name,
+                list = arena_printf(arena, "%.*s%s%.*s%s%s", (int)(place - list), list,
+                                    *place || place == list ? "" : ",", length, name,
                                     *place ? "," : "", place);
         }
         return list;

@@ -4,22 +4,24 @@
  *       for %j = 0 to 784 { ... }      ->        for %j = 0 to 784 { ... }
  *     }                                        }
  *
- * Each thread takes a contiguous range of the iterations. Where these cannot be shared out evenly, the loop inside is cut into
- * chunks as well; with 2 threads:
+ * Each thread takes a contiguous range of the iterations. Where these cannot be shared out evenly,
+ * the loop inside is cut into chunks as well; with 2 threads:
  *
  *     for %i = 0 to 3 {                        for %part = 0 to 6 parallel {
  *       for %j = 0 to 784 { ... }      ->        let %i : index = %part / 2
  *     }                                          for %j = %part % 2 * 784 / 2 to (%part % 2 + 1) * 784 / 2 { ... }
  *                                              }
  *
- * Exact to the bit for any number of threads: every element is computed as before, by one thread. Only loops whose iterations
- * are proved independent (independence.c), from literal to literal, that hold no `fail`, and whose predicted time is worth sharing
- * (schedule.h); never in a kernel that has a parallel loop already. Without --threads nothing happens. */
+ * Exact to the bit for any number of threads: every element is computed as before, by one thread.
+ * Only loops whose iterations are proved independent (independence.c), from literal to literal,
+ * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
+ * that has a parallel loop already. Without --threads nothing happens. */
 #include "passes/independence.h"
 #include "passes/vectorize.h"
 #include "schedule/schedule.h"
 
-enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as they are */
+enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as
+                                         * they are */
 
 struct cut { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
 
@@ -74,13 +76,15 @@ static void choose_chunks(struct cut *cut, const struct loop_stmt *loop, int thr
 
 /* ---- rewriting ---- */
 
-static struct loop_expr *op(struct arena *arena, enum loop_opcode op, struct loop_expr *a, int64_t b)
+static struct loop_expr *op(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
+                            int64_t b)
 {
         return loop_op(arena, op, a, loop_index(arena, b), NULL);
 }
 
 /* the value of the loop's variable in iteration number `index` */
-static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *loop, struct loop_expr *index)
+static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *loop,
+                                  struct loop_expr *index)
 {
         int64_t from = 0;
         loop_is_int(loop->a, &from);
@@ -88,16 +92,19 @@ static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *l
 }
 
 /* the bound of the inner loop `ahead` chunks from here */
-static struct loop_expr *chunk_bound(struct arena *arena, const struct cut *cut, struct loop_variable *part, int ahead)
+static struct loop_expr *chunk_bound(struct arena *arena, const struct cut *cut,
+                                     struct loop_variable *part, int ahead)
 {
         struct loop_expr *chunk = op(arena, LOOP_REM, loop_use(arena, part), cut->chunks);
-        struct loop_expr *scaled = op(arena, LOOP_MUL, op(arena, LOOP_ADD, chunk, ahead), cut->inner_trip);
+        struct loop_expr *scaled =
+                op(arena, LOOP_MUL, op(arena, LOOP_ADD, chunk, ahead), cut->inner_trip);
         return value_at(arena, cut->inner, op(arena, LOOP_DIV, scaled, cut->chunks));
 }
 
 static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct cut *cut)
 {
-        struct loop_variable *part = loop_variable_new(arena, "part", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *part =
+                loop_variable_new(arena, "part", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_expr *row = op(arena, LOOP_DIV, loop_use(arena, part), cut->chunks);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *let = loop_append(arena, body, STMT_LET);
@@ -106,7 +113,8 @@ static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct c
         let->a = value_at(arena, loop, row);
         let->next = loop->body->first;
         body->end = loop->body->end;
-        struct loop_expr *from = chunk_bound(arena, cut, part, 0), *to = chunk_bound(arena, cut, part, 1);
+        struct loop_expr *from = chunk_bound(arena, cut, part, 0),
+                         *to = chunk_bound(arena, cut, part, 1);
         cut->inner->a = from;
         cut->inner->b = to;
         loop->variable = part;
@@ -118,7 +126,8 @@ static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct c
 
 /* ---- kernels ---- */
 
-static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bounds, struct loop_stmt *loop, int threads)
+static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bounds,
+                            struct loop_stmt *loop, int threads)
 {
         if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL)
                 return 0;
@@ -129,7 +138,8 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
         struct loop_stmt *const nest[] = { loop, cut.inner };
         if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2))
                 cut.chunks = 1;
-        if (cut.trip * cut.chunks < 2 || (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1)))
+        if (cut.trip * cut.chunks < 2 ||
+            (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1)))
                 return 0;
         if (cut.chunks > 1)
                 cut_loop(p->arena, loop, &cut);

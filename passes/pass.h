@@ -1,4 +1,5 @@
-/* Passes: one file each, listed in passes.def; the manager runs a list of them, verifies, dumps, counts. */
+/* Passes: one file each, listed in passes.def; the manager runs a list of them, verifies, dumps,
+ * counts. */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 
@@ -24,11 +25,14 @@ struct pass_context {
         struct limits limits;
         struct lower_options lower;
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
-        int threads;                    /* that generated code may use; 1: no threading code at all */
+        int threads;                    /* that generated code may use; 1: no threading code at
+                                         * all */
         enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
         bool memory;                    /* the goal is little memory rather than speed */
-        int64_t max_ram;                /* rows are passed on until the workspace and all regions take no more bytes; -1: they are not */
-        const char *obstacle;           /* to passing on more rows, where max_ram was not reached: a part of a sentence; or NULL */
+        int64_t max_ram;                /* rows are passed on until the workspace and all regions
+                                         * take no more bytes; -1: they are not */
+        const char *obstacle;           /* to passing on more rows, where max_ram was not reached: a
+                                         * part of a sentence; or NULL */
         struct loop_region *regions;    /* beside the workspace */
         int region_count;
         bool exact;                     /* only class E rewrites */
@@ -47,7 +51,8 @@ struct pass {
         const char *name, *doc;
         enum pass_level level;
         enum pass_class class;
-        int (*run_tensor)(struct function *f, struct pass_context *context);      /* number of rewrites, -1 after an error */
+        /* number of rewrites, -1 after an error */
+        int (*run_tensor)(struct function *f, struct pass_context *context);
         int (*run_loop)(struct loop_program *p, struct pass_context *context);
 };
 #define PASS_TENSOR(name) int pass_##name(struct function *f, struct pass_context *context);
@@ -62,11 +67,13 @@ extern const struct pass passes[];
 extern const int pass_count;
 const struct pass *pass_find(const char *name);
 
-/* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook (context: struct
- * pass_context *) and the fold pass. NULL: not worth it, too big, or out of budget; never an error. */
+/* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook
+ * (context: struct pass_context *) and the fold pass. NULL: not worth it, too big, or out of
+ * budget; never an error. */
 struct value *fold_op(struct builder *b, struct op *op, void *context);
-/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the others; NULL: out of budget, or
- * it would be larger than what it replaces. */
-struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along, struct pass_context *context);
+/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the
+ * others; NULL: out of budget, or it would be larger than what it replaces. */
+struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along,
+                          struct pass_context *context);
 
 #endif

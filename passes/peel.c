@@ -8,8 +8,9 @@
  *     yield(%2, %2)                                          %ys = concat(%1 as a row, %rest)
  *   }
  *
- * That is where a product with constant weights, all finite, reads a value that is zero at first: the state of recurrent networks. In a
- * long loop one product of many is not worth the code. Exact: the same operations on the same values. */
+ * That is where a product with constant weights, all finite, reads a value that is zero at first:
+ * the state of recurrent networks. In a long loop one product of many is not worth the code. Exact:
+ * the same operations on the same values. */
 #include "passes/pass.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ static bool is_zero(const struct value *v)
 static bool is_product(const struct op *op)
 {
         const struct value *w = op->code == OP_dot ? op_operand(op, 1) : NULL;
-        if (!w || !value_is_constant(w) || w->type->element != E_F32 || op_result(op)->type->element != E_F32)
+        if (!w || !value_is_constant(w) || w->type->element != E_F32 ||
+            op_result(op)->type->element != E_F32)
                 return false;
         for (int64_t i = 0; i < type_elements(w->type); i++)
                 if (!isfinite(constant_element(w->constant, i).f))
@@ -45,10 +47,12 @@ static bool is_multiplied(const struct value *v)
 static bool is_worth_it(const struct op *op)
 {
         const struct op_loop parts = op_loop(op), *loop = &parts;
-        if (loop->trip || loop->go || loop->steps < 2 || loop->steps > STEPS_MOST || loop->number->uses)
+        if (loop->trip || loop->go || loop->steps < 2 || loop->steps > STEPS_MOST ||
+            loop->number->uses)
                 return false;
         for (int i = 0; i < loop->scanned + loop->stacked; i++)
-                if (!type_is_static(i < loop->scanned ? loop->scans[i].value->type : loop->stacks[i - loop->scanned].type))
+                if (!type_is_static(i < loop->scanned ? loop->scans[i].value->type
+                                                      : loop->stacks[i - loop->scanned].type))
                         return false;
         for (int i = 0; i < loop->carried; i++)
                 if (is_zero(loop->first[i].value) && is_multiplied(&loop->held[i]))
@@ -69,9 +73,11 @@ static struct value *slice_rows(struct builder *b, struct value *x, int64_t from
 }
 
 /* of the rows that a loop takes one by one: the first, as a row, and all others */
-static struct value *first_row(struct builder *b, struct value *x, bool backward, const struct type *row)
+static struct value *first_row(struct builder *b, struct value *x, bool backward,
+                               const struct type *row)
 {
-        return build_reshape(b, slice_rows(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank, row->dims);
+        return build_reshape(b, slice_rows(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank,
+                             row->dims);
 }
 
 static struct value *other_rows(struct builder *b, struct value *x, bool backward)
@@ -79,14 +85,16 @@ static struct value *other_rows(struct builder *b, struct value *x, bool backwar
         return slice_rows(b, x, backward ? 0 : 1, x->type->dims[0] - 1);
 }
 
-/* a copy of the body before the loop; afterwards the scratch of what it yields is what the first iteration yields */
+/* a copy of the body before the loop; afterwards the scratch of what it yields is what the first
+ * iteration yields */
 static bool write_first(struct op *op, const struct op_loop *loop, struct builder *b)
 {
         const int64_t *backward = op_ints(op, "scan_backward", NULL);
         for (int i = 0; i < loop->carried; i++)
                 loop->held[i].scratch = loop->first[i].value;
         for (int i = 0; i < loop->scanned; i++)
-                if (!(loop->rows[i].scratch = first_row(b, loop->scans[i].value, backward[i], loop->rows[i].type)))
+                if (!(loop->rows[i].scratch =
+                              first_row(b, loop->scans[i].value, backward[i], loop->rows[i].type)))
                         return false;
         for (struct op *inner = op->regions[0]->first; inner != loop->yield; inner = inner->next) {
                 const struct value *x = inner->operand_count ? op_operand(inner, 0) : NULL;
@@ -110,7 +118,10 @@ static void forget(struct op *op, const struct op_loop *loop)
                         inner->results[i].scratch = NULL;
 }
 
-static struct value *yielded(const struct use *u) { return u->value->scratch ? u->value->scratch : u->value; }
+static struct value *yielded(const struct use *u)
+{
+        return u->value->scratch ? u->value->scratch : u->value;
+}
 
 /* the loop without its first iteration */
 static bool shorten(struct op *op, const struct op_loop *loop, struct builder *b)
@@ -140,7 +151,11 @@ static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, 
         bool backward = op_ints(op, "stack_backward", NULL)[i];
         dims[0] = all->dims[0] - 1;
         rest->type = type_tensor(b->m, all->element, all->rank, dims);
-        struct value *joined = row ? build_concat(b, (struct value *[]){ backward ? rest : row, backward ? row : rest }, 2, 0) : NULL;
+        struct value *joined = row ? build_concat(b,
+                                                  (struct value *[]){ backward ? rest : row,
+                                                                      backward ? row : rest },
+                                                  2, 0)
+                                   : NULL;
         if (!joined)
                 return false;
         value_replace(rest, joined);
@@ -151,7 +166,10 @@ static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, 
 static bool peel(struct op *op, struct pass_context *context)
 {
         struct op_loop loop = op_loop(op);
-        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op, .location = op->location,
+        struct builder b = { .m = op->region->function->module,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
                              .diag = context->diag };
         bool good = write_first(op, &loop, &b) && shorten(op, &loop, &b);
         b.before = op->next;

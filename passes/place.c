@@ -1,6 +1,7 @@
-/* Heuristics first: items are placed one by one, each at the lowest or the tightest gap where it fits below and between those
- * placed before, in several orders. Where the best of these is above the bound, what reaches the top is placed earlier, again and
- * again; and then a search (place_search.c) looks for the optimum of every stretch of time on its own.
+/* Heuristics first: items are placed one by one, each at the lowest or the tightest gap where it
+ * fits below and between those placed before, in several orders. Where the best of these is above
+ * the bound, what reaches the top is placed earlier, again and again; and then a search
+ * (place_search.c) looks for the optimum of every stretch of time on its own.
  *
  *      offset
  *        |   +---------+
@@ -31,7 +32,8 @@ struct placing {
         struct taken *taken;
         int block_count;
         size_t taken_room;
-        int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none yet */
+        int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none
+                                         * yet */
         int64_t steps;                  /* left */
 };
 
@@ -40,7 +42,9 @@ struct placing {
 static int by_low(const void *x, const void *y)
 {
         const struct taken *a = x, *b = y;
-        return a->low != b->low ? (a->low < b->low ? -1 : 1) : a->high < b->high ? -1 : a->high > b->high;
+        return a->low != b->low    ? (a->low < b->low ? -1 : 1)
+               : a->high < b->high ? -1
+                                   : a->high > b->high;
 }
 
 static int find_taken(struct placing *p, const struct item *item)
@@ -56,7 +60,8 @@ static int find_taken(struct placing *p, const struct item *item)
                 for (int k = 0; k < item->span_count; k++) {
                         const struct span *s = &item->spans[k];
                         if (b->last >= s->first && s->last >= b->first)
-                                p->taken[count++] = (struct taken){ b->start - s->end, b->end - s->start };
+                                p->taken[count++] =
+                                        (struct taken){ b->start - s->end, b->end - s->start };
                 }
         }
         p->steps -= p->block_count + count;
@@ -86,7 +91,9 @@ static int64_t find_offset(struct placing *p, const struct item *item, bool tigh
 static int by_start(const void *x, const void *y)
 {
         const struct block *a = x, *b = y;
-        return a->start != b->start ? (a->start < b->start ? -1 : 1) : a->end < b->end ? -1 : a->end > b->end;
+        return a->start != b->start ? (a->start < b->start ? -1 : 1)
+               : a->end < b->end    ? -1
+                                    : a->end > b->end;
 }
 
 /* merged from the end, behind those that start no later */
@@ -96,14 +103,17 @@ static void add_blocks(struct placing *p, const struct item *item)
         int at = p->block_count, count = item->span_count;
         for (int k = 0; k < count; k++) {
                 const struct span *s = &item->spans[k];
-                p->fresh[k] = (struct block){ item->offset + s->start, item->offset + s->end, s->first, s->last };
+                p->fresh[k] = (struct block){ item->offset + s->start, item->offset + s->end,
+                                              s->first, s->last };
                 sorted &= !k || p->fresh[k - 1].start <= p->fresh[k].start;
         }
         if (!sorted)
                 qsort(p->fresh, (size_t)count, sizeof *p->fresh, by_start);
         p->block_count += count;
         for (int to = p->block_count; count;)
-                p->blocks[--to] = at && p->blocks[at - 1].start > p->fresh[count - 1].start ? p->blocks[--at] : p->fresh[--count];
+                p->blocks[--to] = at && p->blocks[at - 1].start > p->fresh[count - 1].start
+                                          ? p->blocks[--at]
+                                          : p->fresh[--count];
 }
 
 /* ---- one order ---- */
@@ -156,7 +166,8 @@ static int by_length(const void *x, const void *y)
         return p != q ? q - p : by_size(x, y);
 }
 
-/* what is in use when most is first, and of that what stays longest: later ones have to do with the gaps */
+/* what is in use when most is first, and of that what stays longest: later ones have to do with the
+ * gaps */
 static int by_crowd(const void *x, const void *y)
 {
         const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
@@ -169,7 +180,8 @@ static int by_first_use(const void *x, const void *y)
         return a->first != b->first ? a->first - b->first : by_size(x, y);
 }
 
-enum { LONG_PROGRAM = 4000 };           /* items in orders other than that of time: each asks all that were placed before it */
+enum { LONG_PROGRAM = 4000 };           /* items in orders other than that of time: each asks all
+                                         * that were placed before it */
 
 static void find_crowds(struct placing *p)
 {
@@ -195,10 +207,14 @@ static void find_crowds(struct placing *p)
 
 static void try_orders(struct placing *p, int64_t bound)
 {
-        static const struct { int (*order)(const void *, const void *); bool tight, by_time; } tries[] = {
-                { by_first_use, true, true }, { by_first_use, false, true }, { by_size, false, false },
-                { by_size, true, false }, { by_length, false, false }, { by_length, true, false },
-                { by_crowd, false, false }, { by_crowd, true, false },
+        static const struct {
+                int (*order)(const void *, const void *);
+                bool tight, by_time;
+        } tries[] = {
+                { by_first_use, true, true }, { by_first_use, false, true },
+                { by_size, false, false },    { by_size, true, false },
+                { by_length, false, false },  { by_length, true, false },
+                { by_crowd, false, false },   { by_crowd, true, false },
         };
         if (p->count <= LONG_PROGRAM)
                 find_crowds(p);
@@ -221,7 +237,8 @@ static void move_item(struct item **list, int from, int to)
         list[to] = item;
 }
 
-/* Whether the list, as it stands, takes no more than a little above `current`; what is better than all before is kept. */
+/* Whether the list, as it stands, takes no more than a little above `current`; what is better than
+ * all before is kept. */
 static bool is_good(struct placing *p, int64_t *current, bool tight)
 {
         int64_t best = p->size;
@@ -237,7 +254,8 @@ static bool is_good(struct placing *p, int64_t *current, bool tight)
         return true;
 }
 
-/* What reaches the top goes to an earlier place of the order, and something else anywhere, until steps run out. */
+/* What reaches the top goes to an earlier place of the order, and something else anywhere, until
+ * steps run out. */
 static void improve(struct placing *p, int64_t bound)
 {
         uint64_t random = RANDOM_START;
@@ -252,7 +270,8 @@ static void improve(struct placing *p, int64_t bound)
                 else
                         memcpy(p->list, kept, (size_t)p->count * sizeof *kept);
                 for (int i = 0; i < p->count; i++)
-                        if (p->list[i]->offset + p->list[i]->bytes >= p->size && random_next(&random) & 1)
+                        if (p->list[i]->offset + p->list[i]->bytes >= p->size &&
+                            random_next(&random) & 1)
                                 high = i;
                 move_item(p->list, high, (int)(random_next(&random) % (uint64_t)(high + 1)));
                 move_item(p->list, from, (int)(random_next(&random) % (uint64_t)(from + 1)));
@@ -264,7 +283,10 @@ static void improve(struct placing *p, int64_t bound)
 
 static struct placing start(struct item *items, int count, int64_t spans)
 {
-        struct placing p = { .arena = arena_new(), .items = items, .count = count, .size = INT64_MAX };
+        struct placing p = { .arena = arena_new(),
+                             .items = items,
+                             .count = count,
+                             .size = INT64_MAX };
         p.list = arena_array(p.arena, (size_t)count + 1, sizeof *p.list);
         p.best = arena_array(p.arena, (size_t)count + 1, sizeof *p.best);
         p.blocks = arena_array(p.arena, (size_t)spans + 1, sizeof *p.blocks);
@@ -278,7 +300,8 @@ static void finish(struct placing *p)
         arena_free(p->arena);
 }
 
-int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort, bool *proved)
+int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort,
+                    bool *proved)
 {
         enum { STEPS_MAX = 20000000, STEPS_EACH = 100000, QUICKLY = 64 };        /* QUICKLY: that part of them */
         int64_t spans = 0;

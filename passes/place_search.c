@@ -1,7 +1,8 @@
 /* Branch and bound over placings, for each stretch of time that shares nothing with the others.
  *
- * In some best placing nothing can be pushed down; sorted by offset, each item then lies on what is below it. So the search puts
- * one item after the other, offsets never falling, each on the skyline of those before:
+ * In some best placing nothing can be pushed down; sorted by offset, each item then lies on what is
+ * below it. So the search puts one item after the other, offsets never falling, each on the skyline
+ * of those before:
  *
  *        |   +---+               sections: stretches of time in which the same items are in use. floor[] of a section: where
  *        |   | d | next          the skyline is. What is still to come in a section lies above its floor and above the offset
@@ -10,8 +11,8 @@
  *        |   +-----+-+   |       An item that could lie wholly below the next one's offset would have come before it.
  *        +---------------- time
  *
- * An item of several spans is put on the skyline in each of its sections; gaps that open behind a span that ends are not
- * filled, so where there are such items the search proves nothing. */
+ * An item of several spans is put on the skyline in each of its sections; gaps that open behind a
+ * span that ends are not filled, so where there are such items the search proves nothing. */
 #include "passes/place_search.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 
 enum { ITEMS_MAX = 256, STEPS_MAX = 30000000 };
 
-struct part { int section; int64_t start, end; };         /* of an item: what it takes in a section */
+struct part { int section; int64_t start, end; };         /* of an item: what it takes in a
+                                                           * section */
 struct piece {                          /* an item of the stretch */
         int item;
         struct part *parts;
@@ -99,10 +101,13 @@ static int find_choices(struct search *s, int64_t from, struct choice *choices)
                 const struct item *item = &s->items[p->item];
                 int64_t offset = lowest(s, p, from);
                 least = offset + item->bytes < least ? offset + item->bytes : least;
-                choices[count++] = (struct choice){ offset, (double)item->bytes * (item->last - item->first + 1), i };
+                choices[count++] =
+                        (struct choice){ offset,
+                                         (double)item->bytes * (item->last - item->first + 1), i };
         }
         for (int i = 0; i < count; i++)
-                if (choices[i].offset < least && choices[i].offset + s->items[s->pieces[choices[i].piece].item].bytes < s->best)
+                if (choices[i].offset < least &&
+                    choices[i].offset + s->items[s->pieces[choices[i].piece].item].bytes < s->best)
                         choices[kept++] = choices[i];
         qsort(choices, (size_t)kept, sizeof *choices, by_offset);
         return kept;
@@ -180,9 +185,10 @@ static int by_highest_end(const void *x, const void *y)
         return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* In each section the lowest start, or (tops) the highest end of the spans there: in order of these, each takes the sections that no
- * other has taken. */
-static void find_edges(const struct search *s, struct span *spans, int count, const int *begins, bool tops, struct part *edges, int *next)
+/* In each section the lowest start, or (tops) the highest end of the spans there: in order of
+ * these, each takes the sections that no other has taken. */
+static void find_edges(const struct search *s, struct span *spans, int count, const int *begins,
+                       bool tops, struct part *edges, int *next)
 {
         qsort(spans, (size_t)count, sizeof *spans, tops ? by_highest_end : by_lowest_start);
         for (int k = 0; k <= s->sections; k++)
@@ -203,7 +209,8 @@ static void find_parts(struct search *s, struct arena *arena, const int *begins)
         for (int i = 0; i < s->count; i++) {
                 struct piece *p = &s->pieces[i];
                 const struct item *item = &s->items[p->item];
-                struct span *spans = arena_copy(arena, item->spans, (size_t)item->span_count * sizeof *spans);
+                struct span *spans =
+                        arena_copy(arena, item->spans, (size_t)item->span_count * sizeof *spans);
                 p->parts = arena_array(arena, (size_t)s->sections, sizeof *p->parts);
                 for (int tops = 0; tops < 2; tops++)
                         find_edges(s, spans, item->span_count, begins, tops, p->parts, next);
@@ -211,12 +218,14 @@ static void find_parts(struct search *s, struct arena *arena, const int *begins)
                         if (!p->parts[k].end)
                                 continue;
                         s->left[k] += p->parts[k].end - p->parts[k].start;
-                        p->parts[p->part_count++] = (struct part){ k, p->parts[k].start, p->parts[k].end };
+                        p->parts[p->part_count++] =
+                                (struct part){ k, p->parts[k].start, p->parts[k].end };
                 }
         }
 }
 
-/* One stretch: better offsets for its items, where it takes *size or more. False: unknown whether less than s->best is possible. */
+/* One stretch: better offsets for its items, where it takes *size or more. False: unknown whether
+ * less than s->best is possible. */
 static bool search_stretch(struct search *s, struct arena *arena)
 {
         int spans = 0;
@@ -242,7 +251,8 @@ static int by_first(const void *x, const void *y)
         return a->first != b->first ? a->first - b->first : a->number - b->number;
 }
 
-bool place_search(const struct item *items, int count, int64_t bound, int64_t *size, int64_t *offsets)
+bool place_search(const struct item *items, int count, int64_t bound, int64_t *size,
+                  int64_t *offsets)
 {
         struct arena *arena = arena_new();
         const struct item **list = arena_array(arena, (size_t)count, sizeof *list);
@@ -250,7 +260,8 @@ bool place_search(const struct item *items, int count, int64_t bound, int64_t *s
         for (int i = 0; i < count; i++)
                 list[i] = &items[i];
         qsort(list, (size_t)count, sizeof *list, by_first);
-        int64_t reached = 0, least = bound;     /* by the stretches so far; what no placing can be below */
+        int64_t reached = 0, least = bound;     /* by the stretches so far; what no placing can be
+                                                 * below */
         for (int from = 0, to = 0; from < count; from = to) {
                 int last = list[from]->last;
                 int64_t top = 0;
@@ -267,7 +278,8 @@ bool place_search(const struct item *items, int count, int64_t bound, int64_t *s
                         for (int i = 0; i < s->count && s->any; i++)
                                 offsets[s->pieces[i].item] = s->found[i];
                         top = s->best;
-                        least = sure && top > least ? top : least;      /* others need not be better */
+                        /* others need not be better */
+                        least = sure && top > least ? top : least;
                 }
                 reached = top > reached ? top : reached;
         }

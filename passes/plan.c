@@ -6,12 +6,13 @@
  *   main { call @k1(@x, @a)  call @k2(@a, @b)         ...
  *          call @k3(@b, @c)  call @k4(@c, @y) }
  *
- * Which bytes are in use when, and where a result may lie on an operand, says lifetimes.c; placing is done by place.c. Sharing makes
- * rectangles longer, and may in the end take more than it saves: where the plan is not proved to be the least, one without sharing
- * is tried, too.
+ * Which bytes are in use when, and where a result may lie on an operand, says lifetimes.c; placing
+ * is done by place.c. Sharing makes rectangles longer, and may in the end take more than it saves:
+ * where the plan is not proved to be the least, one without sharing is tried, too.
  *
- * Regions beside the workspace (--region, in order of preference) take what fits: storages with the most bytes touched for each byte
- * they occupy first, so that a small fast memory holds what is used most. All else goes to the workspace.
+ * Regions beside the workspace (--region, in order of preference) take what fits: storages with the
+ * most bytes touched for each byte they occupy first, so that a small fast memory holds what is
+ * used most. All else goes to the workspace.
  *
  * The sum of bytes in use at the worst moment, live_peak, bounds every plan from below. */
 #include "passes/plan.h"
@@ -42,13 +43,19 @@ static int by_density(const void *x, const void *y)
         double p = a->traffic / (double)a->bytes, q = b->traffic / (double)b->bytes;
         if (p < q || p > q)
                 return p < q ? 1 : -1;
-        return a->bytes != b->bytes ? (a->bytes < b->bytes ? -1 : 1) : a->buffer->number - b->buffer->number;
+        return a->bytes != b->bytes ? (a->bytes < b->bytes ? -1 : 1)
+                                    : a->buffer->number - b->buffer->number;
 }
 
 static struct item new_item(const struct storage *s)
 {
-        return (struct item){ .spans = s->spans, .span_count = s->span_count, .number = s->buffer->number, .bytes = s->bytes,
-                              .first = s->first, .last = s->last, .offset = -1 };
+        return (struct item){ .spans = s->spans,
+                              .span_count = s->span_count,
+                              .number = s->buffer->number,
+                              .bytes = s->bytes,
+                              .first = s->first,
+                              .last = s->last,
+                              .offset = -1 };
 }
 
 static void fill_regions(struct plan *plan, struct item *items)
@@ -101,7 +108,8 @@ static void make_plan(struct plan *plan, bool shares, enum place_effort effort)
                 plan->items[rest[i].number] = rest[i];
 }
 
-static struct plan best_plan(struct arena *arena, struct loop_program *p, bool shares, enum place_effort effort)
+static struct plan best_plan(struct arena *arena, struct loop_program *p, bool shares,
+                             enum place_effort effort)
 {
         struct plan plan = { .arena = arena, .p = p };
         make_plan(&plan, shares, effort);
@@ -128,11 +136,14 @@ static bool check_sizes(const struct loop_program *p, struct pass_context *conte
                 int64_t bytes;
                 if (b->space != SPACE_WORKSPACE)
                         continue;
-                if (int_mul(b->extent, element_info[b->element].bytes, &bytes) && int_add(bytes, STORAGE_ALIGN - 1, &bytes) &&
-                    int_add(total, bytes, &total) && total <= context->limits.total_bytes)
+                if (int_mul(b->extent, element_info[b->element].bytes, &bytes) &&
+                    int_add(bytes, STORAGE_ALIGN - 1, &bytes) && int_add(total, bytes, &total) &&
+                    total <= context->limits.total_bytes)
                         continue;
-                diag_error(context->diag, EXIT_INVALID, "the intermediate tensors take more than %lld bytes: raise with "
-                           "--limit total_bytes=N", (long long)context->limits.total_bytes);
+                diag_error(context->diag, EXIT_INVALID,
+                           "the intermediate tensors take more than %lld bytes: raise with "
+                           "--limit total_bytes=N",
+                           (long long)context->limits.total_bytes);
                 return false;
         }
         return true;
@@ -144,10 +155,12 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 return -1;
         struct arena *arena = arena_new();
         if (context->region_count) {
-                p->regions = arena_copy(p->arena, context->regions, (size_t)context->region_count * sizeof *p->regions);
+                p->regions = arena_copy(p->arena, context->regions,
+                                        (size_t)context->region_count * sizeof *p->regions);
                 p->region_count = context->region_count;
         }
-        struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL);     /* off at -O0 */
+        /* off at -O0 */
+        struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL);
         p->live_peak = plan.live_peak;
         p->workspace_size = plan.size;
         p->workspace_align = target_workspace_align(context->target);
@@ -157,7 +170,8 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 for (; root->into; root = root->into)
                         offset += root->at;
                 s->buffer->region = plan.region[root->buffer->number];
-                s->buffer->offset = root->span_count ? offset + plan.items[root->buffer->number].offset : 0;
+                s->buffer->offset =
+                        root->span_count ? offset + plan.items[root->buffer->number].offset : 0;
         }
         p->planned = true;
         int count = plan.lifetimes.count;

@@ -12,11 +12,14 @@ struct plan_resident {
 
 struct plan_facts {
         int64_t largest;                /* LB_op: bytes that some statement cannot do without */
-        int64_t live_peak;              /* LB_order: the largest sum of bytes in use, in this order with this sharing */
-        int64_t best, best_found;       /* BEST: no order needs less than best; best_found: what the best known order needs */
+        int64_t live_peak;              /* LB_order: the largest sum of bytes in use, in this order
+                                         * with this sharing */
+        int64_t best, best_found;       /* BEST: no order needs less than best; best_found: what the
+                                         * best known order needs */
         int64_t size;                   /* PLAN: bytes of all regions */
         bool proved;                    /* no placing takes less (in one region) */
-        const char *where;              /* nodes of the model that are computed when most bytes are in use, or NULL */
+        const char *where;              /* nodes of the model that are computed when most bytes are
+                                         * in use, or NULL */
         struct plan_resident *residents;          /* largest first */
         int resident_count;
 };

@@ -31,7 +31,8 @@ static const struct storage *find_root(const struct storage *s, int64_t *at)
 }
 
 /* An operand that a result is written over, right then: the result is there. */
-static bool is_overwritten(const struct lifetimes *alone, const struct lifetimes *shared, const struct storage *s, int time)
+static bool is_overwritten(const struct lifetimes *alone, const struct lifetimes *shared,
+                           const struct storage *s, int time)
 {
         int64_t at, other_at;
         const struct storage *root = find_root(&shared->storages[s->buffer->number], &at);
@@ -40,15 +41,16 @@ static bool is_overwritten(const struct lifetimes *alone, const struct lifetimes
                 bool born = other != s && other->first <= time && bytes_at(other, time);
                 if (born && find_root(&shared->storages[i], &other_at) == root)
                         for (int k = 0; k < other->span_count; k++)
-                                if (other->spans[k].first == time && other_at + other->spans[k].start < at + s->bytes &&
+                                if (other->spans[k].first == time &&
+                                    other_at + other->spans[k].start < at + s->bytes &&
                                     at < other_at + other->spans[k].end)
                                         return true;
         }
         return false;
 }
 
-static void find_residents(struct arena *arena, struct plan_facts *facts, const struct lifetimes *alone,
-                           const struct lifetimes *shared, int peak)
+static void find_residents(struct arena *arena, struct plan_facts *facts,
+                           const struct lifetimes *alone, const struct lifetimes *shared, int peak)
 {
         for (int i = 0; i < alone->count; i++) {
                 const struct storage *s = &alone->storages[i];
@@ -56,10 +58,12 @@ static void find_residents(struct arena *arena, struct plan_facts *facts, const 
                 if (!bytes || is_overwritten(alone, shared, s, peak))
                         continue;
                 ARENA_GROW(arena, facts->residents, facts->resident_count);
-                facts->residents[facts->resident_count++] = (struct plan_resident){ s->buffer, bytes };
+                facts->residents[facts->resident_count++] =
+                        (struct plan_resident){ s->buffer, bytes };
         }
         if (facts->resident_count)
-                qsort(facts->residents, (size_t)facts->resident_count, sizeof *facts->residents, by_bytes);
+                qsort(facts->residents, (size_t)facts->resident_count, sizeof *facts->residents,
+                      by_bytes);
 }
 
 /* counts down to the statement of that number */

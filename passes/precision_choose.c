@@ -1,33 +1,48 @@
-/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is predicted to be faster. (Without tiles:
- * those by so many weights and so few rows that reading half the bytes is.)
+/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is
+ * predicted to be faster. (Without tiles: those by so many weights and so few rows that reading
+ * half the bytes is.)
  *
  *      f32     products at the speed of register tiles, outputs in whole blocks; reading the weights
  *      bf16    products of tiles, each taking its time however few of its rows are used; what becomes of a block of sums; what a kernel
- *              with tiles costs before it begins; reading half as many bytes of weights, and rounding them where they come as f32
+ *              with tiles costs before it begins; reading half as many bytes of weights, and
+ *              rounding them where they come as f32
  *
- * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few outputs that stay in f32 compute more
- * of nothing. So in the end all reads f32 unless the whole is faster. Faster: by what --limit bf16_percent says, for numbers are rounded.
- * In cycles of one core. */
+ * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few
+ * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
+ * faster. Faster: by what --limit bf16_percent says, for numbers are rounded. In cycles of one
+ * core. */
 #include "ir/spelling.h"
 #include "passes/layout.h"
 #include "passes/precision.h"
 
-enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make one step */
+enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make
+                                         * one step */
 enum { BLOCK = 16, TILES_BLOCK = 32 };  /* channels */
 enum { TILE_CYCLES = 16, SUMS_CYCLES = 100, KERNEL_CYCLES = 2000, PAIRED_CYCLES = 8 };    /* of tiles; of a position of few channels */
 #define SPEED .85                       /* of the peak, that register tiles reach */
 
-static double whole(int64_t extent, int64_t block) { return (double)(divide_up(extent, block) * block); }
+static double whole(int64_t extent, int64_t block)
+{
+        return (double)(divide_up(extent, block) * block);
+}
 
 /* ---- the work ---- */
 
-/* what a contraction computes, of a group; lines: of positions that can be rows of a tile; steps: products of tiles for a sum */
-struct work { int64_t groups, lines, length, outputs, terms, steps; double weights, paired; bool blocked; };
+/* what a contraction computes, of a group; lines: of positions that can be rows of a tile; steps:
+ * products of tiles for a sum */
+struct work {
+        int64_t groups, lines, length, outputs, terms, steps;
+        double weights, paired;
+        bool blocked;
+};
 
 static struct work work_of_dot(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        struct work work = { .groups = 1, .lines = 1, .terms = 1, .weights = (double)type_elements(w) };
+        struct work work = { .groups = 1,
+                             .lines = 1,
+                             .terms = 1,
+                             .weights = (double)type_elements(w) };
         int count;
         const int64_t *contracted = op_ints(op, "contract_b", &count);
         for (int i = 0; i < count; i++)
@@ -42,12 +57,19 @@ static struct work work_of_dot(const struct op *op)
 }
 
 /* of few channels, those of a row of the window, which lie side by side in pairs */
-static int64_t line_of(const struct type *w) { return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1]; }
+static int64_t line_of(const struct type *w)
+{
+        return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1];
+}
 
 static struct work work_of_convolve(const struct op *op)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        struct work work = { .groups = op_int(op, "groups"), .lines = y->dims[0], .length = 1, .blocked = true,
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
+                          *y = op_result(op)->type;
+        struct work work = { .groups = op_int(op, "groups"),
+                             .lines = y->dims[0],
+                             .length = 1,
+                             .blocked = true,
                              .weights = (double)type_elements(w) };
         int last = y->rank - 1;
         const int64_t *phases = op_ints(op, "input_dilations", NULL);     /* of outputs, each a convolution by its share of the window */
@@ -83,8 +105,9 @@ static double plain_cycles(const struct op *op, const struct target *target, int
         struct work work = work_of(op);
         double speed = SPEED * target_lanes(target, E_F32) * target_vector_issue(target);
         bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
-        double outputs = lanes ? whole(work.groups, block)
-                               : (double)work.groups * whole(work.outputs, work.blocked ? block : BLOCK);
+        double outputs =
+                lanes ? whole(work.groups, block)
+                      : (double)work.groups * whole(work.outputs, work.blocked ? block : BLOCK);
         return (double)(work.lines * work.length * work.terms) * outputs / speed +
                (double)element_info[E_F32].bytes * work.weights / target_memory_speed(target);
 }
@@ -94,11 +117,13 @@ static double given_elements(const struct value *v, int depth)
 {
         if (v->kind == VALUE_ARGUMENT)
                 return (double)type_elements(v->type);
-        bool joins = op_is(v, OP_concat), moves = op_is(v, OP_reshape) || op_is(v, OP_transpose) || op_is(v, OP_slice);
+        bool joins = op_is(v, OP_concat),
+             moves = op_is(v, OP_reshape) || op_is(v, OP_transpose) || op_is(v, OP_slice);
         double elements = 0;
         for (int i = 0; depth && i < (joins ? v->op->operand_count : moves); i++)
                 elements += given_elements(op_operand(v->op, i), depth - 1);
-        return elements < (double)type_elements(v->type) ? elements : (double)type_elements(v->type);
+        return elements < (double)type_elements(v->type) ? elements
+                                                         : (double)type_elements(v->type);
 }
 
 /* A product's second operand that comes as f32, as a cache does: read and written once more. */
@@ -106,31 +131,40 @@ static double rounding_cycles(const struct op *op, const struct target *target)
 {
         enum { MOVES = 8 };
         double elements = op->code == OP_dot ? given_elements(op_operand(op, 1), MOVES) : 0;
-        return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) / target_memory_speed(target);
+        return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) /
+               target_memory_speed(target);
 }
 
 static double tiles_cycles(const struct op *op, const struct target *target)
 {
         struct work work = work_of(op);
-        double tiles = (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
+        double tiles =
+                (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
         tiles *= whole(work.outputs, work.blocked ? TILES_BLOCK : TILE_LANES) / TILE_LANES;
-        return tiles * (double)(work.steps * TILE_CYCLES) + tiles / 4 * SUMS_CYCLES + PAIRED_CYCLES * work.paired + KERNEL_CYCLES +
-               rounding_cycles(op, target) + (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
+        return tiles * (double)(work.steps * TILE_CYCLES) + tiles / 4 * SUMS_CYCLES +
+               PAIRED_CYCLES * work.paired + KERNEL_CYCLES + rounding_cycles(op, target) +
+               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
 }
 
-/* f32, by weights that are stored in bf16: half of them to read, two more instructions for each vector of them and row of tiles */
+/* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
+ * vector of them and row of tiles */
 static double narrow_cycles(const struct op *op, const struct target *target)
 {
         enum { WIDEN = 2 };
         struct work work = work_of(op);
-        double vectors = work.weights / target_lanes(target, E_F32), rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
-        return plain_cycles(op, target, BLOCK) - (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target) +
+        double vectors = work.weights / target_lanes(target, E_F32),
+               rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
+        return plain_cycles(op, target, BLOCK) -
+               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target) +
                WIDEN * vectors * rows / target_vector_issue(target);
 }
 
 /* ---- the choice ---- */
 
-static bool is_f32(const struct value *v) { return v->type->kind == TYPE_TENSOR && v->type->element == E_F32; }
+static bool is_f32(const struct value *v)
+{
+        return v->type->kind == TYPE_TENSOR && v->type->element == E_F32;
+}
 
 /* a contraction of known extents; its weights may be a product's second operand that is computed */
 static bool is_candidate(const struct op *op)
@@ -138,23 +172,27 @@ static bool is_candidate(const struct op *op)
         if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        bool weights = value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot;
-        return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) && type_is_static(x->type) && type_is_static(w->type) &&
-               type_elements(x->type) && type_elements(w->type);
+        bool weights =
+                value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot;
+        return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
+               type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&
+               type_elements(w->type);
 }
 
-/* Tiles can multiply it: any product (zeros fill up the last 32 of its terms), rows of 32 channels, or of the few channels of a row of the
- * window. */
+/* Tiles can multiply it: any product (zeros fill up the last 32 of its terms), rows of 32 channels,
+ * or of the few channels of a row of the window. */
 static bool fits_tiles(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
                 return true;
-        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX || !(layout_is_direct(op) || layout_has_phases(op)))
+        if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX ||
+            !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
         if (channels < FEW)
-                return groups == 1 && layout_is_direct(op) && (line_of(w) <= TILE_DEPTH || line_of(w) % TILE_DEPTH == 0) &&
+                return groups == 1 && layout_is_direct(op) &&
+                       (line_of(w) <= TILE_DEPTH || line_of(w) % TILE_DEPTH == 0) &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
         return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
 }
@@ -163,14 +201,17 @@ static bool fits_tiles(const struct op *op)
 static bool is_streamed(const struct op *op, const struct target *target)
 {
         const struct loop_type narrow = { E_BF16, (uint8_t)target_lanes(target, E_F32) };
-        return op->code == OP_dot && type_bytes(op_operand(op, 1)->type) > target_l2_bytes(target) && spelling_of_type(target, narrow);
+        return op->code == OP_dot &&
+               type_bytes(op_operand(op, 1)->type) > target_l2_bytes(target) &&
+               spelling_of_type(target, narrow);
 }
 
 static int choose_narrow(struct function *f, const struct target *target, double share)
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op) && value_is_constant(op_operand(op, 1)) && is_streamed(op, target) &&
+                op->number = is_candidate(op) && value_is_constant(op_operand(op, 1)) &&
+                             is_streamed(op, target) &&
                              narrow_cycles(op, target) < share * plain_cycles(op, target, BLOCK);
                 chosen += op->number;
         }

@@ -1,28 +1,33 @@
-/* quantize_weights: weights are kept in 8 bits, with a step and a zero point, and decoded where they are read.
+/* quantize_weights: weights are kept in 8 bits, with a step and a zero point, and decoded where
+ * they are read.
  *
  *   %1 = convolve(%0, @w)                      %1 = cast(@q) to=f32                            ; @q : <64 x 32 x 3 x 3 x u8>
  *                                              %2 = sub(%1, broadcast(cast(@zero) to=f32))     ; @zero : <64 x u8>
  *                                     ->       %3 = mul(%2, broadcast(@step))                  ; @step : <64 x f32>
  *                                              %4 = convolve(%0, %3)
  *
- * A row of the outermost dimension (weights of an output, a word of a dictionary) has a step of its own; where rows are short, there
- * is one for all. Each weight is at most half a step from what it was, where a step is (largest - least) / 255 of the row, 0 counted
- * in; 0 stays 0. A table is decoded behind the gather that takes rows of it. Nothing is folded after this, and fuse takes what
- * decodes into the kernel that reads it; a kernel that reads packed weights has them decoded in front of it. A tensor with a weight
- * that is not finite stays as it is. */
+ * A row of the outermost dimension (weights of an output, a word of a dictionary) has a step of its
+ * own; where rows are short, there is one for all. Each weight is at most half a step from what it
+ * was, where a step is (largest - least) / 255 of the row, 0 counted in; 0 stays 0. A table is
+ * decoded behind the gather that takes rows of it. Nothing is folded after this, and fuse takes
+ * what decodes into the kernel that reads it; a kernel that reads packed weights has them decoded
+ * in front of it. A tensor with a weight that is not finite stays as it is. */
 #include "passes/simplify.h"
 #include "passes/weights.h"
 
 enum { STEPS = 256, ROW_LEAST = 8 };
 
-struct encoded { struct value *numbers, *zeros, *steps; };       /* zeros, steps: <rows>, or scalars */
+/* zeros, steps: <rows>, or scalars */
+struct encoded { struct value *numbers, *zeros, *steps; };
 
 static bool encode(struct module *m, struct constant *c, struct encoded *out)
 {
         const struct type *t = c->value.type;
-        int64_t count = type_elements(t), rows = t->rank && count / t->dims[0] >= ROW_LEAST ? t->dims[0] : 1;
+        int64_t count = type_elements(t),
+                rows = t->rank && count / t->dims[0] >= ROW_LEAST ? t->dims[0] : 1;
         enum element wide = element_info[t->element].compute;
-        unsigned char *numbers = constant_room(m, (size_t)count), *zeros = constant_room(m, (size_t)rows);
+        unsigned char *numbers = constant_room(m, (size_t)count),
+                      *zeros = constant_room(m, (size_t)rows);
         void *steps = constant_room(m, (size_t)rows * (size_t)element_info[wide].bytes);
         for (int64_t r = 0, each = count / rows; r < rows; r++) {
                 struct weight_grid grid;
@@ -41,7 +46,8 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
 }
 
 /* what each row has, for each element of the rows that are read: all, or those that gather takes */
-static struct value *spread(struct builder *b, struct value *v, const struct op *gather, const struct type *to)
+static struct value *spread(struct builder *b, struct value *v, const struct op *gather,
+                            const struct type *to)
 {
         int64_t dims[RANK_MAX];
         if (gather && v->type->rank && op_int(gather, "axis") == 0)
@@ -53,15 +59,18 @@ static struct value *spread(struct builder *b, struct value *v, const struct op 
 }
 
 /* the weights, or the rows of them that gather takes */
-static struct value *decode(struct builder *b, const struct encoded *e, const struct op *gather, enum element element)
+static struct value *decode(struct builder *b, const struct encoded *e, const struct op *gather,
+                            enum element element)
 {
         enum element wide = e->steps->type->element;
         struct value *rows[] = { e->numbers, gather ? op_operand(gather, 1) : NULL };
-        struct value *x = gather ? value_build(b, OP_gather, rows, 2, gather->attrs, NULL) : e->numbers;
+        struct value *x =
+                gather ? value_build(b, OP_gather, rows, 2, gather->attrs, NULL) : e->numbers;
         if (!x || !(x = build_cast(b, x, wide)))
                 return NULL;
         struct value *zero = spread(b, e->zeros, gather, x->type);
-        x = build_binary(b, OP_mul, build_binary(b, OP_sub, x, zero), spread(b, e->steps, gather, x->type));
+        x = build_binary(b, OP_mul, build_binary(b, OP_sub, x, zero),
+                         spread(b, e->steps, gather, x->type));
         return x ? build_cast(b, x, element) : NULL;
 }
 
@@ -75,7 +84,10 @@ static struct value *scaled(struct builder *b, struct op *op, struct pass_contex
 static bool decode_at(struct use *u, const struct encoded *e, struct pass_context *context)
 {
         struct op *user = u->user, *gather = user->code == OP_gather ? user : NULL;
-        struct builder b = { .m = user->region->function->module, .region = user->region, .before = user, .location = user->location };
+        struct builder b = { .m = user->region->function->module,
+                             .region = user->region,
+                             .before = user,
+                             .location = user->location };
         struct value *decoded = decode(&b, e, gather, u->value->type->element);
         if (!decoded)
                 return false;

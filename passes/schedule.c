@@ -1,13 +1,16 @@
-/* schedule: every contraction that a scheduled lowering can write gets its schedule, unless it has one.
+/* schedule: every contraction that a scheduled lowering can write gets its schedule, unless it has
+ * one.
  *
  *   convolve_packed(%x, @w) ...   ->   convolve_packed(%x, @w) ... schedule="rows=2 columns=7 vectors=2"
  *
- * From the user's file of schedules (--schedule) where that has one for operations like it. Behind a semicolon stands why: what it is
- * predicted to cost, and which one comes next. Nothing else changes: a schedule says how, not what. */
+ * From the user's file of schedules (--schedule) where that has one for operations like it. Behind
+ * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
+ * changes: a schedule says how, not what. */
 #include "passes/pass.h"
 #include "schedule/book.h"
 
-static const char *choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+static const char *choose(const struct op *op, const struct schedule_machine *machine,
+                          struct arena *arena)
 {
         const char *why = NULL;
         struct schedule schedule = schedule_for(op, machine, arena, &why);
@@ -24,7 +27,8 @@ int pass_schedule(struct function *f, struct pass_context *context)
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 if (op->schedule || !schedule_contraction(NULL, op))
                         continue;
-                const char *given = context->book ? schedule_book_find(context->book, f->module, op) : NULL;
+                const char *given =
+                        context->book ? schedule_book_find(context->book, f->module, op) : NULL;
                 op->schedule = given ? given : choose(op, &machine, f->module->arena);
                 count++;
         }

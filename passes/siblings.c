@@ -1,20 +1,23 @@
-/* siblings: kernels with the same index, element-wise ones and reductions of the same rows, become one kernel of several results where
- * that moves fewer bytes.
+/* siblings: kernels with the same index, element-wise ones and reductions of the same rows, become
+ * one kernel of several results where that moves fewer bytes.
  *
  *   %1 = fusion(%g, %c) { ... tanh ... mul ... add }            %1, %2 = fusion(%g, %c) { ... tanh ... mul ... add
  *   %2 = fusion(%g, %1) { ... tanh ... mul }              ->                              ... tanh ... mul
- *                                                                                         yield(.., ..) }
+ *                                                                                         yield(..,
+ *                                                                                         ..) }
  *
- * Two kernels join where one reads the elements that the other makes, or both read the same ones of a tensor: these bytes are then read
- * once. Both are element-wise (with the broadcasts, slices, transposes and gathers that fuse has put in), or end in reductions along the
- * same dimensions, and have results of the same extents; what they share is read at the index of the result, or along its row, in
- * both. So the state of a recurrent cell and its output become one kernel, several functions of one value do, and so do the mean
- * and the largest, or the mean and the variance, of a row: such reductions share a loop (ir/lower_merge.c), or the row lies in the
- * first cache.
+ * Two kernels join where one reads the elements that the other makes, or both read the same ones of
+ * a tensor: these bytes are then read once. Both are element-wise (with the broadcasts, slices,
+ * transposes and gathers that fuse has put in), or end in reductions along the same dimensions, and
+ * have results of the same extents; what they share is read at the index of the result, or along
+ * its row, in both. So the state of a recurrent cell and its output become one kernel, several
+ * functions of one value do, and so do the mean and the largest, or the mean and the variance, of a
+ * row: such reductions share a loop (ir/lower_merge.c), or the row lies in the first cache.
  *
- * The joined kernel stands where the later one is, if nothing between reads what the first one makes, or else where the earlier one
- * is, if what the later one reads is there by then: so no cycle can arise. Contractions and rows that are stored stay alone. Exact: the
- * same operations on each element, in the same order. */
+ * The joined kernel stands where the later one is, if nothing between reads what the first one
+ * makes, or else where the earlier one is, if what the later one reads is there by then: so no
+ * cycle can arise. Contractions and rows that are stored stay alone. Exact: the same operations on
+ * each element, in the same order. */
 #include "passes/join.h"
 
 enum { READERS_MAX = 16 };              /* of a value that are looked at */
@@ -22,14 +25,19 @@ enum { READERS_MAX = 16 };              /* of a value that are looked at */
 static bool is_map(const struct op *op)
 {
         switch (op->code) {
-        case OP_broadcast: case OP_iota: case OP_slice: case OP_transpose: case OP_reshape: case OP_gather:
-                return true;
+        case OP_broadcast:
+        case OP_iota:
+        case OP_slice:
+        case OP_transpose:
+        case OP_reshape:
+        case OP_gather: return true;
         default:
                 return op_info[op->code].traits & TRAIT_ELEMENTWISE;
         }
 }
 
-/* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of its own), a result for each row. */
+/* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of
+ * its own), a result for each row. */
 struct walk { const struct type *shape; unsigned along; int64_t rows; int size; };
 
 static bool add_reduction(struct walk *w, const struct op *op)
@@ -44,7 +52,8 @@ static bool add_reduction(struct walk *w, const struct op *op)
         return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
-/* element-wise operations of one index alone, or reductions of one row, all results of the same extents; size: how many operations */
+/* element-wise operations of one index alone, or reductions of one row, all results of the same
+ * extents; size: how many operations */
 static bool is_kernel(struct op *kernel, struct walk *w)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -52,7 +61,8 @@ static bool is_kernel(struct op *kernel, struct walk *w)
         *w = (struct walk){ .shape = result };
         if (kernel->result_count < 1 || !type_is_static(result) || !type_elements(result))
                 return false;
-        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield; op = region ? op->next : NULL, w->size++) {
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
+             op = region ? op->next : NULL, w->size++) {
                 bool map = region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE;
                 if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
                         return false;
@@ -69,13 +79,15 @@ static bool is_kernel(struct op *kernel, struct walk *w)
 /* Has v an element for each one that the kernel goes over, or one for each row? */
 static bool is_walked(const struct walk *w, const struct value *v)
 {
-        return type_same_dims(v->type, w->shape) || (w->along && type_is_static(v->type) && type_elements(v->type) == w->rows);
+        return type_same_dims(v->type, w->shape) ||
+               (w->along && type_is_static(v->type) && type_elements(v->type) == w->rows);
 }
 
 /* What is needed of op at an index, or in a row, is of that index or row of its operands. */
 static bool keeps_row(const struct op *op, const struct walk *w)
 {
-        if (op->code == OP_yield || op->code == OP_reduce || op_info[op->code].traits & TRAIT_ELEMENTWISE)
+        if (op->code == OP_yield || op->code == OP_reduce ||
+            op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return true;
         if (!w->along || (op->code != OP_reshape && op->code != OP_broadcast))
                 return false;
@@ -156,10 +168,12 @@ static bool count_bytes(struct pair *p)
         p->bytes = 0;
         for (int i = 0; i < p->read_count; i++) {
                 const struct value *v = p->read[i];
-                bool made = v->kind == VALUE_RESULT && v->op == p->first, here = reads_in_place(p->second, &p->walks[1], v);
+                bool made = v->kind == VALUE_RESULT && v->op == p->first,
+                     here = reads_in_place(p->second, &p->walks[1], v);
                 if (made && !here)
                         return false;
-                if (made || (here && v->kind != VALUE_CONSTANT && reads_in_place(p->first, &p->walks[0], v)))
+                if (made || (here && v->kind != VALUE_CONSTANT &&
+                             reads_in_place(p->first, &p->walks[0], v)))
                         p->bytes += type_bytes(v->type);
         }
         return p->bytes > 0;
@@ -176,25 +190,30 @@ static bool find_place(struct pair *p)
                 }
         for (int i = 0; i < p->read_count; i++) {
                 const struct value *v = p->read[i];
-                early &= v->kind != VALUE_RESULT || v->op->region != region || v->op == p->first || v->op->number < p->first->number;
+                early &= v->kind != VALUE_RESULT || v->op->region != region || v->op == p->first ||
+                         v->op->number < p->first->number;
         }
         p->place = late ? p->second : p->first;
         return late || early;
 }
 
-/* the same elements in the same rows; or one of the two has nothing but what there is for each row */
+/* the same elements in the same rows; or one of the two has nothing but what there is for each
+ * row */
 static bool go_together(const struct walk *x, const struct walk *y)
 {
-        return !x->along || !y->along || (x->along == y->along && type_same_dims(x->shape, y->shape));
+        return !x->along || !y->along ||
+               (x->along == y->along && type_same_dims(x->shape, y->shape));
 }
 
 static void look_at(struct pair *best, struct op *first, int limit)
 {
         struct pair p = *best;
         p.first = first;
-        if (first->region == p.second->region && first->number < p.second->number && is_kernel(first, &p.walks[0]) &&
-            p.walks[0].size + p.walks[1].size <= limit && type_same_dims(first->results[0].type, p.second->results[0].type) &&
-            go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) && p.bytes > best->bytes)
+        if (first->region == p.second->region && first->number < p.second->number &&
+            is_kernel(first, &p.walks[0]) && p.walks[0].size + p.walks[1].size <= limit &&
+            type_same_dims(first->results[0].type, p.second->results[0].type) &&
+            go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
+            p.bytes > best->bytes)
                 *best = p;
 }
 
@@ -208,7 +227,8 @@ static void find_first(struct pair *best, int limit)
                         continue;
                 if (v->kind == VALUE_RESULT)
                         look_at(best, v->op, limit);
-                for (const struct use *u = v->uses; u && readers < READERS_MAX; u = u->next, readers++) {
+                for (const struct use *u = v->uses; u && readers < READERS_MAX;
+                     u = u->next, readers++) {
                         struct op *reader = reader_in(u, best->second->region);
                         if (reader)
                                 look_at(best, reader, limit);
@@ -247,7 +267,8 @@ static bool join(struct op *second, struct pass_context *context)
         int count = p.first ? find_results(&p, arena, &results) : 0;
         struct op *joined = NULL;
         if (count)
-                joined = kernel_join_results((struct op *const[]){ p.first, second }, 2, results, count, context->diag);
+                joined = kernel_join_results((struct op *const[]){ p.first, second }, 2, results,
+                                             count, context->diag);
         if (joined) {
                 for (int i = 0; i < count; i++)
                         value_replace(results[i], &joined->results[i]);

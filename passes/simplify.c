@@ -4,22 +4,25 @@
  *   R  real-number equality, rounding may change                not under --exact
  *   D  true on finite values of the right domain only           with --assume-finite
  *
- * Every rule gives a value of the same type that uses no operation which uses the old one. Why rewriting ends: a rule does one
- * of these, and none undoes what another did:
+ * Every rule gives a value of the same type that uses no operation which uses the old one. Why
+ * rewriting ends: a rule does one of these, and none undoes what another did:
  *
  *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
  *             what was joined, reductions of what was spread)
  *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt >
  *             mul > sub > add > neg, shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of
  *             constants instead of one of values)
- *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum with its maximum out, max and min of a
- *             bound in one order, a constant to the right of a comparison, a range instead of a loop, f32 instead of f16
+ *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum
+ *   with its maximum out, max and min of a
+ *             bound in one order, a constant to the right of a comparison, a range instead of a
+ *             loop, f32 instead of f16
  *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;
- *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as those and scale_into_dot need a
- *             constant operand, a selection or a clamp)
+ *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as
+ *             those and scale_into_dot need a constant operand, a selection or a clamp)
  *   outward   else a reshape or transpose is one operation nearer to the outputs, or a broadcast is (transpose_broadcast,
- *             slice_broadcast, broadcast_join, reduce_transpose, reduce_reshape, concat_transposes, reshape_below), or a slice or pad nearer to
- *             the inputs: these two kinds pass each other in one direction only
+ *             slice_broadcast, broadcast_join, reduce_transpose, reduce_reshape, concat_transposes,
+ *             reshape_below), or a slice or pad nearer to the inputs: these two kinds pass each
+ *             other in one direction only
  *
  * So the worklist empties. (The count of rounds is bounded all the same.)
  *
@@ -49,9 +52,15 @@ static const struct { tensor_pass pass; const char *rule; } parts[] = {
 #define PART(pass, rule) { pass_##pass, #rule },
 #include "passes/simplify.def"
 };
-enum { RULE_COUNT = sizeof rules / sizeof *rules, ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules };
+enum {
+        RULE_COUNT = sizeof rules / sizeof *rules,
+        ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules
+};
 
-static const struct rule *rule_number(int i) { return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT]; }
+static const struct rule *rule_number(int i)
+{
+        return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT];
+}
 
 /* first and one past the last rule of each operation; simplify.def is sorted by operation */
 struct rule_range { int first, end; };
@@ -79,7 +88,8 @@ static bool is_part(const struct rule *rule, tensor_pass pass)
 /* pass: simplify itself, or the one that is some rules alone */
 static bool allowed(const struct rule *rule, tensor_pass pass, const struct pass_context *context)
 {
-        if ((context->rule && strcmp(context->rule, rule->name)) || (pass != pass_simplify && !is_part(rule, pass)))
+        if ((context->rule && strcmp(context->rule, rule->name)) ||
+            (pass != pass_simplify && !is_part(rule, pass)))
                 return false;
         return rule->class == 'E' || (rule->class == 'R' && !context->exact) ||
                (rule->class == 'D' && context->assume_finite && !context->exact);
@@ -109,7 +119,8 @@ static bool simplify_op(struct op *op, struct simplifying *s)
 {
         const struct rule_range r = s->range[op->code];
         for (int i = r.first; i < r.end; i++)
-                if (s->allowed[i] && rules[i].code == op->code && apply(&rules[i], op, s->context)) {
+                if (s->allowed[i] && rules[i].code == op->code &&
+                    apply(&rules[i], op, s->context)) {
                         s->applied[i]++;
                         return true;
                 }
@@ -129,8 +140,9 @@ static bool is_used(const struct op *op)
         return used;
 }
 
-/* Erases op, which has been rewritten, and what only it used: weights that were made anew are not held until the pass ends.
- * previous: an operation in front of it; another one when that goes, too. */
+/* Erases op, which has been rewritten, and what only it used: weights that were made anew are not
+ * held until the pass ends. previous: an operation in front of it; another one when that goes,
+ * too. */
 static struct op *erase_rewritten(struct op *op, struct op *previous)
 {
         if (is_used(op))
@@ -138,7 +150,8 @@ static struct op *erase_rewritten(struct op *op, struct op *previous)
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
                 op_set_operand(op, i, NULL);
-                struct op *source = v && v->kind == VALUE_RESULT && v->op->region == op->region ? v->op : NULL;
+                struct op *source =
+                        v && v->kind == VALUE_RESULT && v->op->region == op->region ? v->op : NULL;
                 if (!source || is_used(source) || !(op_info[source->code].traits & TRAIT_PURE))
                         continue;
                 previous = source == previous ? source->previous : previous;
@@ -181,7 +194,8 @@ static void add_notes(struct text *notes, const struct simplifying *s)
 
 static int simplify(struct function *f, tensor_pass pass, struct pass_context *context)
 {
-        struct simplifying s = { .context = context, .all = pass == pass_simplify && !context->rule };
+        struct simplifying s = { .context = context,
+                                 .all = pass == pass_simplify && !context->rule };
         index_rules(s.range);
         for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
                 s.allowed[i] = allowed(rule_number(i), pass, context);
@@ -198,6 +212,15 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
         return total;
 }
 
-int pass_simplify(struct function *f, struct pass_context *context) { return simplify(f, pass_simplify, context); }
-int pass_fold_batch_norms(struct function *f, struct pass_context *context) { return simplify(f, pass_fold_batch_norms, context); }
-int pass_remove_identities(struct function *f, struct pass_context *context) { return simplify(f, pass_remove_identities, context); }
+int pass_simplify(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_simplify, context);
+}
+int pass_fold_batch_norms(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_fold_batch_norms, context);
+}
+int pass_remove_identities(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_remove_identities, context);
+}

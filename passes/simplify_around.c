@@ -1,9 +1,11 @@
-/* The rule of simplify.def that takes away transposes on both sides of operations that do not mind the order of dimensions:
+/* The rule of simplify.def that takes away transposes on both sides of operations that do not mind
+ * the order of dimensions:
  *
  *   transpose(g(transpose x)) = g x
  *
- * g is any operations element by element, and what reductions make of them once per row, spread over them again: a softmax or a norm
- * along channels, which exporters put between two transposes. */
+ * g is any operations element by element, and what reductions make of them once per row, spread
+ * over them again: a softmax or a norm along channels, which exporters put between two
+ * transposes. */
 #include "passes/simplify.h"
 
 enum { BETWEEN_MAX = 24 };
@@ -11,12 +13,14 @@ enum { BETWEEN_MAX = 24 };
 struct between {
         struct value *v, *moved;        /* moved: the same before the transposes */
         int reads;                      /* by others between them */
-        bool outer;                     /* a broadcast of what is not made between the transposes: others may read it */
+        bool outer;                     /* a broadcast of what is not made between the transposes:
+                                         * others may read it */
 };
 
 struct around {
         struct builder *b;
-        const struct type *type, *to;   /* of what is between the transposes; of what is before and behind them */
+        const struct type *type, *to;   /* of what is between the transposes; of what is before and
+                                         * behind them */
         int64_t at[RANK_MAX];           /* where dimension d is before the transposes */
         struct between seen[BETWEEN_MAX];
         int count;
@@ -35,7 +39,8 @@ static struct between *find(struct around *a, const struct value *v)
 
 static bool is_computed(const struct around *a, const struct value *v)
 {
-        return v->kind == VALUE_RESULT && v->op->region == a->b->region && op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+        return v->kind == VALUE_RESULT && v->op->region == a->b->region &&
+               op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
 }
 
 static unsigned large_dims(const struct type *t)
@@ -62,8 +67,9 @@ static bool keeps_order(const struct around *a, unsigned dims)
 static bool collect_reduce(struct around *a, const struct op *reduce)
 {
         unsigned axes, large = large_dims(a->type);
-        return type_same_dims(op_operand(reduce, 0)->type, a->type) && simplify_axes(reduce, &axes) && axes & large &&
-               keeps_order(a, axes & large) && keeps_order(a, large & ~axes) && collect(a, op_operand(reduce, 0));
+        return type_same_dims(op_operand(reduce, 0)->type, a->type) &&
+               simplify_axes(reduce, &axes) && axes & large && keeps_order(a, axes & large) &&
+               keeps_order(a, large & ~axes) && collect(a, op_operand(reduce, 0));
 }
 
 /* v, of which there is one per row, is made of what is between; if not, it stays as it is */
@@ -156,7 +162,8 @@ static struct value *move_reduce(struct around *a, const struct op *reduce)
                 moved |= (axes >> d & 1) << a->at[d];
         const struct type *t = reduce->results[0].type;
         struct value *y = move(a, op_operand(reduce, 0));
-        return y ? build_reshape(a->b, simplify_reduce(a->b, reduce, y, moved), t->rank, t->dims) : NULL;
+        return y ? build_reshape(a->b, simplify_reduce(a->b, reduce, y, moved), t->rank, t->dims)
+                 : NULL;
 }
 
 static struct value *move_row(struct around *a, struct value *v)
@@ -172,7 +179,8 @@ static struct value *move_row(struct around *a, struct value *v)
         for (int i = 0; i < op->operand_count; i++)
                 if (!(operands[i] = move_row(a, op_operand(op, i))))
                         return NULL;
-        return known->moved = value_build(a->b, op->code, operands, op->operand_count, op->attrs, v->type);
+        return known->moved =
+                       value_build(a->b, op->code, operands, op->operand_count, op->attrs, v->type);
 }
 
 static struct value *move_broadcast(struct around *a, const struct op *broadcast)
@@ -187,7 +195,9 @@ static struct value *move_broadcast(struct around *a, const struct op *broadcast
                         dims[rank] = row->type->dims[k];
                         to[rank++] = a->at[onto[k]];
                 }
-        return row ? build_broadcast(a->b, build_reshape(a->b, row, rank, dims), type_with_element(a->b->m, a->to, row->type->element), to) : NULL;
+        return row ? build_broadcast(a->b, build_reshape(a->b, row, rank, dims),
+                                     type_with_element(a->b->m, a->to, row->type->element), to)
+                   : NULL;
 }
 
 static struct value *move(struct around *a, struct value *v)
@@ -195,7 +205,8 @@ static struct value *move(struct around *a, struct value *v)
         struct between *known = find(a, v);
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
-                return constant_splat(a->b->m, type_with_element(a->b->m, a->to, v->type->element), v->constant->data);
+                return constant_splat(a->b->m, type_with_element(a->b->m, a->to, v->type->element),
+                                      v->constant->data);
         if (!known)
                 return op_operand(v->op, 0);    /* of a transpose */
         if (known->moved)
@@ -206,10 +217,12 @@ static struct value *move(struct around *a, struct value *v)
         for (int i = 0; i < op->operand_count; i++)
                 if (!(operands[i] = move(a, op_operand(op, i))))
                         return NULL;
-        return known->moved = value_build(a->b, op->code, operands, op->operand_count, op->attrs, NULL);
+        return known->moved =
+                       value_build(a->b, op->code, operands, op->operand_count, op->attrs, NULL);
 }
 
-struct value *rewrite_transpose_around(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_transpose_around(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);

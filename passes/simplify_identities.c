@@ -1,5 +1,5 @@
-/* The rules of simplify.def on arithmetic that need no more than the operations next to each other: signs, rounding, powers,
- * integers, constants that meet. */
+/* The rules of simplify.def on arithmetic that need no more than the operations next to each other:
+ * signs, rounding, powers, integers, constants that meet. */
 #include "passes/simplify.h"
 
 #include <math.h>
@@ -7,14 +7,19 @@
 
 bool simplify_same(const struct value *x, const struct value *y)
 {
-        if (x == y || !value_is_constant(x) || !value_is_constant(y) || x->type != y->type || x->constant->kind != y->constant->kind)
+        if (x == y || !value_is_constant(x) || !value_is_constant(y) || x->type != y->type ||
+            x->constant->kind != y->constant->kind)
                 return x == y;
-        size_t bytes = value_is_splat(x, NULL) ? (size_t)element_info[x->type->element].bytes : (size_t)type_bytes(x->type);
+        size_t bytes = value_is_splat(x, NULL) ? (size_t)element_info[x->type->element].bytes
+                                               : (size_t)type_bytes(x->type);
         return !memcmp(x->constant->data, y->constant->data, bytes);
 }
 
 static enum element element_of(const struct op *op) { return op->results[0].type->element; }
-static enum element_class class_of(const struct value *v) { return element_info[v->type->element].class; }
+static enum element_class class_of(const struct value *v)
+{
+        return element_info[v->type->element].class;
+}
 static bool is_whole(const struct value *v) { return element_is_integer(v->type->element); }
 
 /* a splat of this number, of this sign where it is zero */
@@ -25,7 +30,10 @@ bool simplify_is(const struct value *v, double number)
 }
 
 /* what an operation of this kind made v of, or NULL */
-static struct value *inside(const struct value *v, enum opcode code) { return op_is(v, code) ? op_operand(v->op, 0) : NULL; }
+static struct value *inside(const struct value *v, enum opcode code)
+{
+        return op_is(v, code) ? op_operand(v->op, 0) : NULL;
+}
 
 /* a truth value for every element of v */
 static struct value *truth(struct builder *b, const struct op *op, bool value)
@@ -56,13 +64,16 @@ struct value *rewrite_sub_neg(struct builder *b, struct op *op, struct pass_cont
 struct value *rewrite_minus_zero_sub(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return simplify_is(op_operand(op, 0), element_is_float(element_of(op)) ? -0.0 : 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
+        return simplify_is(op_operand(op, 0), element_is_float(element_of(op)) ? -0.0 : 0.0)
+                       ? build_unary(b, OP_neg, op_operand(op, 1))
+                       : NULL;
 }
 
 struct value *rewrite_zero_sub(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return simplify_is(op_operand(op, 0), 0.0) ? build_unary(b, OP_neg, op_operand(op, 1)) : NULL;
+        return simplify_is(op_operand(op, 0), 0.0) ? build_unary(b, OP_neg, op_operand(op, 1))
+                                                   : NULL;
 }
 
 struct value *rewrite_mul_minus_one(struct builder *b, struct op *op, struct pass_context *context)
@@ -96,7 +107,8 @@ struct value *rewrite_div_negs(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_div_minus_one(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return simplify_is(op_operand(op, 1), -1) ? build_unary(b, OP_neg, op_operand(op, 0)) : NULL;
+        return simplify_is(op_operand(op, 1), -1) ? build_unary(b, OP_neg, op_operand(op, 0))
+                                                  : NULL;
 }
 
 /* -(x * c): the constant takes the sign */
@@ -109,7 +121,9 @@ struct value *rewrite_neg_mul(struct builder *b, struct op *op, struct pass_cont
         for (int i = 0; i < 2; i++)
                 if (value_is_constant(op_operand(product->op, i))) {
                         struct value *c = build_unary(b, OP_neg, op_operand(product->op, i));
-                        return c && value_is_constant(c) ? build_binary(b, OP_mul, op_operand(product->op, 1 - i), c) : NULL;
+                        return c && value_is_constant(c)
+                                       ? build_binary(b, OP_mul, op_operand(product->op, 1 - i), c)
+                                       : NULL;
                 }
         return NULL;
 }
@@ -120,7 +134,8 @@ struct value *rewrite_neg_sub(struct builder *b, struct op *op, struct pass_cont
         struct value *difference = op_operand(op, 0);
         if (!op_is(difference, OP_sub) || !value_has_one_use(difference))
                 return NULL;
-        return build_binary(b, OP_sub, op_operand(difference->op, 1), op_operand(difference->op, 0));
+        return build_binary(b, OP_sub, op_operand(difference->op, 1),
+                            op_operand(difference->op, 0));
 }
 
 struct value *rewrite_cos_even(struct builder *b, struct op *op, struct pass_context *context)
@@ -142,7 +157,9 @@ static bool is_positive(const struct value *v)
         switch (v->op->code) {
         case OP_exp: case OP_sigmoid: case OP_cosh: return true;
         case OP_abs: return element_is_float(v->type->element);
-        case OP_mul: return element_is_float(v->type->element) && simplify_same(op_operand(v->op, 0), op_operand(v->op, 1));
+        case OP_mul:
+                return element_is_float(v->type->element) &&
+                       simplify_same(op_operand(v->op, 0), op_operand(v->op, 1));
         default:     return false;
         }
 }
@@ -170,14 +187,18 @@ struct value *rewrite_max_positive(struct builder *b, struct op *op, struct pass
         (void)b, (void)context;
         for (int i = 0; i < 2; i++) {
                 double bound;
-                if (is_positive(op_operand(op, i)) && value_is_splat(op_operand(op, 1 - i), &bound) &&
+                if (is_positive(op_operand(op, i)) &&
+                    value_is_splat(op_operand(op, 1 - i), &bound) &&
                     (bound < 0 || (bound == 0 && !signbit(bound))))
                         return op_operand(op, i);
         }
         return NULL;
 }
 
-static struct value *rounded(const struct op *op) { return is_rounded(op_operand(op, 0)) ? op_operand(op, 0) : NULL; }
+static struct value *rounded(const struct op *op)
+{
+        return is_rounded(op_operand(op, 0)) ? op_operand(op, 0) : NULL;
+}
 
 #define ROUNDED(name)                                                                                           \
         struct value *rewrite_##name(struct builder *b, struct op *op, struct pass_context *context)           \
@@ -223,7 +244,8 @@ struct value *rewrite_cast_clamped(struct builder *b, struct op *op, struct pass
         if (!element_is_integer(to) || bits > 16 || class_of(v) != CLASS_FLOAT)
                 return NULL;
         bool is_signed = element_info[to].class == CLASS_SINT;
-        double most = is_signed ? ldexp(1, bits - 1) - 1 : ldexp(1, bits) - 1, least = is_signed ? -ldexp(1, bits - 1) : 0;
+        double most = is_signed ? ldexp(1, bits - 1) - 1 : ldexp(1, bits) - 1,
+               least = is_signed ? -ldexp(1, bits - 1) : 0;
         struct value *x = NULL;
         for (int i = 0; i < 2 && (op_is(v, OP_min) || op_is(v, OP_max)); i++) {
                 double bound = v->op->code == OP_min ? most : least, found;
@@ -237,13 +259,17 @@ struct value *rewrite_cast_clamped(struct builder *b, struct op *op, struct pass
 
 /* ---- integers ---- */
 
-struct value *rewrite_sub_self_integer(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_sub_self_integer(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
-        return is_whole(op_result(op)) && simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
+        return is_whole(op_result(op)) && simplify_same(op_operand(op, 0), op_operand(op, 1))
+                       ? build_like(b, op_result(op), 0)
+                       : NULL;
 }
 
-struct value *rewrite_mul_zero_integer(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_mul_zero_integer(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         for (int i = 0; i < 2; i++)
@@ -259,7 +285,8 @@ struct value *rewrite_add_sub(struct builder *b, struct op *op, struct pass_cont
         (void)b, (void)context;
         for (int i = 0; i < 2 && is_whole(op_result(op)); i++) {
                 struct value *difference = op_operand(op, i);
-                if (op_is(difference, OP_sub) && simplify_same(op_operand(difference->op, 1), op_operand(op, 1 - i)))
+                if (op_is(difference, OP_sub) &&
+                    simplify_same(op_operand(difference->op, 1), op_operand(op, 1 - i)))
                         return op_operand(difference->op, 0);
         }
         return NULL;
@@ -280,7 +307,8 @@ struct value *rewrite_sub_add(struct builder *b, struct op *op, struct pass_cont
 static bool power_of_two(const struct op *op, int *k)
 {
         double number;
-        if (!value_is_splat(op_operand(op, 1), &number) || number < 1 || number > 0x1p30 || frexp(number, k) != 0.5)
+        if (!value_is_splat(op_operand(op, 1), &number) || number < 1 || number > 0x1p30 ||
+            frexp(number, k) != 0.5)
                 return false;
         --*k;
         return true;
@@ -300,7 +328,8 @@ static struct value *low_bits(struct builder *b, const struct op *op)
         int k;
         if (!power_of_two(op, &k))
                 return NULL;
-        return build_binary(b, OP_and, op_operand(op, 0), build_like(b, op_operand(op, 0), ldexp(1, k) - 1));
+        return build_binary(b, OP_and, op_operand(op, 0),
+                            build_like(b, op_operand(op, 0), ldexp(1, k) - 1));
 }
 
 struct value *rewrite_rem_unsigned(struct builder *b, struct op *op, struct pass_context *context)
@@ -321,12 +350,16 @@ struct value *rewrite_pow_zero(struct builder *b, struct op *op, struct pass_con
 {
         (void)context;
         double number;
-        return value_is_splat(op_operand(op, 1), &number) && number == 0 ? build_like(b, op_result(op), 1) : NULL;
+        return value_is_splat(op_operand(op, 1), &number) && number == 0
+                       ? build_like(b, op_result(op), 1)
+                       : NULL;
 }
 
 static struct value *pow_by(const struct op *op, double exponent)
 {
-        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 1), exponent) ? op_operand(op, 0) : NULL;
+        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 1), exponent)
+                       ? op_operand(op, 0)
+                       : NULL;
 }
 
 struct value *rewrite_pow_square(struct builder *b, struct op *op, struct pass_context *context)
@@ -353,16 +386,20 @@ struct value *rewrite_pow_half(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_div_one_by(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 0), 1) ? build_unary(b, OP_reciprocal, op_operand(op, 1)) : NULL;
+        return element_is_float(element_of(op)) && simplify_is(op_operand(op, 0), 1)
+                       ? build_unary(b, OP_reciprocal, op_operand(op, 1))
+                       : NULL;
 }
 
 struct value *rewrite_div_self(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 1) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 1)
+                                                                   : NULL;
 }
 
-struct value *rewrite_reciprocal_twice(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_reciprocal_twice(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)b, (void)context;
         return inside(op_operand(op, 0), OP_reciprocal);
@@ -386,16 +423,20 @@ struct value *rewrite_sqrt_square(struct builder *b, struct op *op, struct pass_
 /* ---- constants and factors ---- */
 
 /* (c - x) + d */
-struct value *rewrite_add_constant_sub(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_add_constant_sub(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *d = op_operand(op, i), *difference = op_operand(op, 1 - i);
-                if (!value_is_constant(d) || !op_is(difference, OP_sub) || !value_has_one_use(difference) ||
+                if (!value_is_constant(d) || !op_is(difference, OP_sub) ||
+                    !value_has_one_use(difference) ||
                     !value_is_constant(op_operand(difference->op, 0)))
                         continue;
                 struct value *c = build_binary(b, OP_add, op_operand(difference->op, 0), d);
-                return c && value_is_constant(c) ? build_binary(b, OP_sub, c, op_operand(difference->op, 1)) : NULL;
+                return c && value_is_constant(c)
+                               ? build_binary(b, OP_sub, c, op_operand(difference->op, 1))
+                               : NULL;
         }
         return NULL;
 }
@@ -405,14 +446,18 @@ struct value *rewrite_add_products(struct builder *b, struct op *op, struct pass
 {
         (void)context;
         struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
-        if (x == y || !op_is(x, OP_mul) || !op_is(y, OP_mul) || !value_has_one_use(x) || !value_has_one_use(y))
+        if (x == y || !op_is(x, OP_mul) || !op_is(y, OP_mul) || !value_has_one_use(x) ||
+            !value_has_one_use(y))
                 return NULL;
         for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 2; j++) {
                         struct value *c = op_operand(x->op, i), *d = op_operand(y->op, j);
                         if (simplify_same(c, d))
-                                return build_binary(b, OP_mul, build_binary(b, OP_add, op_operand(x->op, 1 - i),
-                                                                            op_operand(y->op, 1 - j)), c);
+                                return build_binary(b, OP_mul,
+                                                    build_binary(b, OP_add,
+                                                                 op_operand(x->op, 1 - i),
+                                                                 op_operand(y->op, 1 - j)),
+                                                    c);
                 }
         return NULL;
 }

@@ -4,7 +4,10 @@
 #include <math.h>
 
 static enum element element_of(const struct op *op) { return op->results[0].type->element; }
-static enum element_class class_of(const struct value *v) { return element_info[v->type->element].class; }
+static enum element_class class_of(const struct value *v)
+{
+        return element_info[v->type->element].class;
+}
 static bool is_whole(const struct value *v) { return element_is_integer(v->type->element); }
 
 /* ---- comparisons ---- */
@@ -18,7 +21,8 @@ static struct value *truth(struct builder *b, const struct op *op, bool value)
 /* x compared with itself; `nan`: also when x may be NaN */
 static struct value *with_itself(struct builder *b, const struct op *op, bool value, bool nan)
 {
-        if (!simplify_same(op_operand(op, 0), op_operand(op, 1)) || (!nan && element_is_float(op_operand(op, 0)->type->element)))
+        if (!simplify_same(op_operand(op, 0), op_operand(op, 1)) ||
+            (!nan && element_is_float(op_operand(op, 0)->type->element)))
                 return NULL;
         return truth(b, op, value);
 }
@@ -89,8 +93,10 @@ struct value *rewrite_not_compare(struct builder *b, struct op *op, struct pass_
         if (c->kind != VALUE_RESULT || !value_has_one_use(c))
                 return NULL;
         for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-                if (c->op->code == table[i].code && (table[i].nan || !element_is_float(op_operand(c->op, 0)->type->element)))
-                        return build_binary(b, table[i].opposite, op_operand(c->op, 0), op_operand(c->op, 1));
+                if (c->op->code == table[i].code &&
+                    (table[i].nan || !element_is_float(op_operand(c->op, 0)->type->element)))
+                        return build_binary(b, table[i].opposite, op_operand(c->op, 0),
+                                            op_operand(c->op, 1));
         return NULL;
 }
 
@@ -98,7 +104,9 @@ struct value *rewrite_not_compare(struct builder *b, struct op *op, struct pass_
 static struct value *turned(struct builder *b, const struct op *op, enum opcode other)
 {
         struct value *c = op_operand(op, 0), *x = op_operand(op, 1);
-        return simplify_is_spread_constant(c) && !simplify_is_spread_constant(x) ? build_binary(b, other, x, c) : NULL;
+        return simplify_is_spread_constant(c) && !simplify_is_spread_constant(x)
+                       ? build_binary(b, other, x, c)
+                       : NULL;
 }
 
 #define TURNED(name, other)                                                                                     \
@@ -118,11 +126,13 @@ static struct value *without_scale(struct builder *b, const struct op *op)
 {
         const struct value *x = op_operand(op, 0);
         double bound, factor;
-        if (!op_is(x, OP_mul) || !element_is_float(x->type->element) || !value_is_splat(op_operand(op, 1), &bound) || bound != 0)
+        if (!op_is(x, OP_mul) || !element_is_float(x->type->element) ||
+            !value_is_splat(op_operand(op, 1), &bound) || bound != 0)
                 return NULL;
         for (int i = 0; i < 2; i++)
                 if (value_is_splat(op_operand(x->op, i), &factor) && factor > 0 && isfinite(factor))
-                        return build_binary(b, op->code, op_operand(x->op, 1 - i), op_operand(op, 1));
+                        return build_binary(b, op->code, op_operand(x->op, 1 - i),
+                                            op_operand(op, 1));
         return NULL;
 }
 
@@ -144,7 +154,8 @@ struct value *rewrite_select_truth(struct builder *b, struct op *op, struct pass
 {
         (void)context;
         double x, y;
-        if (element_of(op) != E_BOOL || !value_is_splat(op_operand(op, 1), &x) || !value_is_splat(op_operand(op, 2), &y) || x == y)
+        if (element_of(op) != E_BOOL || !value_is_splat(op_operand(op, 1), &x) ||
+            !value_is_splat(op_operand(op, 2), &y) || x == y)
                 return NULL;
         return x != 0 ? op_operand(op, 0) : build_unary(b, OP_not, op_operand(op, 0));
 }
@@ -167,7 +178,8 @@ struct value *rewrite_select_extreme(struct builder *b, struct op *op, struct pa
         struct value *c = op_operand(op, 0), *x = op_operand(op, 1), *y = op_operand(op, 2);
         if (!is_whole(op_result(op)) || c->kind != VALUE_RESULT)
                 return NULL;
-        bool less = c->op->code == OP_lt || c->op->code == OP_le, more = c->op->code == OP_gt || c->op->code == OP_ge;
+        bool less = c->op->code == OP_lt || c->op->code == OP_le,
+             more = c->op->code == OP_gt || c->op->code == OP_ge;
         if (!less && !more)
                 return NULL;
         if (simplify_same(op_operand(c->op, 0), y) && simplify_same(op_operand(c->op, 1), x))
@@ -183,8 +195,10 @@ struct value *rewrite_select_bound(struct builder *b, struct op *op, struct pass
         (void)context;
         struct value *compared = op_operand(op, 0), *c = op_operand(op, 1), *x = op_operand(op, 2);
         double bound;
-        if (!element_is_float(element_of(op)) || !(op_is(compared, OP_lt) || op_is(compared, OP_gt)) || !value_is_splat(c, &bound) ||
-            isnan(bound) || !simplify_same(op_operand(compared->op, 0), x) || !simplify_same(op_operand(compared->op, 1), c))
+        if (!element_is_float(element_of(op)) ||
+            !(op_is(compared, OP_lt) || op_is(compared, OP_gt)) || !value_is_splat(c, &bound) ||
+            isnan(bound) || !simplify_same(op_operand(compared->op, 0), x) ||
+            !simplify_same(op_operand(compared->op, 1), c))
                 return NULL;
         return build_binary(b, compared->op->code == OP_lt ? OP_max : OP_min, x, c);
 }
@@ -194,10 +208,13 @@ struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass
 {
         (void)context;
         struct value *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) || !op_info[x->op->code].formula || x->op->operand_count != 1 ||
+        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) ||
+            !op_info[x->op->code].formula || x->op->operand_count != 1 ||
             element_of(op) == E_BOOL || !value_has_one_use(x) || !value_has_one_use(y))
                 return NULL;
-        return build_unary(b, x->op->code, build_select(b, op_operand(op, 0), op_operand(x->op, 0), op_operand(y->op, 0)));
+        return build_unary(b, x->op->code,
+                           build_select(b, op_operand(op, 0), op_operand(x->op, 0),
+                                        op_operand(y->op, 0)));
 }
 
 /* the same function of two on both sides, one operand the same */
@@ -205,16 +222,20 @@ struct value *rewrite_select_binary(struct builder *b, struct op *op, struct pas
 {
         (void)context;
         struct value *x = op_operand(op, 1), *y = op_operand(op, 2);
-        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) || !op_info[x->op->code].formula || x->op->operand_count != 2 ||
+        if (x == y || x->kind != VALUE_RESULT || !op_is(y, x->op->code) ||
+            !op_info[x->op->code].formula || x->op->operand_count != 2 ||
             element_of(op) == E_BOOL || !value_has_one_use(x) || !value_has_one_use(y))
                 return NULL;
         bool commutes = op_info[x->op->code].traits & TRAIT_COMMUTATIVE;
         for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 2; j++) {
-                        if (!simplify_same(op_operand(x->op, i), op_operand(y->op, j)) || (i != j && !commutes))
+                        if (!simplify_same(op_operand(x->op, i), op_operand(y->op, j)) ||
+                            (i != j && !commutes))
                                 continue;
                         struct value *operands[2] = { op_operand(x->op, i), op_operand(x->op, i) };
-                        operands[1 - i] = build_select(b, op_operand(op, 0), op_operand(x->op, 1 - i), op_operand(y->op, 1 - j));
+                        operands[1 - i] =
+                                build_select(b, op_operand(op, 0), op_operand(x->op, 1 - i),
+                                             op_operand(y->op, 1 - j));
                         return build_binary(b, x->op->code, operands[0], operands[1]);
                 }
         return NULL;
@@ -246,7 +267,8 @@ struct value *rewrite_xor_same(struct builder *b, struct op *op, struct pass_con
         for (int i = 0; i < 2; i++)
                 if (simplify_is(op_operand(op, i), 0))
                         return op_operand(op, 1 - i);
-        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0)
+                                                                   : NULL;
 }
 
 struct value *rewrite_xor_true(struct builder *b, struct op *op, struct pass_context *context)
@@ -264,7 +286,8 @@ static struct value *absorbed(const struct op *op, enum opcode other)
         for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 2; j++) {
                         const struct value *v = op_operand(op, i);
-                        if (op_is(v, other) && simplify_same(op_operand(v->op, j), op_operand(op, 1 - i)))
+                        if (op_is(v, other) &&
+                            simplify_same(op_operand(v->op, j), op_operand(op, 1 - i)))
                                 return op_operand(op, 1 - i);
                 }
         return NULL;
@@ -297,7 +320,8 @@ struct value *rewrite_min_max(struct builder *b, struct op *op, struct pass_cont
 /* op with another operand in place i */
 static struct value *with_operand(struct builder *b, const struct op *op, int i, struct value *v)
 {
-        return build_binary(b, op->code, i == 0 ? v : op_operand(op, 0), i == 0 ? op_operand(op, 1) : v);
+        return build_binary(b, op->code, i == 0 ? v : op_operand(op, 0),
+                            i == 0 ? op_operand(op, 1) : v);
 }
 
 /* a clamp in the order that Clip has */
@@ -307,7 +331,8 @@ struct value *rewrite_max_clamp(struct builder *b, struct op *op, struct pass_co
         double low, high;
         for (int i = 0; i < 2; i++) {
                 const struct value *least = op_operand(op, i);
-                if (!value_is_splat(op_operand(op, 1 - i), &low) || !op_is(least, OP_min) || !value_has_one_use(least))
+                if (!value_is_splat(op_operand(op, 1 - i), &low) || !op_is(least, OP_min) ||
+                    !value_has_one_use(least))
                         continue;
                 for (int k = 0; k < 2; k++) {
                         struct value *x = op_operand(least->op, k);
@@ -329,10 +354,12 @@ struct value *rewrite_or_equal(struct builder *b, struct op *op, struct pass_con
                         continue;
                 struct value *x = op_operand(equal->op, 0), *y = op_operand(equal->op, 1);
                 for (int k = 0; k < 2; k++)
-                        if (op_is(c, order[k][0]) &&
-                            ((simplify_same(op_operand(c->op, 0), x) && simplify_same(op_operand(c->op, 1), y)) ||
-                             (simplify_same(op_operand(c->op, 0), y) && simplify_same(op_operand(c->op, 1), x))))
-                                return build_binary(b, order[k][1], op_operand(c->op, 0), op_operand(c->op, 1));
+                        if (op_is(c, order[k][0]) && ((simplify_same(op_operand(c->op, 0), x) &&
+                                                       simplify_same(op_operand(c->op, 1), y)) ||
+                                                      (simplify_same(op_operand(c->op, 0), y) &&
+                                                       simplify_same(op_operand(c->op, 1), x))))
+                                return build_binary(b, order[k][1], op_operand(c->op, 0),
+                                                    op_operand(c->op, 1));
         }
         return NULL;
 }
@@ -341,9 +368,11 @@ struct value *rewrite_or_equal(struct builder *b, struct op *op, struct pass_con
 static struct value *of_complements(struct builder *b, const struct op *op, enum opcode other)
 {
         struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
-        if (x == y || !op_is(x, OP_not) || !op_is(y, OP_not) || !value_has_one_use(x) || !value_has_one_use(y))
+        if (x == y || !op_is(x, OP_not) || !op_is(y, OP_not) || !value_has_one_use(x) ||
+            !value_has_one_use(y))
                 return NULL;
-        return build_unary(b, OP_not, build_binary(b, other, op_operand(x->op, 0), op_operand(y->op, 0)));
+        return build_unary(b, OP_not,
+                           build_binary(b, other, op_operand(x->op, 0), op_operand(y->op, 0)));
 }
 
 struct value *rewrite_and_nots(struct builder *b, struct op *op, struct pass_context *context)
@@ -358,7 +387,10 @@ struct value *rewrite_or_nots(struct builder *b, struct op *op, struct pass_cont
         return of_complements(b, op, OP_and);
 }
 
-static struct value *shift_by_none(const struct op *op) { return simplify_is(op_operand(op, 1), 0) ? op_operand(op, 0) : NULL; }
+static struct value *shift_by_none(const struct op *op)
+{
+        return simplify_is(op_operand(op, 1), 0) ? op_operand(op, 0) : NULL;
+}
 
 struct value *rewrite_shl_zero(struct builder *b, struct op *op, struct pass_context *context)
 {
@@ -377,7 +409,8 @@ struct value *rewrite_shl_shl(struct builder *b, struct op *op, struct pass_cont
         (void)context;
         struct value *x = op_operand(op, 0);
         double k, n;
-        if (!op_is(x, OP_shl) || !value_is_splat(op_operand(op, 1), &k) || !value_is_splat(op_operand(x->op, 1), &n) || k < 0 || n < 0 ||
+        if (!op_is(x, OP_shl) || !value_is_splat(op_operand(op, 1), &k) ||
+            !value_is_splat(op_operand(x->op, 1), &n) || k < 0 || n < 0 ||
             k + n >= 8 * element_info[element_of(op)].bytes)
                 return NULL;
         return build_binary(b, OP_shl, op_operand(x->op, 0), build_like(b, op_result(op), k + n));
@@ -397,7 +430,8 @@ struct value *rewrite_add_mask(struct builder *b, struct op *op, struct pass_con
                         continue;
                 struct value *c = op_operand(choice->op, 0);
                 for (int k = 1; k <= 2; k++) {
-                        if (!simplify_is(op_operand(choice->op, k), 0) || !simplify_is(op_operand(choice->op, 3 - k), -INFINITY))
+                        if (!simplify_is(op_operand(choice->op, k), 0) ||
+                            !simplify_is(op_operand(choice->op, 3 - k), -INFINITY))
                                 continue;
                         const struct type *t = type_with_element(b->m, x->type, E_BOOL);
                         if (broadcast)
@@ -419,7 +453,8 @@ static bool is_in_i32(struct span s) { return s.least >= INT32_MIN && s.most <= 
 
 static struct span corners(struct span x, struct span y)
 {
-        const double products[] = { x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most };
+        const double products[] = { x.least * y.least, x.least * y.most, x.most * y.least,
+                                    x.most * y.most };
         struct span s = { products[0], products[0] };
         for (int i = 1; i < 4; i++) {
                 s.least = products[i] < s.least ? products[i] : s.least;
@@ -428,7 +463,8 @@ static struct span corners(struct span x, struct span y)
         return s;
 }
 
-/* What v, which is made of indices and numbers alone, lies within; false: it is not, or i32 does not hold all that it is made of. */
+/* What v, which is made of indices and numbers alone, lies within; false: it is not, or i32 does
+ * not hold all that it is made of. */
 static bool span_of(const struct value *v, struct span *s, int depth)
 {
         struct span x = { 0, 0 }, y = { 0, 0 };
@@ -436,19 +472,24 @@ static bool span_of(const struct value *v, struct span *s, int depth)
                 s->most = s->least;
                 return is_in_i32(*s);
         }
-        if (v->kind != VALUE_RESULT || depth == INDEX_DEPTH_MAX || v->op->operand_count > 2 || type_elements(v->type) == 0)
+        if (v->kind != VALUE_RESULT || depth == INDEX_DEPTH_MAX || v->op->operand_count > 2 ||
+            type_elements(v->type) == 0)
                 return false;
         if ((v->op->operand_count > 0 && !span_of(op_operand(v->op, 0), &x, depth + 1)) ||
             (v->op->operand_count > 1 && !span_of(op_operand(v->op, 1), &y, depth + 1)))
                 return false;
         switch (v->op->code) {
-        case OP_iota:      *s = (struct span){ 0, (double)v->type->dims[op_int(v->op, "axis")] - 1 }; break;
+        case OP_iota:
+                *s = (struct span){ 0, (double)v->type->dims[op_int(v->op, "axis")] - 1 };
+                break;
         case OP_broadcast: *s = x; break;
         case OP_neg:       *s = (struct span){ -x.most, -x.least }; break;
         case OP_add:       *s = (struct span){ x.least + y.least, x.most + y.most }; break;
         case OP_sub:       *s = (struct span){ x.least - y.most, x.most - y.least }; break;
         case OP_mul:       *s = corners(x, y); break;
-        case OP_rem:       *s = (struct span){ 0, x.most }; return x.least >= 0 && y.least > 0 && is_in_i32(x);
+        case OP_rem:
+                *s = (struct span){ 0, x.most };
+                return x.least >= 0 && y.least > 0 && is_in_i32(x);
         default:           return false;
         }
         return is_in_i32(*s);
@@ -466,16 +507,20 @@ static struct value *in_i32(struct builder *b, struct value *v)
                         return NULL;
         if (v->op->code == OP_iota)
                 return build_iota(b, t, (int)op_int(v->op, "axis"));
-        return v->op->code == OP_broadcast ? build_broadcast(b, operands[0], t, op_ints(v->op, "dims", NULL))
-                                           : value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+        return v->op->code == OP_broadcast
+                       ? build_broadcast(b, operands[0], t, op_ints(v->op, "dims", NULL))
+                       : value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs,
+                                     NULL);
 }
 
-struct value *rewrite_compare_indices(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_compare_indices(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)context;
         struct span s;
         struct value *x = op_operand(op, 0), *y = op->operand_count == 2 ? op_operand(op, 1) : NULL;
-        bool compares = op_result(op)->type->element == E_BOOL && y && x->type->element == E_I64 && y->type->element == E_I64;
+        bool compares = op_result(op)->type->element == E_BOOL && y && x->type->element == E_I64 &&
+                        y->type->element == E_I64;
         if (!compares || !type_is_static(x->type) || !span_of(x, &s, 0) || !span_of(y, &s, 0))
                 return NULL;
         return build_binary(b, op->code, in_i32(b, x), in_i32(b, y));

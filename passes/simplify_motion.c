@@ -1,21 +1,25 @@
-/* The rules of simplify.def that bring operations together which a move (reshape, transpose, gather) keeps apart. */
+/* The rules of simplify.def that bring operations together which a move (reshape, transpose,
+ * gather) keeps apart. */
 #include "passes/simplify.h"
 
 #include <string.h>
 
 /* ---- the same elements under other extents ---- */
 
-/* Consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as few as possible. */
+/* Consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as few as
+ * possible. */
 struct block { int x_first, x_end, y_first, y_end; };
 
-/* the blocks of a reshape between static types with elements; returns their number, at most 2 * RANK_MAX */
+/* the blocks of a reshape between static types with elements; returns their number, at most 2 *
+ * RANK_MAX */
 static int reshape_blocks(const struct type *x, const struct type *y, struct block *blocks)
 {
         int count = 0;
         for (int i = 0, j = 0; i < x->rank || j < y->rank;) {
                 struct block *block = &blocks[count++];
                 *block = (struct block){ .x_first = i, .y_first = j };
-                int64_t in_x = i < x->rank ? x->dims[i++] : 1, in_y = j < y->rank ? y->dims[j++] : 1;
+                int64_t in_x = i < x->rank ? x->dims[i++] : 1,
+                        in_y = j < y->rank ? y->dims[j++] : 1;
                 while (in_x != in_y)
                         if (in_x < in_y)
                                 in_x *= x->dims[i++];
@@ -27,9 +31,10 @@ static int reshape_blocks(const struct type *x, const struct type *y, struct blo
         return count;
 }
 
-/* How a broadcast onto type x is one onto type y, of the same elements: its operand's extents, and where they go. False
- * when the operand has a part of a block. */
-static bool broadcast_onto(const struct op *broadcast, const struct type *y, int *rank, dim_t *dims, int64_t *to)
+/* How a broadcast onto type x is one onto type y, of the same elements: its operand's extents, and
+ * where they go. False when the operand has a part of a block. */
+static bool broadcast_onto(const struct op *broadcast, const struct type *y, int *rank, dim_t *dims,
+                           int64_t *to)
 {
         const struct type *source = op_operand(broadcast, 0)->type, *x = broadcast->results[0].type;
         const int64_t *onto = op_ints(broadcast, "dims", NULL);
@@ -52,14 +57,16 @@ static bool broadcast_onto(const struct op *broadcast, const struct type *y, int
         return true;
 }
 
-/* All that reads v is of these traits or a broadcast, or (under other extents) a reshape read by what is of the others. */
+/* All that reads v is of these traits or a broadcast, or (under other extents) a reshape read by
+ * what is of the others. */
 static bool read_by(const struct value *v, const struct op *op, unsigned traits, unsigned reshaped)
 {
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = u->user;
                 bool reads = op_info[user->code].traits & traits || user->code == OP_broadcast;
                 if (user->region != op->region ||
-                    !(reads || (reshaped && user->code == OP_reshape && read_by(op_result(user), op, reshaped, 0))))
+                    !(reads || (reshaped && user->code == OP_reshape &&
+                                read_by(op_result(user), op, reshaped, 0))))
                         return false;
         }
         return true;
@@ -79,26 +86,29 @@ static bool is_of_indices(const struct value *v, int depth)
         enum { DEPTH_MAX = 8 };
         if (value_is_splat(v, NULL) || op_is(v, OP_iota))
                 return true;
-        bool good = v->kind == VALUE_RESULT && depth < DEPTH_MAX &&
-                    (op_info[v->op->code].traits & TRAIT_ELEMENTWISE || v->op->code == OP_broadcast);
+        bool good =
+                v->kind == VALUE_RESULT && depth < DEPTH_MAX &&
+                (op_info[v->op->code].traits & TRAIT_ELEMENTWISE || v->op->code == OP_broadcast);
         for (int i = 0; good && i < v->op->operand_count; i++)
                 good = is_of_indices(op_operand(v->op, i), depth + 1);
         return good;
 }
 
-/* What makes v computes something, or a reduction reads it, and element-wise operations (in its place or under other extents) read it,
- * and reductions: they can be one kernel. */
+/* What makes v computes something, or a reduction reads it, and element-wise operations (in its
+ * place or under other extents) read it, and reductions: they can be one kernel. */
 static bool starts_kernel(const struct value *v, const struct op *op)
 {
         static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
-        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region) || is_of_indices(v, 0))
+        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region) ||
+            is_of_indices(v, 0))
                 return false;
-        return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) || is_reduced(v)) &&
+        return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) ||
+                is_reduced(v)) &&
                read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
 }
 
-/* Where the indices along an axis of x are those along a dimension of y, another shape of as many elements, again and again: that
- * dimension; else -1. */
+/* Where the indices along an axis of x are those along a dimension of y, another shape of as many
+ * elements, again and again: that dimension; else -1. */
 static int axis_in_form(const struct type *x, int axis, const struct type *y)
 {
         struct block blocks[2 * RANK_MAX];
@@ -115,7 +125,8 @@ static int axis_in_form(const struct type *x, int axis, const struct type *y)
         return d >= blocks[i].y_first && x->dims[axis] && y->dims[d] % x->dims[axis] == 0 ? d : -1;
 }
 
-/* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand are from's number axes[d]. */
+/* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand
+ * are from's number axes[d]. */
 struct indices { const struct type *from, *to; int axes[RANK_MAX]; };
 
 static struct indices all_indices(const struct type *from, const struct type *to)
@@ -140,7 +151,8 @@ static int axis_of(const struct value *v, const struct indices *x)
 {
         int64_t axis = op_int(v->op, "axis");
         int whole = x->axes[axis];
-        return v->type->dims[axis] == x->from->dims[whole] ? axis_in_form(x->from, whole, x->to) : -1;
+        return v->type->dims[axis] == x->from->dims[whole] ? axis_in_form(x->from, whole, x->to)
+                                                           : -1;
 }
 
 static bool indices_have_form(const struct value *v, const struct indices *x)
@@ -166,21 +178,28 @@ static struct value *indices_in_form(struct builder *b, struct value *v, const s
         if (v->op->code == OP_iota) {
                 int64_t extent = v->type->dims[op_int(v->op, "axis")];
                 int d = axis_of(v, x);
-                struct value *index = build_iota(b, type, d), *period = constant_number(b->m, type, (double)extent);
-                return type->dims[d] == extent || !index ? index : value_build(b, OP_rem, (struct value *[]){ index, period }, 2, NULL, NULL);
+                struct value *index = build_iota(b, type, d),
+                             *period = constant_number(b->m, type, (double)extent);
+                return type->dims[d] == extent || !index
+                               ? index
+                               : value_build(b, OP_rem, (struct value *[]){ index, period }, 2,
+                                             NULL, NULL);
         }
         struct indices below = v->op->code == OP_broadcast ? below_broadcast(v->op, x) : *x;
         for (int i = 0; i < v->op->operand_count; i++)
                 if (!(operands[i] = indices_in_form(b, op_operand(v->op, i), &below)))
                         return NULL;
         return v->op->code == OP_broadcast ? operands[0]
-                                           : value_build(b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+                                           : value_build(b, v->op->code, operands,
+                                                         v->op->operand_count, v->op->attrs, NULL);
 }
 
-/* v has the elements of type `to`, of the shape that a reshape had before, without work where it is read */
+/* v has the elements of type `to`, of the shape that a reshape had before, without work where it is
+ * read */
 static bool has_form(const struct value *v, const struct type *to, const struct op *op)
 {
-        if (value_is_constant(v) || op_is(v, OP_broadcast) || (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
+        if (value_is_constant(v) || op_is(v, OP_broadcast) ||
+            (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
                 return true;
         const struct indices indices = all_indices(v->type, to);
         return is_of_indices(v, 0) ? indices_have_form(v, &indices) : !starts_kernel(v, op);
@@ -200,11 +219,14 @@ static struct value *in_form(struct builder *b, struct value *v, const struct ty
         if (is_of_indices(v, 0) && indices_have_form(v, &indices))
                 return indices_in_form(b, v, &indices);
         if (op_is(v, OP_broadcast) && broadcast_onto(v->op, to, &rank, dims, onto))
-                return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type, onto);
-        return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank, to->dims);
+                return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type,
+                                       onto);
+        return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank,
+                             to->dims);
 }
 
-/* What makes x can then take f in. What makes the others could not: so no two reshapes take turns. */
+/* What makes x can then take f in. What makes the others could not: so no two reshapes take
+ * turns. */
 struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -242,15 +264,18 @@ static int only_large(const struct type *t, int first, int end)
         return found;
 }
 
-/* A reduction takes the form that what it reads was made in, when that has the dimensions it goes along, and so can all else that
- * reads it. */
+/* A reduction takes the form that what it reads was made in, when that has the dimensions it goes
+ * along, and so can all else that reads it. */
 struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
         unsigned mask, inner = 0;
-        if (!op_is(v, OP_reshape) || !type_is_static(v->type) || type_elements(v->type) == 0 || !simplify_axes(op, &mask) ||
-            !read_by(op_operand(v->op, 0), op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION | TRAIT_CONTRACTION, TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
+        if (!op_is(v, OP_reshape) || !type_is_static(v->type) || type_elements(v->type) == 0 ||
+            !simplify_axes(op, &mask) ||
+            !read_by(op_operand(v->op, 0), op,
+                     TRAIT_ELEMENTWISE | TRAIT_REDUCTION | TRAIT_CONTRACTION,
+                     TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         struct block blocks[2 * RANK_MAX];
@@ -258,7 +283,8 @@ struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pa
         for (int i = 0; i < count; i++) {
                 const struct block *block = &blocks[i];
                 unsigned within = ((1u << block->y_end) - 1) & ~((1u << block->y_first) - 1);
-                int from = only_large(x->type, block->x_first, block->x_end), to = only_large(v->type, block->y_first, block->y_end);
+                int from = only_large(x->type, block->x_first, block->x_end),
+                    to = only_large(v->type, block->y_first, block->y_end);
                 if (!(mask & within))
                         continue;
                 if (from < 0 || to < 0 || !(mask >> to & 1))
@@ -272,7 +298,8 @@ struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pa
 /* ---- gathers ---- */
 
 /* indices first, first + step, ... that are in range; a step of one index is 1 */
-static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *first, int64_t *step)
+static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *first,
+                          int64_t *step)
 {
         int64_t count = type_elements(indices->type), last = 0;
         *first = 0;
@@ -294,7 +321,8 @@ static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *
 }
 
 /* a slice can be a view, and be read through */
-struct value *rewrite_gather_constant(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_gather_constant(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
@@ -309,7 +337,8 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op, struct p
                 steps[d] = d == axis ? steps[d] : 1;
         }
         struct value *part = build_slice(b, x, starts, steps, sizes);
-        return part ? build_reshape(b, part, op->results[0].type->rank, op->results[0].type->dims) : NULL;
+        return part ? build_reshape(b, part, op->results[0].type->rank, op->results[0].type->dims)
+                    : NULL;
 }
 
 /* ---- contractions ---- */
@@ -317,10 +346,12 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op, struct p
 /* Not when it changes the order of the dimensions that remain: that is the result's. */
 struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pass_context *context)
 {
-        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
         (void)context;
         for (int i = 0; i < 2; i++) {
-                struct value *x = op_operand(op, i), *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                struct value *x = op_operand(op, i),
+                             *operands[] = { op_operand(op, 0), op_operand(op, 1) };
                 if (!op_is(x, OP_transpose))
                         continue;
                 const int64_t *perm = op_ints(x->op, "perm", NULL);
@@ -358,25 +389,31 @@ struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_con
         int batch, contracted;
         const int64_t *contract = op_ints(op, "contract_b", &contracted);
         op_ints(op, "batch_b", &batch);
-        if (target_lanes(context->target, E_F32) != 1 || !value_is_constant(w) || value_is_splat(w, NULL) || batch ||
-            w->type->rank != 2 || contracted != 1 || contract[0] != 0)
+        if (target_lanes(context->target, E_F32) != 1 || !value_is_constant(w) ||
+            value_is_splat(w, NULL) || batch || w->type->rank != 2 || contracted != 1 ||
+            contract[0] != 0)
                 return NULL;
-        struct value *rows = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims, (const int64_t[]){ 1, 0 });
+        struct value *rows = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims,
+                                             (const int64_t[]){ 1, 0 });
         struct attr attrs[ATTR_MAX];
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
         attr_set_ints(b->m, attrs, OP_dot, "contract_b", (const int64_t[]){ 1 }, 1);
-        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), rows }, 2, attrs, op->results[0].type);
+        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), rows }, 2, attrs,
+                           op->results[0].type);
 }
 
-/* The dimension of the result that dimension d of operand i of a dot, or of a convolution's weights, becomes, or -1: contracted. */
+/* The dimension of the result that dimension d of operand i of a dot, or of a convolution's
+ * weights, becomes, or -1: contracted. */
 static int result_dim(const struct op *dot, int i, int64_t d)
 {
         if (dot->code == OP_convolve)
                 return d == 0 ? 1 : -1;
-        static const char *const names[2][2] = { { "batch_a", "contract_a" }, { "batch_b", "contract_b" } };
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
         const struct type *x = op_operand(dot, i)->type;
         int batches, contracted, at = 0;
-        const int64_t *batch = op_ints(dot, names[i][0], &batches), *contract = op_ints(dot, names[i][1], &contracted);
+        const int64_t *batch = op_ints(dot, names[i][0], &batches),
+                      *contract = op_ints(dot, names[i][1], &contracted);
         unsigned taken = 0;
         for (int k = 0; k < batches; k++) {
                 if (batch[k] == d)
@@ -389,10 +426,12 @@ static int result_dim(const struct op *dot, int i, int64_t d)
                 return -1;
         for (int k = 0; k < d; k++)
                 at += !(taken >> k & 1);
-        return i == 0 ? batches + at : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
+        return i == 0 ? batches + at
+                      : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
 }
 
-struct value *simplify_result_factor(struct builder *b, const struct op *dot, int i, struct value *factor)
+struct value *simplify_result_factor(struct builder *b, const struct op *dot, int i,
+                                     struct value *factor)
 {
         const struct type *t = dot->results[0].type;
         dim_t dims[RANK_MAX];
@@ -423,15 +462,20 @@ static struct value *scale_sums(struct builder *b, struct op *op, int first)
         if (!type_is_static(t) || !element_is_float(t->element))
                 return NULL;
         for (int i = first; i < 2; i++) {
-                struct value *product = op_operand(op, i), *operands[] = { op_operand(op, 0), op_operand(op, 1) };
-                if (!op_is(product, OP_mul) || !value_has_one_use(product) || product->type->element != t->element)
+                struct value *product = op_operand(op, i),
+                             *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                if (!op_is(product, OP_mul) || !value_has_one_use(product) ||
+                    product->type->element != t->element)
                         continue;
                 for (int j = 0; j < 2; j++) {
-                        struct value *factor = simplify_result_factor(b, op, i, op_operand(product->op, j));
+                        struct value *factor =
+                                simplify_result_factor(b, op, i, op_operand(product->op, j));
                         if (!factor)
                                 continue;
                         operands[i] = op_operand(product->op, 1 - j);
-                        return build_binary(b, OP_mul, value_build(b, op->code, operands, 2, op->attrs, t), factor);
+                        return build_binary(b, OP_mul,
+                                            value_build(b, op->code, operands, 2, op->attrs, t),
+                                            factor);
                 }
         }
         return NULL;
@@ -443,19 +487,23 @@ struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_c
         return scale_sums(b, op, 0);
 }
 
-struct value *rewrite_convolve_scaled(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_convolve_scaled(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)context;
         return scale_sums(b, op, 1);
 }
 
-/* y [.., G, S, D] as [.., G * times, S, D], each along `dim` several times: keys and values that a group of heads shares */
+/* y [.., G, S, D] as [.., G * times, S, D], each along `dim` several times: keys and values that a
+ * group of heads shares */
 struct repeated { struct value *y; int dim; int64_t times; };
 
-/* v = reshape(broadcast y), where the broadcast puts in one dimension behind `dim`, and the reshape makes one of the two */
+/* v = reshape(broadcast y), where the broadcast puts in one dimension behind `dim`, and the reshape
+ * makes one of the two */
 static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
 {
-        if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) || !type_is_static(v->type) || !type_elements(v->type))
+        if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) ||
+            !type_is_static(v->type) || !type_elements(v->type))
                 return false;
         const struct op *broadcast = op_operand(v->op, 0)->op;
         const struct type *x = op_operand(broadcast, 0)->type, *wide = broadcast->results[0].type;
@@ -479,7 +527,8 @@ static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
         return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
 }
 
-/* The heads of a group are rows of one product. It looks through a transpose, which dot_transpose would take apart from the rest. */
+/* The heads of a group are rows of one product. It looks through a transpose, which dot_transpose
+ * would take apart from the rest. */
 struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -488,18 +537,22 @@ struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass
         const struct type *t = op->results[0].type;
         struct repeated r;
         int count;
-        const int64_t *batch_a = op_ints(op, "batch_a", &count), *batch_b = op_ints(op, "batch_b", &count);
+        const int64_t *batch_a = op_ints(op, "batch_a", &count),
+                      *batch_b = op_ints(op, "batch_b", &count);
         if (!count || !type_is_static(t) || !repeats_of(b, perm ? op_operand(v->op, 0) : v, &r))
                 return NULL;
         int64_t head = batch_a[count - 1], repeated = batch_b[count - 1];
-        if ((perm ? perm[repeated] : repeated) != r.dim || head + 1 == x->type->rank || result_dim(op, 0, head + 1) != count)
+        if ((perm ? perm[repeated] : repeated) != r.dim || head + 1 == x->type->rank ||
+            result_dim(op, 0, head + 1) != count)
                 return NULL;
         dim_t dims[RANK_MAX], results[RANK_MAX];
         memcpy(dims, x->type->dims, sizeof *dims * (size_t)x->type->rank);
         memcpy(results, t->dims, sizeof *results * (size_t)t->rank);
         dims[head] = results[count - 1] /= r.times;
         dims[head + 1] = results[count] *= r.times;
-        struct value *operands[] = { build_reshape(b, x, x->type->rank, dims), perm ? build_transpose(b, r.y, perm) : r.y };
-        struct value *y = value_build(b, OP_dot, operands, 2, op->attrs, type_tensor(b->m, t->element, t->rank, results));
+        struct value *operands[] = { build_reshape(b, x, x->type->rank, dims),
+                                     perm ? build_transpose(b, r.y, perm) : r.y };
+        struct value *y = value_build(b, OP_dot, operands, 2, op->attrs,
+                                      type_tensor(b->m, t->element, t->rank, results));
         return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
 }

@@ -18,10 +18,12 @@ struct value *rewrite_reshape_same(struct builder *b, struct op *op, struct pass
                 return x;
         if (!op_is(x, OP_reshape))
                 return NULL;
-        return build_reshape(b, op_operand(x->op, 0), op->results[0].type->rank, op->results[0].type->dims);
+        return build_reshape(b, op_operand(x->op, 0), op->results[0].type->rank,
+                             op->results[0].type->dims);
 }
 
-struct value *rewrite_transpose_transpose(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_transpose_transpose(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);
@@ -41,7 +43,8 @@ struct value *rewrite_transpose_transpose(struct builder *b, struct op *op, stru
         return build_transpose(b, op_operand(x->op, 0), both);
 }
 
-struct value *rewrite_transpose_reshape(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_transpose_reshape(struct builder *b, struct op *op,
+                                        struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);
@@ -65,12 +68,14 @@ struct value *rewrite_broadcast_same(struct builder *b, struct op *op, struct pa
         const struct type *t = op->results[0].type;
         if (same_dims(x, op))
                 return x;
-        if (!type_is_static(t) || !type_is_static(x->type) || type_elements(t) != type_elements(x->type))
+        if (!type_is_static(t) || !type_is_static(x->type) ||
+            type_elements(t) != type_elements(x->type))
                 return NULL;
         return build_reshape(b, x, t->rank, t->dims);
 }
 
-struct value *rewrite_broadcast_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_broadcast_broadcast(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);
@@ -88,7 +93,8 @@ struct value *rewrite_broadcast_broadcast(struct builder *b, struct op *op, stru
 static bool slice_bounds(const struct op *op, int64_t starts[RANK_MAX], int64_t steps[RANK_MAX])
 {
         int n, k;
-        return value_ints(op_operand(op, 1), starts, RANK_MAX, &n) && value_ints(op_operand(op, 2), steps, RANK_MAX, &k);
+        return value_ints(op_operand(op, 1), starts, RANK_MAX, &n) &&
+               value_ints(op_operand(op, 2), steps, RANK_MAX, &k);
 }
 
 struct value *rewrite_slice_all(struct builder *b, struct op *op, struct pass_context *context)
@@ -108,7 +114,8 @@ struct value *rewrite_slice_slice(struct builder *b, struct op *op, struct pass_
         (void)context;
         struct value *x = op_operand(op, 0);
         int64_t starts[RANK_MAX], steps[RANK_MAX], inner_starts[RANK_MAX], inner_steps[RANK_MAX];
-        if (!op_is(x, OP_slice) || !slice_bounds(op, starts, steps) || !slice_bounds(x->op, inner_starts, inner_steps))
+        if (!op_is(x, OP_slice) || !slice_bounds(op, starts, steps) ||
+            !slice_bounds(x->op, inner_starts, inner_steps))
                 return NULL;
         const struct type *t = op->results[0].type;
         for (int i = 0; i < t->rank; i++) {
@@ -158,7 +165,8 @@ struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pas
         bool found = false;
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *x = op_operand(op, i);
-                bool nested = op_is(x, OP_concat) && op_int(x->op, "axis") == axis && value_has_one_use(x);
+                bool nested = op_is(x, OP_concat) && op_int(x->op, "axis") == axis &&
+                              value_has_one_use(x);
                 total += nested ? x->op->operand_count : 1;
                 found |= nested;
         }
@@ -168,7 +176,8 @@ struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pas
         int count = 0;
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *x = op_operand(op, i);
-                if (!(op_is(x, OP_concat) && op_int(x->op, "axis") == axis && value_has_one_use(x))) {
+                if (!(op_is(x, OP_concat) && op_int(x->op, "axis") == axis &&
+                      value_has_one_use(x))) {
                         all[count++] = x;
                         continue;
                 }
@@ -178,7 +187,8 @@ struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pas
         return build_concat(b, all, count, (int)axis);
 }
 
-/* the run of a concat's operands from `first` on that are neighbours, along the axis, in one value: their number; *part: it */
+/* the run of a concat's operands from `first` on that are neighbours, along the axis, in one value:
+ * their number; *part: it */
 static int joined_slices(struct builder *b, const struct op *op, int first, struct value **part)
 {
         int axis = (int)op_int(op, "axis"), count = 0;
@@ -186,12 +196,14 @@ static int joined_slices(struct builder *b, const struct op *op, int first, stru
         struct value *source = NULL;
         for (int i = first; i < op->operand_count; i++, count++) {
                 struct value *x = op_operand(op, i);
-                if (!op_is(x, OP_slice) || (count && op_operand(x->op, 0) != source) || !slice_bounds(x->op, starts, steps))
+                if (!op_is(x, OP_slice) || (count && op_operand(x->op, 0) != source) ||
+                    !slice_bounds(x->op, starts, steps))
                         break;
                 source = op_operand(x->op, 0);
                 bool neighbour = !count || starts[axis] == end;
                 for (int d = 0; d < x->type->rank; d++) {
-                        neighbour &= steps[d] == 1 && (d == axis || !count || starts[d] == begin[d]);
+                        neighbour &=
+                                steps[d] == 1 && (d == axis || !count || starts[d] == begin[d]);
                         begin[d] = count ? begin[d] : starts[d];
                 }
                 if (!neighbour)
@@ -221,13 +233,15 @@ struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pas
                 int joined = joined_slices(b, op, i, &parts[count++]);
                 i += joined ? joined : 1;
         }
-        return count < op->operand_count ? build_concat(b, parts, count, (int)op_int(op, "axis")) : NULL;
+        return count < op->operand_count ? build_concat(b, parts, count, (int)op_int(op, "axis"))
+                                         : NULL;
 }
 
 /* each index of the axis `times` times in a row: as nearest neighbours are */
 static int64_t repeats(const struct value *indices, int64_t extent)
 {
-        if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE || indices->type->rank != 1 || !extent)
+        if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE ||
+            indices->type->rank != 1 || !extent)
                 return 1;
         int64_t count = indices->type->dims[0], times = count / extent;
         for (int64_t i = 0; i < count; i++)
@@ -236,12 +250,14 @@ static int64_t repeats(const struct value *indices, int64_t extent)
         return times;
 }
 
-struct value *rewrite_gather_repeated(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_gather_repeated(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         struct value *x = op_operand(op, 0);
         const struct type *y = op->results[0].type;
         int axis = (int)op_int(op, "axis"), rank = x->type->rank;
-        if (target_lanes(context->target, E_F32) == 1 || !type_is_static(x->type) || rank == RANK_MAX)
+        if (target_lanes(context->target, E_F32) == 1 || !type_is_static(x->type) ||
+            rank == RANK_MAX)
                 return NULL;
         int64_t times = repeats(op_operand(op, 1), x->type->dims[axis]), onto[RANK_MAX];
         dim_t dims[RANK_MAX];
@@ -261,7 +277,8 @@ static struct value *without_axes(struct builder *b, const struct op *op)
         struct value *x = op_operand(op, 0);
         int64_t axes[RANK_MAX];
         int n;
-        if (x->type->element != op->results[0].type->element || !value_ints(op_operand(op, 1), axes, RANK_MAX, &n))
+        if (x->type->element != op->results[0].type->element ||
+            !value_ints(op_operand(op, 1), axes, RANK_MAX, &n))
                 return NULL;
         for (int i = 0; i < n; i++)
                 if (x->type->dims[axes[i] < 0 ? axes[i] + x->type->rank : axes[i]] != 1)
@@ -287,15 +304,17 @@ struct value *rewrite_sum_of_nothing(struct builder *b, struct op *op, struct pa
 }
 
 /* zeros put around x by a pad become pads of the convolution; a cropping pad does not */
-struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
+                                        struct pass_context *context)
 {
         (void)context;
         struct value *x = op_operand(op, 0);
         double zero;
         int64_t low[RANK_MAX];
         int n;
-        if (!op_is(x, OP_pad) || op_int(x->op, "mode") != 0 || !value_is_splat(op_operand(x->op, 1), &zero) ||
-            zero != 0 || !value_ints(op_operand(x->op, 2), low, RANK_MAX, &n))
+        if (!op_is(x, OP_pad) || op_int(x->op, "mode") != 0 ||
+            !value_is_splat(op_operand(x->op, 1), &zero) || zero != 0 ||
+            !value_ints(op_operand(x->op, 2), low, RANK_MAX, &n))
                 return NULL;
         struct value *source = op_operand(x->op, 0);
         int spatial = x->type->rank - 2;
@@ -307,7 +326,8 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op, struct
                 return NULL;
         for (int i = 0; i < x->type->rank; i++) {
                 int64_t high = x->type->dims[i] - source->type->dims[i] - low[i];
-                if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) || (i >= 2 && dilations[i - 2] != 1))
+                if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) ||
+                    (i >= 2 && dilations[i - 2] != 1))
                         return NULL;
                 if (i < 2)
                         continue;
@@ -377,17 +397,22 @@ struct value *rewrite_if_select(struct builder *b, struct op *op, struct pass_co
         (void)context;
         struct value *sides[2];
         const struct type *t = op_result(op)->type;
-        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !is_small(op->regions[0]) || !is_small(op->regions[1]))
+        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !is_small(op->regions[0]) ||
+            !is_small(op->regions[1]))
                 return NULL;
         for (int i = 0; i < 2; i++) {
                 struct op *yield = op->regions[i]->last;
-                for (struct op *moved = op->regions[i]->first, *next; moved != yield; moved = next) {
+                for (struct op *moved = op->regions[i]->first, *next; moved != yield;
+                     moved = next) {
                         next = moved->next;
                         op_move_before(moved, op);
                 }
                 sides[i] = op_operand(yield, 0);
         }
-        return build_select(b, build_broadcast(b, op_operand(op, 0), type_with_element(b->m, t, E_BOOL), NULL), sides[0], sides[1]);
+        return build_select(b,
+                            build_broadcast(b, op_operand(op, 0),
+                                            type_with_element(b->m, t, E_BOOL), NULL),
+                            sides[0], sides[1]);
 }
 
 bool simplify_if(struct op *op)

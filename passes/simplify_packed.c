@@ -1,4 +1,5 @@
-/* The rules of simplify.def that see through chains of reshapes and transposes, and what packed contractions do with them. */
+/* The rules of simplify.def that see through chains of reshapes and transposes, and what packed
+ * contractions do with them. */
 #include "passes/simplify.h"
 
 #include <string.h>
@@ -7,9 +8,9 @@
 
 enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
 
-/* A value as its source's elements: nested loops over pieces, outermost first, whose strides count the source's elements in
- * row-major order. Reshapes change nothing; through a transpose a piece belongs to one dimension. Neighbours that step as one
- * are one, so equal moves are equal lists. */
+/* A value as its source's elements: nested loops over pieces, outermost first, whose strides count
+ * the source's elements in row-major order. Reshapes change nothing; through a transpose a piece
+ * belongs to one dimension. Neighbours that step as one are one, so equal moves are equal lists. */
 struct chain {
         struct value *source;
         int transposes;
@@ -22,7 +23,8 @@ static bool add_piece(struct chain *c, int64_t extent, int64_t stride)
         if (extent == 1)
                 return true;
         if (c->count && c->pieces[c->count - 1].stride == stride * extent) {
-                c->pieces[c->count - 1] = (struct piece){ c->pieces[c->count - 1].extent * extent, stride };
+                c->pieces[c->count - 1] =
+                        (struct piece){ c->pieces[c->count - 1].extent * extent, stride };
                 return true;
         }
         if (c->count == PIECES_MAX)
@@ -37,7 +39,8 @@ static void row_major(const struct type *t, int64_t strides[RANK_MAX])
                 strides[d] = d + 1 < t->rank ? strides[d + 1] * t->dims[d + 1] : 1;
 }
 
-/* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions end */
+/* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions
+ * end */
 static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
 {
         const struct type *t = op_result(op)->type, *x = op_operand(op, 0)->type;
@@ -74,9 +77,12 @@ static bool trace(struct value *v, struct chain *c, bool alone)
         row_major(v->type, strides);
         for (int d = 0; d < v->type->rank; d++)
                 add_piece(c, v->type->dims[d], strides[d]);
-        for (int hops = 0; hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose)); hops++) {
+        for (int hops = 0;
+             hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose));
+             hops++) {
                 const struct op *op = c->source->op;
-                struct chain through = { .source = op_operand(op, 0), .transposes = c->transposes + 1 };
+                struct chain through = { .source = op_operand(op, 0),
+                                         .transposes = c->transposes + 1 };
                 if (op->code == OP_reshape) {
                         c->source = through.source;
                         continue;
@@ -93,7 +99,8 @@ static bool trace(struct value *v, struct chain *c, bool alone)
 
 static bool same_pieces(const struct chain *a, const struct chain *b)
 {
-        return a->count == b->count && !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
+        return a->count == b->count &&
+               !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
 }
 
 /* reshape, transpose, reshape */
@@ -107,7 +114,8 @@ static struct value *build_chain(struct builder *b, const struct chain *c, const
         for (int i = 0; i < c->count; i++) {    /* by stride, largest first */
                 int largest = -1;
                 for (int k = 0; k < c->count; k++)
-                        if (!placed[k] && (largest < 0 || c->pieces[k].stride > c->pieces[largest].stride))
+                        if (!placed[k] &&
+                            (largest < 0 || c->pieces[k].stride > c->pieces[largest].stride))
                                 largest = k;
                 placed[largest] = true;
                 dims[i] = c->pieces[largest].extent;
@@ -117,7 +125,8 @@ static struct value *build_chain(struct builder *b, const struct chain *c, const
         return build_reshape(b, build_transpose(b, x, perm), t->rank, t->dims);
 }
 
-struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *op,
+                                                  struct pass_context *context)
 {
         (void)context;
         struct chain c;
@@ -130,7 +139,8 @@ struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *
 
 enum { LANES = 16, DEPTH_MAX = 8 };
 
-/* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs / block x S.. x block> */
+/* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs /
+ * block x S.. x block> */
 static struct chain blocks_of_rows(const struct type *y, int64_t block)
 {
         struct chain c = { 0 };
@@ -162,10 +172,12 @@ static bool is_transposed(const struct value *v)
         return true;
 }
 
-/* v, a packed contraction or element-wise operations on one with splats and vectors of outputs, can have other blocks */
+/* v, a packed contraction or element-wise operations on one with splats and vectors of outputs, can
+ * have other blocks */
 static bool can_block(const struct value *v, int depth)
 {
-        if (depth == DEPTH_MAX || v->kind != VALUE_RESULT || (depth ? !value_has_one_use(v) : !is_transposed(v)))
+        if (depth == DEPTH_MAX || v->kind != VALUE_RESULT ||
+            (depth ? !value_has_one_use(v) : !is_transposed(v)))
                 return false;
         const struct op *op = v->op;
         if (op->code == OP_convolve_packed)
@@ -179,7 +191,9 @@ static bool can_block(const struct value *v, int depth)
                         continue;
                 if (op_is(x, OP_broadcast)) {
                         const struct type *from = op_operand(x->op, 0)->type;
-                        if (from->rank != 1 || op_ints(x->op, "dims", NULL)[0] != v->type->rank - 1 || v->type->dims[1] != 1)
+                        if (from->rank != 1 ||
+                            op_ints(x->op, "dims", NULL)[0] != v->type->rank - 1 ||
+                            v->type->dims[1] != 1)
                                 return false;
                         continue;
                 }
@@ -197,7 +211,9 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
                 struct attr attrs[ATTR_MAX];
                 memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
                 attr_set(attrs, op->code, "block", block);
-                return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), op_operand(op, 1) }, 2, attrs, NULL);
+                return value_build(b, op->code,
+                                   (struct value *[]){ op_operand(op, 0), op_operand(op, 1) }, 2,
+                                   attrs, NULL);
         }
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *x = op_operand(op, i);
@@ -212,14 +228,16 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
                 } else if (op_is(x, OP_broadcast)) {
                         dim_t dims[] = { to->dims[1], block };
                         struct value *vector = build_reshape(b, op_operand(x->op, 0), 2, dims);
-                        operands[i] = build_broadcast(b, vector, to, (int64_t[]){ 1, to->rank - 1 });
+                        operands[i] =
+                                build_broadcast(b, vector, to, (int64_t[]){ 1, to->rank - 1 });
                 } else {
                         operands[i] = inner;
                 }
                 if (!operands[i])
                         return NULL;
         }
-        return inner ? value_build(b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+        return inner ? value_build(b, op->code, operands, op->operand_count, op->attrs, NULL)
+                     : NULL;
 }
 
 /* blocks as the rows of type y they were before */
@@ -237,7 +255,8 @@ static struct value *build_rows(struct builder *b, struct value *blocked, const 
         return build_reshape(b, rows, y->rank, y->dims);
 }
 
-struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         struct chain c;
@@ -256,7 +275,8 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op, struct 
         behind.before = rows->op->next;
         behind.location = rows->op->location;
         struct value *blocked = build_blocked(&behind, rows, block);
-        struct value *again = blocked && !value_has_one_use(rows) ? build_rows(&behind, blocked, y) : NULL;
+        struct value *again =
+                blocked && !value_has_one_use(rows) ? build_rows(&behind, blocked, y) : NULL;
         if (again)
                 value_replace(rows, again);
         return build_reshape(b, blocked, v->type->rank, v->type->dims);
@@ -264,7 +284,8 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op, struct 
 
 /* ---- packed contractions: blocks of their operand ---- */
 
-struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         enum { LEAST_BLOCK = 8 };
@@ -280,7 +301,8 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
         int64_t block = c.pieces[c.count - 1].extent;
         if (block < LEAST_BLOCK || t->dims[last] % block)
                 return NULL;
-        /* the source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x block> */
+        /* the source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x
+         * block> */
         int64_t parts = t->dims[last] / block, positions = 1;
         for (int d = 2; d < last; d++)
                 positions *= t->dims[d];
@@ -301,8 +323,11 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
                 return NULL;
         dims[last] = block;
         window[last] = block / packed_pair(t);
-        struct value *operands[] = { build_reshape(b, c.source, t->rank, dims), build_reshape(b, w, w->type->rank, window) };
-        return operands[0] && operands[1] ? value_build(b, OP_convolve_packed, operands, 2, op->attrs, NULL) : NULL;
+        struct value *operands[] = { build_reshape(b, c.source, t->rank, dims),
+                                     build_reshape(b, w, w->type->rank, window) };
+        return operands[0] && operands[1]
+                       ? value_build(b, OP_convolve_packed, operands, 2, op->attrs, NULL)
+                       : NULL;
 }
 
 /* ---- packed contractions: part of their outputs ---- */
@@ -311,13 +336,15 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op, struct 
 struct part { int dim; int64_t start, size; };
 
 /* the same part of the operand of a reshape: its dimension ends where v's does */
-static bool through_reshape(const struct type *x, const struct type *v, struct part p, struct part *out)
+static bool through_reshape(const struct type *x, const struct type *v, struct part p,
+                            struct part *out)
 {
         int64_t strides[RANK_MAX], inner[RANK_MAX];
         row_major(x, strides);
         row_major(v, inner);
         for (int d = 0; d < x->rank; d++) {
-                bool ends = x->dims[d] > 1 && strides[d] * x->dims[d] == inner[p.dim] * v->dims[p.dim];
+                bool ends =
+                        x->dims[d] > 1 && strides[d] * x->dims[d] == inner[p.dim] * v->dims[p.dim];
                 if (!ends || inner[p.dim] % strides[d])
                         continue;
                 int64_t times = inner[p.dim] / strides[d];
@@ -355,24 +382,29 @@ static bool is_panels(const struct op *op, struct part p)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         return type_elements(y) > y->dims[p.dim] && op_int(op, "block") == op_int(op, "outputs") &&
-               value_is_constant(op_operand(op, 1)) && p.start % (w->dims[w->rank - 2] * LANES) == 0;
+               value_is_constant(op_operand(op, 1)) &&
+               p.start % (w->dims[w->rank - 2] * LANES) == 0;
 }
 
-/* whether v is a packed contraction behind moves and element-wise operations that only it feeds, and can be just this part */
+/* whether v is a packed contraction behind moves and element-wise operations that only it feeds,
+ * and can be just this part */
 static bool can_part(const struct value *v, struct part p, int depth)
 {
         struct part x = p;
-        if (depth > DEPTH_MAX || v->kind != VALUE_RESULT || (depth && !value_has_one_use(v)) || !type_is_static(v->type))
+        if (depth > DEPTH_MAX || v->kind != VALUE_RESULT || (depth && !value_has_one_use(v)) ||
+            !type_is_static(v->type))
                 return false;
         const struct op *op = v->op;
         switch (op->code) {
         case OP_reshape:
-                return through_reshape(op_operand(op, 0)->type, v->type, p, &x) && can_part(op_operand(op, 0), x, depth + 1);
+                return through_reshape(op_operand(op, 0)->type, v->type, p, &x) &&
+                       can_part(op_operand(op, 0), x, depth + 1);
         case OP_transpose:
                 x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
                 return can_part(op_operand(op, 0), x, depth + 1);
         case OP_convolve_packed:
-                return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 && (is_tail(op, p) || is_panels(op, p));
+                return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 &&
+                       (is_tail(op, p) || is_panels(op, p));
         default:
                 if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                         return false;
@@ -393,8 +425,10 @@ static struct value *build_part_packed(struct builder *b, const struct op *op, s
         attr_set(attrs, op->code, "outputs", p.size);
         attr_set(attrs, op->code, "block", p.size);
         if (is_tail(op, p))
-                return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2, attrs, NULL);
-        int64_t panel = w->type->dims[w->type->rank - 2] * LANES, starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
+                return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2,
+                                   attrs, NULL);
+        int64_t panel = w->type->dims[w->type->rank - 2] * LANES,
+                starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
         dims[0] = divide_up(p.size, panel);
@@ -429,10 +463,12 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
         switch (op->code) {
         case OP_reshape:
                 through_reshape(op_operand(op, 0)->type, v->type, p, &x);
-                return build_reshape(b, build_part(b, op_operand(op, 0), x, depth + 1), t->rank, t->dims);
+                return build_reshape(b, build_part(b, op_operand(op, 0), x, depth + 1), t->rank,
+                                     t->dims);
         case OP_transpose:
                 x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
-                return build_transpose(b, build_part(b, op_operand(op, 0), x, depth + 1), op_ints(op, "perm", NULL));
+                return build_transpose(b, build_part(b, op_operand(op, 0), x, depth + 1),
+                                       op_ints(op, "perm", NULL));
         case OP_convolve_packed:
                 return build_part_packed(b, op, p);
         default:
@@ -452,7 +488,8 @@ static bool part_of(const struct op *op, struct part *p)
         int count;
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         if (op->code != OP_slice || !type_is_static(x) || !type_is_static(y) ||
-            !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) || !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+            !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
+            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
                 return false;
         p->dim = -1;
         for (int d = 0; d < x->rank; d++) {

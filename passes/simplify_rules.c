@@ -24,7 +24,8 @@ static struct value *other_than(const struct op *op, double number)
 {
         for (int i = 0; i < 2; i++) {
                 double found;
-                if (value_is_splat(op_operand(op, i), &found) && found == number && !signbit(found) == !signbit(number))
+                if (value_is_splat(op_operand(op, i), &found) && found == number &&
+                    !signbit(found) == !signbit(number))
                         return op_operand(op, 1 - i);
         }
         return NULL;
@@ -54,17 +55,20 @@ static struct value *reassociate(struct builder *b, struct op *op)
 {
         for (int i = 0; i < 2; i++) {
                 struct value *outer = op_operand(op, i), *inner = op_operand(op, 1 - i);
-                if (!simplify_is_spread_constant(outer) || !op_is(inner, op->code) || !value_has_one_use(inner))
+                if (!simplify_is_spread_constant(outer) || !op_is(inner, op->code) ||
+                    !value_has_one_use(inner))
                         continue;
                 for (int j = 0; j < 2; j++) {
-                        struct value *c = op_operand(inner->op, j), *x = op_operand(inner->op, 1 - j);
+                        struct value *c = op_operand(inner->op, j),
+                                     *x = op_operand(inner->op, 1 - j);
                         if (!simplify_is_spread_constant(c) || simplify_is_spread_constant(x))
                                 continue;
                         struct value *both;
                         if (op_is(c, OP_broadcast) && op_is(outer, OP_broadcast)) {
                                 struct op *p = c->op, *q = outer->op;
                                 int np, nq;
-                                const int64_t *dp = op_ints(p, "dims", &np), *dq = op_ints(q, "dims", &nq);
+                                const int64_t *dp = op_ints(p, "dims", &np),
+                                              *dq = op_ints(q, "dims", &nq);
                                 struct value *cp = op_operand(p, 0), *cq = op_operand(q, 0);
                                 if (cp->type != cq->type || np != nq)
                                         continue;
@@ -106,13 +110,15 @@ static struct value *reassociate_exactly(struct builder *b, struct op *op)
         return element_is_float(element_of(op)) ? NULL : reassociate(b, op);
 }
 
-struct value *rewrite_add_constants_exact(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_add_constants_exact(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         (void)context;
         return reassociate_exactly(b, op);
 }
 
-struct value *rewrite_mul_constants_exact(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_mul_constants_exact(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         (void)context;
         return reassociate_exactly(b, op);
@@ -155,17 +161,21 @@ struct value *rewrite_sub_constant(struct builder *b, struct op *op, struct pass
         } else if (op_is(c, OP_broadcast) && value_is_constant(op_operand(c->op, 0))) {
                 negated = build_unary(b, OP_neg, op_operand(c->op, 0));
                 if (negated && value_is_constant(negated))
-                        negated = build_broadcast(b, negated, c->type, op_ints(c->op, "dims", NULL));
+                        negated =
+                                build_broadcast(b, negated, c->type, op_ints(c->op, "dims", NULL));
         } else {
                 return NULL;
         }
-        return negated && simplify_is_spread_constant(negated) ? build_binary(b, OP_add, op_operand(op, 0), negated) : NULL;
+        return negated && simplify_is_spread_constant(negated)
+                       ? build_binary(b, OP_add, op_operand(op, 0), negated)
+                       : NULL;
 }
 
 struct value *rewrite_sub_self(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0) : NULL;
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? build_like(b, op_result(op), 0)
+                                                                   : NULL;
 }
 
 struct value *rewrite_mul_one(struct builder *b, struct op *op, struct pass_context *context)
@@ -187,19 +197,21 @@ struct value *rewrite_div_one(struct builder *b, struct op *op, struct pass_cont
         return value_is_splat(op_operand(op, 1), &number) && number == 1 ? op_operand(op, 0) : NULL;
 }
 
-struct value *rewrite_div_power_of_two(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_div_power_of_two(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         double number;
         int exponent;
         enum element e = element_of(op);
-        if ((e != E_F32 && e != E_F64) || !value_is_splat(op_operand(op, 1), &number) || !isfinite(number) ||
-            number == 0 || fabs(frexp(number, &exponent)) != 0.5)
+        if ((e != E_F32 && e != E_F64) || !value_is_splat(op_operand(op, 1), &number) ||
+            !isfinite(number) || number == 0 || fabs(frexp(number, &exponent)) != 0.5)
                 return NULL;
         int limit = e == E_F32 ? 120 : 1000;    /* both 2^k and 2^-k are normal numbers */
         if (exponent > limit || exponent < -limit || number == 1)
                 return NULL;
-        return build_binary(b, OP_mul, op_operand(op, 0), build_like(b, op_operand(op, 1), 1 / number));
+        return build_binary(b, OP_mul, op_operand(op, 0),
+                            build_like(b, op_operand(op, 1), 1 / number));
 }
 
 /* v's error, however small, may move a whole number to the next one */
@@ -237,7 +249,8 @@ static struct value *inverse(struct builder *b, struct value *c)
 static bool is_float_quotient(const struct op *op)
 {
         const struct type *t = op->results[0].type;
-        return (t->element == E_F32 || t->element == E_F64) && !(type_is_static(t) && type_elements(t) == 1);
+        return (t->element == E_F32 || t->element == E_F64) &&
+               !(type_is_static(t) && type_elements(t) == 1);
 }
 
 struct value *rewrite_div_constant(struct builder *b, struct op *op, struct pass_context *context)
@@ -261,7 +274,8 @@ static bool same_axes(const struct op *reduce, const struct op *other)
 {
         int64_t axes[RANK_MAX], others[RANK_MAX];
         int n, count;
-        if (!value_ints(op_operand(reduce, 1), axes, RANK_MAX, &n) || !value_ints(op_operand(other, 1), others, RANK_MAX, &count))
+        if (!value_ints(op_operand(reduce, 1), axes, RANK_MAX, &n) ||
+            !value_ints(op_operand(other, 1), others, RANK_MAX, &count))
                 return false;
         return n == count && !memcmp(axes, others, sizeof *axes * (size_t)n);
 }
@@ -269,30 +283,36 @@ static bool same_axes(const struct op *reduce, const struct op *other)
 /* sum of exp(z - spread max z): at least 1, as the largest difference is 0 */
 static bool is_softmax_sum(const struct value *v)
 {
-        if (!op_is(v, OP_reduce) || op_int(v->op, "kind") != REDUCE_sum || !op_is(op_operand(v->op, 0), OP_exp))
+        if (!op_is(v, OP_reduce) || op_int(v->op, "kind") != REDUCE_sum ||
+            !op_is(op_operand(v->op, 0), OP_exp))
                 return false;
         const struct value *difference = op_operand(op_operand(v->op, 0)->op, 0);
         if (!op_is(difference, OP_sub))
                 return false;
-        const struct value *z = op_operand(difference->op, 0), *most = op_operand(difference->op, 1);
+        const struct value *z = op_operand(difference->op, 0),
+                           *most = op_operand(difference->op, 1);
         while (op_is(most, OP_broadcast) || op_is(most, OP_reshape))
                 most = op_operand(most->op, 0);
-        return op_is(most, OP_reduce) && op_int(most->op, "kind") == REDUCE_max && op_operand(most->op, 0) == z &&
-               same_axes(v->op, most->op);
+        return op_is(most, OP_reduce) && op_int(most->op, "kind") == REDUCE_max &&
+               op_operand(most->op, 0) == z && same_axes(v->op, most->op);
 }
 
-/* few divisions instead of many; y is such that 1 / y is no denormal, and infinite for y = 0 alone */
+/* few divisions instead of many; y is such that 1 / y is no denormal, and infinite for y = 0
+ * alone */
 struct value *rewrite_div_spread(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *spread = op_operand(op, 1);
-        if (!is_float_quotient(op) || !op_is(spread, OP_broadcast) || !type_is_static(spread->type) ||
-            becomes_whole(op_result(op)))
+        if (!is_float_quotient(op) || !op_is(spread, OP_broadcast) ||
+            !type_is_static(spread->type) || becomes_whole(op_result(op)))
                 return NULL;
-        struct value *y = op_operand(spread->op, 0), *source = op_is(y, OP_reshape) ? op_operand(y->op, 0) : y;
-        if (!(op_is(source, OP_sqrt) || is_softmax_sum(source)) || type_elements(y->type) == type_elements(spread->type))
+        struct value *y = op_operand(spread->op, 0),
+                     *source = op_is(y, OP_reshape) ? op_operand(y->op, 0) : y;
+        if (!(op_is(source, OP_sqrt) || is_softmax_sum(source)) ||
+            type_elements(y->type) == type_elements(spread->type))
                 return NULL;
-        y = build_broadcast(b, build_unary(b, OP_reciprocal, y), spread->type, op_ints(spread->op, "dims", NULL));
+        y = build_broadcast(b, build_unary(b, OP_reciprocal, y), spread->type,
+                            op_ints(spread->op, "dims", NULL));
         return build_binary(b, OP_mul, op_operand(op, 0), y);
 }
 
@@ -311,7 +331,8 @@ struct value *rewrite_pow_cube(struct builder *b, struct op *op, struct pass_con
         (void)context;
         double number;
         struct value *x = op_operand(op, 0);
-        if (!element_is_float(element_of(op)) || !value_is_splat(op_operand(op, 1), &number) || number != 3)
+        if (!element_is_float(element_of(op)) || !value_is_splat(op_operand(op, 1), &number) ||
+            number != 3)
                 return NULL;
         return build_binary(b, OP_mul, build_binary(b, OP_mul, x, x), x);
 }
@@ -356,7 +377,9 @@ static double extreme(enum element e, bool lower)
         case CLASS_FLOAT: return lower ? -INFINITY : INFINITY;
         case CLASS_BOOL:  return lower ? 0 : 1;
         case CLASS_UINT:  return lower ? 0 : ldexp(1, 8 * element_info[e].bytes) - 1;
-        default:          return lower ? -ldexp(1, 8 * element_info[e].bytes - 1) : ldexp(1, 8 * element_info[e].bytes - 1) - 1;
+        default:
+                return lower ? -ldexp(1, 8 * element_info[e].bytes - 1)
+                             : ldexp(1, 8 * element_info[e].bytes - 1) - 1;
         }
 }
 
@@ -373,8 +396,8 @@ static struct value *idempotent(struct builder *b, struct op *op)
         if (simplify_same(op_operand(op, 0), op_operand(op, 1)))
                 return op_operand(op, 0);
         struct value *c, *inner, *d, *x;
-        if (!constant_side(op, &c, &inner) || !op_is(inner, op->code) || !constant_side(inner->op, &d, &x) ||
-            value_is_constant(x))
+        if (!constant_side(op, &c, &inner) || !op_is(inner, op->code) ||
+            !constant_side(inner->op, &d, &x) || value_is_constant(x))
                 return NULL;
         struct value *both = build_binary(b, op->code, d, c);
         return both && value_is_constant(both) ? build_binary(b, op->code, x, both) : NULL;
@@ -417,7 +440,8 @@ struct value *rewrite_and_same(struct builder *b, struct op *op, struct pass_con
 struct value *rewrite_or_same(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
-        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? op_operand(op, 0) : other_than(op, 0);
+        return simplify_same(op_operand(op, 0), op_operand(op, 1)) ? op_operand(op, 0)
+                                                                   : other_than(op, 0);
 }
 
 struct value *rewrite_log_exp(struct builder *b, struct op *op, struct pass_context *context)
@@ -427,20 +451,24 @@ struct value *rewrite_log_exp(struct builder *b, struct op *op, struct pass_cont
         return op_is(x, OP_exp) ? op_operand(x->op, 0) : NULL;
 }
 
-struct value *rewrite_select_constant(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_select_constant(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)b, (void)context;
         double condition;
         if (simplify_same(op_operand(op, 1), op_operand(op, 2)))
                 return op_operand(op, 1);
-        return value_is_splat(op_operand(op, 0), &condition) ? op_operand(op, condition ? 1 : 2) : NULL;
+        return value_is_splat(op_operand(op, 0), &condition) ? op_operand(op, condition ? 1 : 2)
+                                                             : NULL;
 }
 
 struct value *rewrite_select_not(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *c = op_operand(op, 0);
-        return op_is(c, OP_not) ? build_select(b, op_operand(c->op, 0), op_operand(op, 2), op_operand(op, 1)) : NULL;
+        return op_is(c, OP_not)
+                       ? build_select(b, op_operand(c->op, 0), op_operand(op, 2), op_operand(op, 1))
+                       : NULL;
 }
 
 /* ---- casts ---- */
@@ -456,11 +484,14 @@ static bool holds(enum element to, enum element from)
         if (to == from)
                 return true;
         if (t == CLASS_FLOAT && f == CLASS_FLOAT)
-                return format[to].digits >= format[from].digits && format[to].exponent >= format[from].exponent;
+                return format[to].digits >= format[from].digits &&
+                       format[to].exponent >= format[from].exponent;
         if (t == CLASS_FLOAT)
-                return f == CLASS_BOOL || (f != CLASS_OTHER && format[to].digits >= from_bits && format[to].exponent >= from_bits);
+                return f == CLASS_BOOL || (f != CLASS_OTHER && format[to].digits >= from_bits &&
+                                           format[to].exponent >= from_bits);
         if (t == CLASS_SINT)
-                return f == CLASS_BOOL || (f == CLASS_SINT && to_bits >= from_bits) || (f == CLASS_UINT && to_bits > from_bits);
+                return f == CLASS_BOOL || (f == CLASS_SINT && to_bits >= from_bits) ||
+                       (f == CLASS_UINT && to_bits > from_bits);
         return t == CLASS_UINT && (f == CLASS_BOOL || (f == CLASS_UINT && to_bits >= from_bits));
 }
 
@@ -470,8 +501,9 @@ struct value *rewrite_cast_same(struct builder *b, struct op *op, struct pass_co
         return op_operand(op, 0)->type == op->results[0].type ? op_operand(op, 0) : NULL;
 }
 
-/* to bool is a test, not a conversion, and float to integer saturates where integer to integer wraps: both are the same
- * function of a value that the middle type holds exactly, except integer -> float -> narrower integer */
+/* to bool is a test, not a conversion, and float to integer saturates where integer to integer
+ * wraps: both are the same function of a value that the middle type holds exactly, except integer
+ * -> float -> narrower integer */
 struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -482,7 +514,8 @@ struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_co
         enum element from = x->type->element, through = middle->type->element, to = element_of(op);
         if (!holds(through, from))
                 return NULL;
-        if (element_is_float(through) && !element_is_float(from) && element_is_integer(to) && !holds(to, from))
+        if (element_is_float(through) && !element_is_float(from) && element_is_integer(to) &&
+            !holds(to, from))
                 return NULL;
         return build_cast(b, x, to);
 }

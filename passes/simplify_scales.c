@@ -1,4 +1,5 @@
-/* The rules of simplify.def that bring scales and shifts into contractions, and leave out what nothing reads. */
+/* The rules of simplify.def that bring scales and shifts into contractions, and leave out what
+ * nothing reads. */
 #include "passes/simplify.h"
 
 #include <string.h>
@@ -20,21 +21,25 @@ struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass
         (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *d = op_operand(op, i), *sum = op_operand(op, 1 - i);
-                if (!simplify_is_spread_constant(d) || !op_is(sum, OP_add) || !value_has_one_use(sum))
+                if (!simplify_is_spread_constant(d) || !op_is(sum, OP_add) ||
+                    !value_has_one_use(sum))
                         continue;
                 for (int j = 0; j < 2; j++) {
                         struct value *c = op_operand(sum->op, j), *x = op_operand(sum->op, 1 - j);
-                        if (!simplify_is_spread_constant(c) || !(op_is(x, OP_convolve) || op_is(x, OP_dot)) || !value_has_one_use(x))
+                        if (!simplify_is_spread_constant(c) ||
+                            !(op_is(x, OP_convolve) || op_is(x, OP_dot)) || !value_has_one_use(x))
                                 continue;
                         struct value *product;
                         if (op_is(c, OP_broadcast) && op_is(d, OP_broadcast) &&
                             op_operand(c->op, 0)->type == op_operand(d->op, 0)->type) {
                                 int n;
-                                const int64_t *dims = op_ints(c->op, "dims", &n), *other = op_ints(d->op, "dims", NULL);
+                                const int64_t *dims = op_ints(c->op, "dims", &n),
+                                              *other = op_ints(d->op, "dims", NULL);
                                 for (int k = 0; k < n; k++)
                                         if (dims[k] != other[k])
                                                 return NULL;
-                                struct value *p = build_binary(b, OP_mul, op_operand(c->op, 0), op_operand(d->op, 0));
+                                struct value *p = build_binary(b, OP_mul, op_operand(c->op, 0),
+                                                               op_operand(d->op, 0));
                                 if (!p || !value_is_constant(p))
                                         return NULL;
                                 product = build_broadcast(b, p, c->type, dims);
@@ -47,8 +52,8 @@ struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass
         return NULL;
 }
 
-/* The factor s of contraction * s when it is constant and varies along result dimension `along` only: as a
- * constant of type <extent>, or a splat. */
+/* The factor s of contraction * s when it is constant and varies along result dimension `along`
+ * only: as a constant of type <extent>, or a splat. */
 static struct value *factor_along(struct builder *b, struct value *s, int along, dim_t extent)
 {
         double number;
@@ -65,18 +70,24 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
                 if (x->type->dims[k] != 1 && dims[k] != along)
                         return NULL;
         if (type_elements(x->type) == 1)        /* one number for all */
-                return x->constant->kind == CONSTANT_SPLAT ? constant_splat(b->m, vector, x->constant->data) : NULL;
+                return x->constant->kind == CONSTANT_SPLAT
+                               ? constant_splat(b->m, vector, x->constant->data)
+                               : NULL;
         return build_reshape(b, x, 1, &extent);
 }
 
-struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_scale_into_convolve(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         for (int i = 0; i < 2; i++) {
                 struct value *y = op_operand(op, i);
-                if (!op_is(y, OP_convolve) || !value_has_one_use(y) || !element_is_float(element_of(op)))
+                if (!op_is(y, OP_convolve) || !value_has_one_use(y) ||
+                    !element_is_float(element_of(op)))
                         continue;
                 struct value *w = op_operand(y->op, 1);
-                struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1, w->type->dims[0]) : NULL;
+                struct value *s = value_is_constant(w) ? factor_along(b, op_operand(op, 1 - i), 1,
+                                                                      w->type->dims[0])
+                                                       : NULL;
                 struct value *scaled = s ? fold_scaled(b, w, s, 0, context) : NULL;
                 if (!scaled)
                         continue;
@@ -99,7 +110,8 @@ struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pa
                 if (!value_is_constant(w) || batch || contracted != 1 || w->type->rank != 2)
                         continue;
                 int column = 1 - (int)contract[0];
-                struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1, w->type->dims[column]);
+                struct value *s = factor_along(b, op_operand(op, 1 - i), y->type->rank - 1,
+                                               w->type->dims[column]);
                 struct value *scaled = s ? fold_scaled(b, w, s, column, context) : NULL;
                 if (!scaled)
                         continue;
@@ -111,7 +123,8 @@ struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pa
 
 /* ---- before a contraction ---- */
 
-/* the dimension of w that meets dimension 1 of x: a matrix product's own, of constant weights; -1: neither */
+/* the dimension of w that meets dimension 1 of x: a matrix product's own, of constant weights; -1:
+ * neither */
 static int contracted_dim(const struct op *op, int *along)
 {
         const struct value *w = op_operand(op, 1);
@@ -122,7 +135,8 @@ static int contracted_dim(const struct op *op, int *along)
                 *along = 1;
                 return op_int(op, "groups") == 1 ? 1 : -1;
         }
-        const int64_t *a = op_ints(op, "contract_a", &contracted), *b = op_ints(op, "contract_b", &count);
+        const int64_t *a = op_ints(op, "contract_a", &contracted),
+                      *b = op_ints(op, "contract_b", &count);
         op_ints(op, "batch_b", &batch);
         if (batch || contracted != 1 || w->type->rank != 2)
                 return -1;
@@ -130,19 +144,22 @@ static int contracted_dim(const struct op *op, int *along)
         return (int)b[0];
 }
 
-/* contraction(x * s, w) = contraction(x, w * s); the zeros around a convolution's operand stay zeros */
+/* contraction(x * s, w) = contraction(x, w * s); the zeros around a convolution's operand stay
+ * zeros */
 static struct value *scale_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
         int along = 1, dim = contracted_dim(op, &along);
-        bool grouped = dim < 0 && op->code == OP_convolve && value_is_constant(op_operand(op, 1)) && element_is_float(element_of(op));
+        bool grouped = dim < 0 && op->code == OP_convolve && value_is_constant(op_operand(op, 1)) &&
+                       element_is_float(element_of(op));
         dim = grouped ? 1 : dim;
         if (dim < 0 || !op_is(v, OP_mul) || !value_has_one_use(v))
                 return NULL;
         for (int i = 0; i < 2; i++) {
                 if (grouped && !value_is_splat(op_operand(v->op, i), NULL))
                         continue;
-                struct value *w = op_operand(op, 1), *s = factor_along(b, op_operand(v->op, i), along, w->type->dims[dim]);
+                struct value *w = op_operand(op, 1),
+                             *s = factor_along(b, op_operand(v->op, i), along, w->type->dims[dim]);
                 struct value *scaled = s ? fold_scaled(b, w, s, dim, context) : NULL;
                 if (!scaled)
                         continue;
@@ -152,18 +169,22 @@ static struct value *scale_before(struct builder *b, struct op *op, struct pass_
         return NULL;
 }
 
-struct value *rewrite_scale_before_convolve(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_scale_before_convolve(struct builder *b, struct op *op,
+                                            struct pass_context *context)
 {
         return scale_before(b, op, context);
 }
 
-struct value *rewrite_scale_before_dot(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_scale_before_dot(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         return scale_before(b, op, context);
 }
 
-/* what the contraction makes of c in every place: one number for each output, as a constant; NULL: out of budget */
-static struct value *shift_behind(struct builder *b, const struct op *op, struct value *c, int dim, struct pass_context *context)
+/* what the contraction makes of c in every place: one number for each output, as a constant; NULL:
+ * out of budget */
+static struct value *shift_behind(struct builder *b, const struct op *op, struct value *c, int dim,
+                                  struct pass_context *context)
 {
         struct value *w = op_operand(op, 1), *weighted = fold_scaled(b, w, c, dim, context);
         int64_t axes[RANK_MAX];
@@ -175,8 +196,9 @@ static struct value *shift_behind(struct builder *b, const struct op *op, struct
         return sums && value_is_constant(sums) ? sums : NULL;
 }
 
-/* contraction(x + c, w) = contraction(x, w) + contraction(c, w); not into zeros around x, which nothing is added to. The bias of another
- * contraction stays with that one: it costs nothing there, and without it sums near zero may be denormal numbers, which are slow to read. */
+/* contraction(x + c, w) = contraction(x, w) + contraction(c, w); not into zeros around x, which
+ * nothing is added to. The bias of another contraction stays with that one: it costs nothing there,
+ * and without it sums near zero may be denormal numbers, which are slow to read. */
 static struct value *shift_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
@@ -187,22 +209,27 @@ static struct value *shift_before(struct builder *b, struct op *op, struct pass_
                 const struct value *x = op_operand(v->op, 1 - i);
                 if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION)
                         continue;
-                struct value *c = factor_along(b, op_operand(v->op, i), along, op_operand(op, 1)->type->dims[dim]);
+                struct value *c = factor_along(b, op_operand(v->op, i), along,
+                                               op_operand(op, 1)->type->dims[dim]);
                 struct value *sums = c ? shift_behind(b, op, c, dim, context) : NULL;
                 if (!sums)
                         continue;
                 struct value *operands[] = { op_operand(v->op, 1 - i), op_operand(op, 1) };
-                struct value *y = value_build(b, op->code, operands, 2, op->attrs, op_result(op)->type);
+                struct value *y =
+                        value_build(b, op->code, operands, 2, op->attrs, op_result(op)->type);
                 int64_t outputs = op->code == OP_convolve ? 1 : op_result(op)->type->rank - 1;
-                return y ? build_binary(b, OP_add, y, build_broadcast(b, sums, y->type, &outputs)) : NULL;
+                return y ? build_binary(b, OP_add, y, build_broadcast(b, sums, y->type, &outputs))
+                         : NULL;
         }
         return NULL;
 }
 
-struct value *rewrite_shift_before_convolve(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_shift_before_convolve(struct builder *b, struct op *op,
+                                            struct pass_context *context)
 {
         int pads, gaps;
-        const int64_t *pad = op_ints(op, "pads", &pads), *gap = op_ints(op, "input_dilations", &gaps);
+        const int64_t *pad = op_ints(op, "pads", &pads),
+                      *gap = op_ints(op, "input_dilations", &gaps);
         for (int i = 0; i < pads; i++)
                 if (pad[i] > 0)
                         return NULL;
@@ -212,7 +239,8 @@ struct value *rewrite_shift_before_convolve(struct builder *b, struct op *op, st
         return shift_before(b, op, context);
 }
 
-struct value *rewrite_shift_before_dot(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_shift_before_dot(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         return shift_before(b, op, context);
 }
@@ -225,22 +253,28 @@ static bool is_part(const struct op *op, int along, int64_t *start)
         int64_t starts[RANK_MAX], steps[RANK_MAX];
         int n;
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
-        if (!type_is_static(x) || !type_is_static(y) || !value_ints(op_operand(op, 1), starts, RANK_MAX, &n) ||
+        if (!type_is_static(x) || !type_is_static(y) ||
+            !value_ints(op_operand(op, 1), starts, RANK_MAX, &n) ||
             !value_ints(op_operand(op, 2), steps, RANK_MAX, &n))
                 return false;
         for (int d = 0; d < x->rank; d++)
-                if ((d == along ? steps[d] != 1 : x->dims[d] != y->dims[d] || (steps[d] != 1 && y->dims[d] > 1)))
+                if ((d == along ? steps[d] != 1
+                                : x->dims[d] != y->dims[d] || (steps[d] != 1 && y->dims[d] > 1)))
                         return false;
         *start = starts[along];
         return y->dims[along] > 0;
 }
 
-struct value *rewrite_part_of_contraction(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_part_of_contraction(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
-        struct value *y = op_operand(op, 0), *w = y->kind == VALUE_RESULT && y->op->operand_count > 1 ? op_operand(y->op, 1) : NULL;
+        struct value *y = op_operand(op, 0),
+                     *w = y->kind == VALUE_RESULT && y->op->operand_count > 1 ? op_operand(y->op, 1)
+                                                                              : NULL;
         int unused, dim, outputs, along;
         int64_t start;
-        if (!(op_is(y, OP_convolve) || op_is(y, OP_dot)) || !value_has_one_use(y) || !value_is_constant(w))
+        if (!(op_is(y, OP_convolve) || op_is(y, OP_dot)) || !value_has_one_use(y) ||
+            !value_is_constant(w))
                 return NULL;
         dim = contracted_dim(y->op, &unused);
         outputs = y->op->code == OP_convolve ? 0 : 1 - dim;
@@ -255,8 +289,9 @@ struct value *rewrite_part_of_contraction(struct builder *b, struct op *op, stru
         }
         starts[outputs] = start;
         (void)context;
-        struct value *part = value_is_splat(w, NULL) ? build_slice(b, w, starts, steps, dims)
-                                                     : constant_sliced(b->m, w->constant, starts, steps, dims);
+        struct value *part = value_is_splat(w, NULL)
+                                     ? build_slice(b, w, starts, steps, dims)
+                                     : constant_sliced(b->m, w->constant, starts, steps, dims);
         struct value *operands[] = { op_operand(y->op, 0), part };
         return value_build(b, y->op->code, operands, 2, y->op->attrs, op_result(op)->type);
 }

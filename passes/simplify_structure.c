@@ -1,11 +1,14 @@
-/* The rules of simplify.def that move, join or cancel reshapes, transposes, broadcasts, slices, pads and concats, and those of
- * reductions behind them. */
+/* The rules of simplify.def that move, join or cancel reshapes, transposes, broadcasts, slices,
+ * pads and concats, and those of reductions behind them. */
 #include "passes/simplify.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool has_elements(const struct value *v) { return type_is_static(v->type) && type_elements(v->type) > 0; }
+static bool has_elements(const struct value *v)
+{
+        return type_is_static(v->type) && type_elements(v->type) > 0;
+}
 
 /* constant integers of operand i, one per dimension */
 static bool amounts(const struct op *op, int i, int64_t *ints)
@@ -23,7 +26,8 @@ static bool same_ints(const struct op *a, const struct op *b, const char *name)
 
 /* ---- element-wise operations on moved operands ---- */
 
-/* The first operand that is moved by `code`, when all others are moved alike or are splats; NULL: they are not. */
+/* The first operand that is moved by `code`, when all others are moved alike or are splats; NULL:
+ * they are not. */
 static const struct op *moved_alike(const struct op *op, enum opcode code, const char *how)
 {
         const struct op *first = NULL;
@@ -32,7 +36,8 @@ static const struct op *moved_alike(const struct op *op, enum opcode code, const
                 if (value_is_splat(v, NULL))
                         continue;
                 if (!op_is(v, code) || (first && (!same_ints(first, v->op, how) ||
-                                                  !type_same_dims(op_operand(first, 0)->type, op_operand(v->op, 0)->type))))
+                                                  !type_same_dims(op_operand(first, 0)->type,
+                                                                  op_operand(v->op, 0)->type))))
                         return NULL;
                 first = first ? first : v->op;
         }
@@ -45,9 +50,12 @@ static struct value *before_move(struct builder *b, const struct op *op, const s
         struct value *operands[OPERAND_ROW_MAX];
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
-                operands[i] = value_is_splat(v, NULL)
-                              ? constant_splat(b->m, type_with_element(b->m, shape, v->type->element), v->constant->data)
-                              : op_operand(v->op, 0);
+                operands[i] =
+                        value_is_splat(v, NULL)
+                                ? constant_splat(b->m,
+                                                 type_with_element(b->m, shape, v->type->element),
+                                                 v->constant->data)
+                                : op_operand(v->op, 0);
         }
         return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
 }
@@ -82,7 +90,8 @@ struct value *rewrite_transpose_join(struct builder *b, struct op *op, struct pa
 
 /* ---- transposes ---- */
 
-struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op,
+                                          struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
@@ -92,7 +101,8 @@ struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op, stru
         const int64_t *perm = op_ints(op, "perm", NULL), *onto = op_ints(v->op, "dims", NULL);
         int64_t order[RANK_MAX], dims[RANK_MAX];
         int count = 0;
-        for (int i = 0; i < v->type->rank; i++)         /* result dimension i was perm[i]: whose is it? */
+        for (int i = 0; i < v->type->rank; i++)         /* result dimension i was perm[i]: whose is
+                                                         * it? */
                 for (int k = 0; k < x->type->rank; k++)
                         if (onto[k] == perm[i]) {
                                 order[count] = k;
@@ -101,18 +111,21 @@ struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op, stru
         return build_broadcast(b, build_transpose(b, x, order), op_result(op)->type, dims);
 }
 
-struct value *rewrite_concat_transposes(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_concat_transposes(struct builder *b, struct op *op,
+                                        struct pass_context *context)
 {
         (void)context;
         struct value **xs = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *xs);
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
-                if (!op_is(v, OP_transpose) || !value_has_one_use(v) || !same_ints(op_operand(op, 0)->op, v->op, "perm"))
+                if (!op_is(v, OP_transpose) || !value_has_one_use(v) ||
+                    !same_ints(op_operand(op, 0)->op, v->op, "perm"))
                         return NULL;
                 xs[i] = op_operand(v->op, 0);
         }
         const int64_t *perm = op_ints(op_operand(op, 0)->op, "perm", NULL);
-        return build_transpose(b, build_concat(b, xs, op->operand_count, (int)perm[op_int(op, "axis")]), perm);
+        return build_transpose(
+                b, build_concat(b, xs, op->operand_count, (int)perm[op_int(op, "axis")]), perm);
 }
 
 /* ---- broadcasts ---- */
@@ -126,7 +139,8 @@ static int extents_of_one(const struct type *t)
 }
 
 /* a reshape that only puts in extents of 1; another one puts in none */
-struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op,
+                                        struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
@@ -154,8 +168,8 @@ struct cut { int64_t starts[RANK_MAX], steps[RANK_MAX]; };
 
 static bool cut_of(const struct op *op, struct cut *cut)
 {
-        return has_elements(op_result(op)) && type_is_static(op_operand(op, 0)->type) && amounts(op, 1, cut->starts) &&
-               amounts(op, 2, cut->steps);
+        return has_elements(op_result(op)) && type_is_static(op_operand(op, 0)->type) &&
+               amounts(op, 1, cut->starts) && amounts(op, 2, cut->steps);
 }
 
 /* the first and last index that the slice reads along d, in ascending order */
@@ -212,7 +226,8 @@ struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass
         struct value *v = op_operand(op, 0);
         struct cut cut;
         int64_t pads[RANK_MAX];
-        if (!op_is(v, OP_pad) || !value_has_one_use(v) || op_int(v->op, "mode") != 0 || !cut_of(op, &cut) || !amounts(v->op, 2, pads))
+        if (!op_is(v, OP_pad) || !value_has_one_use(v) || op_int(v->op, "mode") != 0 ||
+            !cut_of(op, &cut) || !amounts(v->op, 2, pads))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         const struct type *t = op_result(op)->type;
@@ -225,7 +240,8 @@ struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass
         return value_build(b, OP_pad, operands, 3, v->op->attrs, t);
 }
 
-struct value *rewrite_slice_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
@@ -242,7 +258,8 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op, struct p
                 steps[k] = spread ? 1 : cut.steps[onto[k]];
                 dims[k] = spread ? 1 : op_result(op)->type->dims[onto[k]];
         }
-        return build_broadcast(b, build_slice(b, x, starts, steps, dims), op_result(op)->type, onto);
+        return build_broadcast(b, build_slice(b, x, starts, steps, dims), op_result(op)->type,
+                               onto);
 }
 
 /* ---- pads ---- */
@@ -251,7 +268,8 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op, struct p
 static bool pad_of(const struct op *op, int64_t low[RANK_MAX], int64_t high[RANK_MAX])
 {
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
-        if (op->code != OP_pad || op_int(op, "mode") != 0 || !type_is_static(x) || !type_is_static(y) || !amounts(op, 2, low))
+        if (op->code != OP_pad || op_int(op, "mode") != 0 || !type_is_static(x) ||
+            !type_is_static(y) || !amounts(op, 2, low))
                 return false;
         for (int d = 0; d < x->rank; d++) {
                 high[d] = y->dims[d] - x->dims[d] - low[d];
@@ -264,7 +282,8 @@ static bool pad_of(const struct op *op, int64_t low[RANK_MAX], int64_t high[RANK
 static bool same_number(const struct value *v, const struct value *w)
 {
         double x, y;
-        return value_is_splat(v, &x) && value_is_splat(w, &y) && x == y && !signbit(x) == !signbit(y);
+        return value_is_splat(v, &x) && value_is_splat(w, &y) && x == y &&
+               !signbit(x) == !signbit(y);
 }
 
 struct value *rewrite_pad_pad(struct builder *b, struct op *op, struct pass_context *context)
@@ -277,7 +296,8 @@ struct value *rewrite_pad_pad(struct builder *b, struct op *op, struct pass_cont
                 return NULL;
         for (int d = 0; d < v->type->rank; d++)
                 low[d] += inner[d];
-        struct value *operands[] = { op_operand(v->op, 0), op_operand(op, 1), constant_ints(b->m, low, v->type->rank) };
+        struct value *operands[] = { op_operand(v->op, 0), op_operand(op, 1),
+                                     constant_ints(b->m, low, v->type->rank) };
         return value_build(b, OP_pad, operands, 3, op->attrs, op_result(op)->type);
 }
 
@@ -288,7 +308,8 @@ struct value *rewrite_pad_crop(struct builder *b, struct op *op, struct pass_con
         struct value *x = op_operand(op, 0);
         const struct type *t = op_result(op)->type;
         int64_t low[RANK_MAX], steps[RANK_MAX];
-        if (op_int(op, "mode") != 0 || !type_is_static(x->type) || !has_elements(op_result(op)) || !amounts(op, 2, low))
+        if (op_int(op, "mode") != 0 || !type_is_static(x->type) || !has_elements(op_result(op)) ||
+            !amounts(op, 2, low))
                 return NULL;
         for (int d = 0; d < t->rank; d++) {
                 low[d] = -low[d];
@@ -323,7 +344,8 @@ bool simplify_axes(const struct op *op, unsigned *mask)
         return op_result(op)->type->rank + __builtin_popcount(*mask) == x->rank;
 }
 
-struct value *simplify_reduce(struct builder *b, const struct op *like, struct value *x, unsigned mask)
+struct value *simplify_reduce(struct builder *b, const struct op *like, struct value *x,
+                              unsigned mask)
 {
         int64_t axes[RANK_MAX];
         int count = 0;
@@ -339,8 +361,9 @@ struct value *rewrite_reduce_reduce(struct builder *b, struct op *op, struct pas
         (void)context;
         struct value *v = op_operand(op, 0);
         unsigned outer, inner;
-        if (!op_is(v, OP_reduce) || !value_has_one_use(v) || op_int(op, "kind") != op_int(v->op, "kind") ||
-            op_int(op, "accumulator") != E_COMPUTE || op_int(v->op, "accumulator") != E_COMPUTE || !simplify_axes(op, &outer) ||
+        if (!op_is(v, OP_reduce) || !value_has_one_use(v) ||
+            op_int(op, "kind") != op_int(v->op, "kind") || op_int(op, "accumulator") != E_COMPUTE ||
+            op_int(v->op, "accumulator") != E_COMPUTE || !simplify_axes(op, &outer) ||
             !simplify_axes(v->op, &inner))
                 return NULL;
         unsigned both = inner;
@@ -353,13 +376,14 @@ struct value *rewrite_reduce_reduce(struct builder *b, struct op *op, struct pas
         return simplify_reduce(b, v->op, op_operand(v->op, 0), both);
 }
 
-/* What a broadcast spreads, spread over the dimensions that a reduction along other ones leaves; *times: how many equal elements
- * the reduction meets. NULL: it meets different ones. */
+/* What a broadcast spreads, spread over the dimensions that a reduction along other ones leaves;
+ * *times: how many equal elements the reduction meets. NULL: it meets different ones. */
 static struct value *met_once(struct builder *b, const struct op *op, int64_t *times)
 {
         struct value *v = op_operand(op, 0);
         unsigned mask;
-        if (!op_is(v, OP_broadcast) || !has_elements(v) || !simplify_axes(op, &mask) || !mask || v->type->element != op_result(op)->type->element)
+        if (!op_is(v, OP_broadcast) || !has_elements(v) || !simplify_axes(op, &mask) || !mask ||
+            v->type->element != op_result(op)->type->element)
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         const int64_t *onto = op_ints(v->op, "dims", NULL);
@@ -381,14 +405,16 @@ static struct value *met_once(struct builder *b, const struct op *op, int64_t *t
         return build_broadcast(b, build_reshape(b, x, count, kept), op_result(op)->type, dims);
 }
 
-struct value *rewrite_extreme_of_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_extreme_of_broadcast(struct builder *b, struct op *op,
+                                           struct pass_context *context)
 {
         (void)context;
         int64_t times, kind = op_int(op, "kind");
         return kind == REDUCE_max || kind == REDUCE_min ? met_once(b, op, &times) : NULL;
 }
 
-struct value *rewrite_sum_of_broadcast(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_sum_of_broadcast(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         int64_t times;
@@ -397,12 +423,14 @@ struct value *rewrite_sum_of_broadcast(struct builder *b, struct op *op, struct 
 }
 
 /* along one axis, in the same order; what is transposed then is the smaller result */
-struct value *rewrite_reduce_transpose(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_reduce_transpose(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
         unsigned mask;
-        if (!op_is(v, OP_transpose) || !value_has_one_use(v) || !simplify_axes(op, &mask) || __builtin_popcount(mask) != 1)
+        if (!op_is(v, OP_transpose) || !value_has_one_use(v) || !simplify_axes(op, &mask) ||
+            __builtin_popcount(mask) != 1)
                 return NULL;
         const int64_t *perm = op_ints(v->op, "perm", NULL);
         int64_t axis = perm[__builtin_ctz(mask)], order[RANK_MAX];
@@ -420,8 +448,8 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
         (void)context;
         struct value *v = op_operand(op, 0);
         unsigned mask;
-        if (op_int(op, "kind") != REDUCE_sum || v->type->element != op_result(op)->type->element || v->kind != VALUE_RESULT ||
-            !value_has_one_use(v) || !simplify_axes(op, &mask))
+        if (op_int(op, "kind") != REDUCE_sum || v->type->element != op_result(op)->type->element ||
+            v->kind != VALUE_RESULT || !value_has_one_use(v) || !simplify_axes(op, &mask))
                 return NULL;
         if (v->op->code == OP_neg)
                 return build_unary(b, OP_neg, simplify_reduce(b, op, op_operand(v->op, 0), mask));
@@ -430,7 +458,9 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
                 if (!value_is_splat(c, NULL))
                         continue;
                 struct value *sum = simplify_reduce(b, op, op_operand(v->op, 1 - i), mask);
-                return sum ? build_binary(b, OP_mul, sum, constant_splat(b->m, sum->type, c->constant->data)) : NULL;
+                return sum ? build_binary(b, OP_mul, sum,
+                                          constant_splat(b->m, sum->type, c->constant->data))
+                           : NULL;
         }
         return NULL;
 }
@@ -441,7 +471,8 @@ struct value *rewrite_window_of_one(struct builder *b, struct op *op, struct pas
 {
         (void)b, (void)context;
         int n;
-        const int64_t *window = op_ints(op, "window", &n), *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *window = op_ints(op, "window", &n), *strides = op_ints(op, "strides", NULL),
+                      *pads = op_ints(op, "pads", NULL);
         for (int d = 0; d < n; d++)
                 if (window[d] != 1 || strides[d] != 1 || pads[d] || pads[n + d])
                         return NULL;
@@ -457,22 +488,30 @@ static bool is_neutral(const struct value *v, int64_t kind)
         if (!value_is_splat(v, &number))
                 return false;
         return kind == REDUCE_sum ? number == 0
-               : element_is_float(v->type->element) && number == (kind == REDUCE_max ? -INFINITY : kind == REDUCE_min ? INFINITY : 0);
+                                  : element_is_float(v->type->element) &&
+                                            number == (kind == REDUCE_max   ? -INFINITY
+                                                       : kind == REDUCE_min ? INFINITY
+                                                                            : 0);
 }
 
-struct value *rewrite_pad_into_window(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_pad_into_window(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
         int64_t low[RANK_MAX], high[RANK_MAX], pads[2 * RANK_MAX], kind = op_int(op, "kind");
-        if (!op_is(v, OP_pad) || kind == REDUCE_prod || !pad_of(v->op, low, high) || !is_neutral(op_operand(v->op, 1), kind))
+        if (!op_is(v, OP_pad) || kind == REDUCE_prod || !pad_of(v->op, low, high) ||
+            !is_neutral(op_operand(v->op, 1), kind))
                 return NULL;
         int n;
-        const int64_t *window = op_ints(op, "window", &n), *strides = op_ints(op, "strides", NULL), *old = op_ints(op, "pads", NULL);
+        const int64_t *window = op_ints(op, "window", &n), *strides = op_ints(op, "strides", NULL),
+                      *old = op_ints(op, "pads", NULL);
         const int64_t *dilations = op_ints(op, "dilations", NULL);
         for (int d = 0; d < n; d++) {
-                int64_t reach = (window[d] - 1) * dilations[d] + 1, room = v->type->dims[d] + old[d] + old[n + d] - reach;
-                if (old[d] < 0 || old[n + d] < 0 || room < 0 || room / strides[d] + 1 != op_result(op)->type->dims[d])
+                int64_t reach = (window[d] - 1) * dilations[d] + 1,
+                        room = v->type->dims[d] + old[d] + old[n + d] - reach;
+                if (old[d] < 0 || old[n + d] < 0 || room < 0 ||
+                    room / strides[d] + 1 != op_result(op)->type->dims[d])
                         return NULL;    /* a last window that only begins inside is no longer one */
                 pads[d] = old[d] + low[d];
                 pads[n + d] = old[n + d] + high[d];
@@ -501,7 +540,9 @@ static double whole_limit(enum element e)
         case E_F32: return 0x1p24;
         case E_F16: return 0x1p11;
         case E_BF16: return 0x1p8;
-        default: return ldexp(1, 8 * element_info[e].bytes - (element_info[e].class == CLASS_SINT)) - 1;
+        default:
+                return ldexp(1, 8 * element_info[e].bytes - (element_info[e].class == CLASS_SINT)) -
+                       1;
         }
 }
 
@@ -514,7 +555,8 @@ struct value *rewrite_cast_iota(struct builder *b, struct op *op, struct pass_co
                 return NULL;
         int axis = (int)op_int(x->op, "axis");
         dim_t extent = x->type->dims[axis];
-        if (!dim_is_static(extent) || (double)extent > whole_limit(x->type->element) || (double)extent > whole_limit(to))
+        if (!dim_is_static(extent) || (double)extent > whole_limit(x->type->element) ||
+            (double)extent > whole_limit(to))
                 return NULL;
         return build_iota(b, op_result(op)->type, axis);
 }
@@ -525,7 +567,9 @@ struct value *rewrite_if_same(struct builder *b, struct op *op, struct pass_cont
 {
         (void)b, (void)context;
         struct value *v = op_operand(op->regions[0]->last, 0);
-        const struct region *home = v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+        const struct region *home = v->kind == VALUE_RESULT     ? v->op->region
+                                    : v->kind == VALUE_ARGUMENT ? v->region
+                                                                : NULL;
         bool inside = home == op->regions[0] || home == op->regions[1];
         return !inside && simplify_same(v, op_operand(op->regions[1]->last, 0)) ? v : NULL;
 }

@@ -1,6 +1,7 @@
-/* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as products of decoded numbers. Targets
- * with vectors multiply floats (layout_whole.c), or integers of 8 bits in tiles; where each number is multiplied by itself, integers are
- * faster to read and to add. */
+/* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as
+ * products of decoded numbers. Targets with vectors multiply floats (layout_whole.c), or integers
+ * of 8 bits in tiles; where each number is multiplied by itself, integers are faster to read and to
+ * add. */
 #include "passes/simplify.h"
 #include "passes/whole.h"
 
@@ -12,7 +13,8 @@ static struct value *uncast(struct value *x)
 {
         const struct whole_range range = whole_range_of(x);
         while (op_is(x, OP_cast) && element_is_integer(op_operand(x->op, 0)->type->element) &&
-               whole_range_of(op_operand(x->op, 0)).low == range.low && whole_range_of(op_operand(x->op, 0)).high == range.high)
+               whole_range_of(op_operand(x->op, 0)).low == range.low &&
+               whole_range_of(op_operand(x->op, 0)).high == range.high)
                 x = op_operand(x->op, 0);
         return x;
 }
@@ -21,12 +23,17 @@ static struct value *uncast(struct value *x)
 static bool is_for(const struct pass_context *context, const struct op *op, struct value *w)
 {
         bool known = value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
-        return target_lanes(context->target, E_F32) == 1 || (op->code == OP_dot && known && whole_has_tiles(context, E_I8, E_I8));
+        return target_lanes(context->target, E_F32) == 1 ||
+               (op->code == OP_dot && known && whole_has_tiles(context, E_I8, E_I8));
 }
 
-static bool is_whole(const struct value *v) { return op_is(v, OP_cast) && element_is_integer(op_operand(v->op, 0)->type->element); }
+static bool is_whole(const struct value *v)
+{
+        return op_is(v, OP_cast) && element_is_integer(op_operand(v->op, 0)->type->element);
+}
 
-/* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a splat; else NULL */
+/* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a
+ * splat; else NULL */
 static struct value *whole_part(struct builder *b, const struct value *v, struct value **factor)
 {
         *factor = NULL;
@@ -34,7 +41,8 @@ static struct value *whole_part(struct builder *b, const struct value *v, struct
                 struct value *x = whole_part(b, op_operand(v->op, 0), factor);
                 if (!x || (*factor && !value_is_splat(*factor, NULL)))
                         return NULL;
-                return value_build(b, v->op->code, &x, 1, v->op->attrs, type_with_element(b->m, v->type, x->type->element));
+                return value_build(b, v->op->code, &x, 1, v->op->attrs,
+                                   type_with_element(b->m, v->type, x->type->element));
         }
         for (int i = 0; i < 2 && op_is(v, OP_mul) && !*factor; i++)
                 if (is_whole(op_operand(v->op, i)))
@@ -58,19 +66,22 @@ static int64_t products_of(const struct op *op)
         return products;
 }
 
-static struct value *contract(struct builder *b, const struct op *op, struct value *x, struct value *w)
+static struct value *contract(struct builder *b, const struct op *op, struct value *x,
+                              struct value *w)
 {
         struct attr attrs[ATTR_MAX];
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
         attr_set(attrs, op->code, "accumulator", E_I32);
-        return value_build(b, op->code, (struct value *[]){ x, w }, 2, attrs, type_with_element(b->m, op_result(op)->type, E_I32));
+        return value_build(b, op->code, (struct value *[]){ x, w }, 2, attrs,
+                           type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
 static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *whole[2], *factors[2];
         const struct type *t = op_result(op)->type;
-        if (t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) || !type_is_static(op_operand(op, 1)->type))
+        if (t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) ||
+            !type_is_static(op_operand(op, 1)->type))
                 return NULL;
         double largest = (double)products_of(op);
         for (int i = 0; i < 2; i++) {
@@ -79,11 +90,13 @@ static struct value *multiply_whole(struct builder *b, struct op *op, struct pas
                         return NULL;
                 largest *= whole_largest(whole_range_of(whole[i]));
         }
-        if (!is_for(context, op, whole[1]) || largest > INT32_MAX || (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
+        if (!is_for(context, op, whole[1]) || largest > INT32_MAX ||
+            (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
                 return NULL;
         struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32);
         for (int i = 0; i < 2 && y; i++) {
-                struct value *factor = factors[i] ? simplify_result_factor(b, op, i, factors[i]) : NULL;
+                struct value *factor =
+                        factors[i] ? simplify_result_factor(b, op, i, factors[i]) : NULL;
                 if (factors[i])
                         y = factor ? build_binary(b, OP_mul, y, factor) : NULL;
         }
@@ -118,7 +131,8 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
         static const enum element narrower[] = { E_I8, E_U8, E_I16 };
         struct value *w = uncast(op_operand(op, 1));
         double least = 0, largest = 0;
-        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 || !value_is_constant(w) || value_is_splat(w, NULL))
+        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 ||
+            !value_is_constant(w) || value_is_splat(w, NULL))
                 return NULL;
         if (w != op_operand(op, 1))
                 return contract(b, op, op_operand(op, 0), w);
@@ -137,7 +151,8 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
         return NULL;
 }
 
-struct value *rewrite_convolve_narrow(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_convolve_narrow(struct builder *b, struct op *op,
+                                      struct pass_context *context)
 {
         return narrow_weights(b, op, context);
 }
@@ -147,17 +162,20 @@ struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_c
         return narrow_weights(b, op, context);
 }
 
-/* Zero points of weights, for tiles: what is taken from each weight is taken from the result as that many sums of x. */
+/* Zero points of weights, for tiles: what is taken from each weight is taken from the result as
+ * that many sums of x. */
 static struct value *center_weights(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        if (target_lanes(context->target, E_F32) == 1 || whole_outputs(op) < 0 || op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
+        if (target_lanes(context->target, E_F32) == 1 || whole_outputs(op) < 0 ||
+            op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
                 return NULL;
         struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
         const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);        /* before its zero point goes, too */
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
-            !whole_has_tiles(context, (enum element)bytes->type->element, (enum element)plain->type->element))
+            !whole_has_tiles(context, (enum element)bytes->type->element,
+                             (enum element)plain->type->element))
                 return NULL;
         int count;
         const int64_t *contracted = op_ints(op, "contract_a", &count);
@@ -165,7 +183,9 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
         for (int d = 0; d + 1 < t->rank; d++)
                 rows[d] = d;
         zero = simplify_result_factor(b, op, 1, zero);
-        struct value *sums = zero ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), contracted, count) : NULL;
+        struct value *sums =
+                zero ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), contracted, count)
+                     : NULL;
         sums = sums ? build_binary(b, OP_mul, build_broadcast(b, sums, t, rows), zero) : NULL;
         return sums ? build_binary(b, OP_sub, contract(b, op, x, plain), sums) : NULL;
 }
@@ -177,7 +197,8 @@ struct value *rewrite_dot_centered(struct builder *b, struct op *op, struct pass
 
 /* ---- zero points ---- */
 
-/* minus c times the sum of each output's weights, which are those of dimension `along`, as integers that wrap */
+/* minus c times the sum of each output's weights, which are those of dimension `along`, as integers
+ * that wrap */
 static struct value *shifts_of(struct module *m, const struct value *w, int along, double c)
 {
         const struct type *t = w->type;
@@ -186,18 +207,21 @@ static struct value *shifts_of(struct module *m, const struct value *w, int alon
         for (int d = along + 1; d < t->rank; d++)
                 inner *= t->dims[d];
         for (int64_t i = 0; i < count; i++)
-                shifts[i / inner % t->dims[along]] -= (uint32_t)constant_element(w->constant, i).i * (uint32_t)(int64_t)c;
+                shifts[i / inner % t->dims[along]] -=
+                        (uint32_t)constant_element(w->constant, i).i * (uint32_t)(int64_t)c;
         return constant_dense(m, type_tensor(m, E_I32, 1, &t->dims[along]), shifts, "shift");
 }
 
-/* difference = x - c does not wrap, where c is the same everywhere: a number, or one (1 then) times *run, which is known when it runs */
+/* difference = x - c does not wrap, where c is the same everywhere: a number, or one (1 then) times
+ * *run, which is known when it runs */
 static bool find_zero_point(const struct value *difference, double *number, struct value **run)
 {
         const struct value *x = op_operand(difference->op, 0);
         struct value *v = op_operand(difference->op, 1);
         *run = NULL;
         if (value_is_splat(v, number)) {
-                const struct whole_range before = whole_range_of(x), after = whole_range_of(difference);
+                const struct whole_range before = whole_range_of(x),
+                                         after = whole_range_of(difference);
                 return after.low == before.low - *number && after.high == before.high - *number;
         }
         while (op_is(v, OP_cast) || op_is(v, OP_broadcast) || op_is(v, OP_reshape))
@@ -205,8 +229,10 @@ static bool find_zero_point(const struct value *difference, double *number, stru
         enum { NARROW = 1 << 16 };      /* in i32, differences of such do not wrap */
         *number = 1;
         *run = v;
-        return difference->type->element == E_I32 && element_is_integer(v->type->element) && type_is_static(v->type) &&
-               type_elements(v->type) == 1 && whole_largest(whole_range_of(v)) <= NARROW && whole_largest(whole_range_of(x)) <= NARROW;
+        return difference->type->element == E_I32 && element_is_integer(v->type->element) &&
+               type_is_static(v->type) && type_elements(v->type) == 1 &&
+               whole_largest(whole_range_of(v)) <= NARROW &&
+               whole_largest(whole_range_of(x)) <= NARROW;
 }
 
 static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
@@ -214,8 +240,9 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         struct value *centered = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *t = op_result(op)->type;
         int along = whole_outputs(op);
-        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 || along < 0 || !op_is(centered, OP_sub) || !value_is_constant(w) ||
-            !type_is_static(t) || !type_elements(w->type) || !is_inside(op))
+        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 || along < 0 ||
+            !op_is(centered, OP_sub) || !value_is_constant(w) || !type_is_static(t) ||
+            !type_elements(w->type) || !is_inside(op))
                 return NULL;
         double c;
         struct value *run;
@@ -225,11 +252,15 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         struct value *y = contract(b, op, uncast(op_operand(centered->op, 0)), w);
         struct value *shifts = build_broadcast(b, shifts_of(b->m, w, along, c), t, &outputs);
         if (run)
-                shifts = build_binary(b, OP_mul, shifts, build_broadcast(b, build_cast(b, build_reshape(b, run, 0, NULL), E_I32), t, NULL));
+                shifts = build_binary(
+                        b, OP_mul, shifts,
+                        build_broadcast(b, build_cast(b, build_reshape(b, run, 0, NULL), E_I32), t,
+                                        NULL));
         return build_binary(b, OP_add, y, shifts);
 }
 
-struct value *rewrite_convolve_shifted(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_convolve_shifted(struct builder *b, struct op *op,
+                                       struct pass_context *context)
 {
         return shift_whole(b, op, context);
 }

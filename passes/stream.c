@@ -1,19 +1,23 @@
-/* stream: kernels that hand large tensors on become one kernel that passes them on row by row, until memory is enough.
+/* stream: kernels that hand large tensors on become one kernel that passes them on row by row,
+ * until memory is enough.
  *
  *   %1 = fusion(%0, @w) { ... convolve ... }                      %2 = fusion(%0, @w, @v) {
  *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="ring=1"
  *                                                                   ... convolve(%1, @v) ... }
  *
- * Only under --max-ram. The operations, in their order (or where that is not enough, each just before who needs it), are cut into
- * ranges. What the kernels of a range hand to each other are rings of rows inside one kernel of all (schedule/rings.c), and nothing is
- * computed twice; or, where whole rows are too much, it runs in patches, a range of columns after the other, which computes the
- * columns between them twice. While a range runs there are its rings, its result, and what was made before and is needed there or
- * behind it: so what a range takes does not depend on the other ones, and the cuts are found from the last operation on. Of all
- * that are within the budget, those that compute least again, then those that join the fewest kernels; where none are, those that
- * take least, and then it says what is in the way: what needs all rows at once, as global pools, norms and attention do. Resizes,
- * transposed convolutions and shuffles are none: a row of theirs needs some rows, only fewer or others.
- * Every element is computed by its canonical nest: results stay the same to the bit, but where a contraction had a schedule, which
- * may add up in another order. */
+ * Only under --max-ram. The operations, in their order (or where that is not enough, each just
+ * before who needs it), are cut into ranges. What the kernels of a range hand to each other are
+ * rings of rows inside one kernel of all (schedule/rings.c), and nothing is computed twice; or,
+ * where whole rows are too much, it runs in patches, a range of columns after the other, which
+ * computes the columns between them twice. While a range runs there are its rings, its result, and
+ * what was made before and is needed there or behind it: so what a range takes does not depend on
+ * the other ones, and the cuts are found from the last operation on. Of all that are within the
+ * budget, those that compute least again, then those that join the fewest kernels; where none are,
+ * those that take least, and then it says what is in the way: what needs all rows at once, as
+ * global pools, norms and attention do. Resizes, transposed convolutions and shuffles are none: a
+ * row of theirs needs some rows, only fewer or others. Every element is computed by its canonical
+ * nest: results stay the same to the bit, but where a contraction had a schedule, which may add up
+ * in another order. */
 #include <limits.h>
 
 #include "passes/arrange.h"
@@ -24,12 +28,12 @@
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
-/* kernels as one: bytes of its rings (and of what is prepared for it), of whole rows, and with the narrowest patches; INT64_MAX: they
- * cannot be */
+/* kernels as one: bytes of its rings (and of what is prepared for it), of whole rows, and with the
+ * narrowest patches; INT64_MAX: they cannot be */
 struct range { int64_t whole, narrow; };
 
-/* The best way to go on from an operation: the range that begins there, and what it and all behind it compute again and join. last < 0:
- * there is none. */
+/* The best way to go on from an operation: the range that begins there, and what it and all behind
+ * it compute again and join. last < 0: there is none. */
 struct way { int last; int64_t patch; double again; int joins; };
 
 struct streaming {
@@ -38,11 +42,13 @@ struct streaming {
         struct arena *arena;
         struct op **ops;
         int count;
-        int64_t *entering, *made;       /* by operation: bytes that are there before it and are needed later on; its own */
+        int64_t *entering, *made;       /* by operation: bytes that are there before it and are
+                                         * needed later on; its own */
         int *last;                      /* who reads its results last; INT_MAX: they leave */
         const struct op **obstacle;     /* why no longer range begins there, or NULL */
         struct range (*ranges)[RANGE_MAX];        /* [p][q - p]: p..q; of one kernel, no rings */
-        int64_t *least;                 /* by operation: bytes that it and all behind it cannot do without */
+        int64_t *least;                 /* by operation: bytes that it and all behind it cannot do
+                                         * without */
         struct way *ways;
         int64_t enough;                 /* bytes that may be in use */
 };
@@ -63,7 +69,9 @@ static int last_use(const struct streaming *s, const struct value *v)
         int last = v->op->number;
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = outermost(s, u->user);
-                int use = user->code == OP_yield ? INT_MAX : user->code == OP_reshape ? last_use(s, op_result(user)) : user->number;
+                int use = user->code == OP_yield     ? INT_MAX
+                          : user->code == OP_reshape ? last_use(s, op_result(user))
+                                                     : user->number;
                 last = use > last ? use : last;
         }
         return last;
@@ -73,8 +81,8 @@ static bool is_kernel(const struct op *op)
 {
         if (op->code == OP_fusion && op_operand(op->regions[0]->last, 0)->kind != VALUE_RESULT)
                 return false;
-        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR && op->code != OP_reshape &&
-               (op->code == OP_fusion || op_info[op->code].element);
+        return op->result_count == 1 && op_result(op)->type->kind == TYPE_TENSOR &&
+               op->code != OP_reshape && (op->code == OP_fusion || op_info[op->code].element);
 }
 
 /* In the order of the operations; results of the function are the caller's memory. */
@@ -86,14 +94,17 @@ static void find_bytes(struct streaming *s)
                 s->last[i] = i;
                 for (int k = 0; k < op->result_count; k++) {
                         int last = last_use(s, &op->results[k]);
-                        int64_t bytes = last == INT_MAX || op->code == OP_reshape ? 0 : storage_bytes(type_bytes(op->results[k].type));
+                        int64_t bytes = last == INT_MAX || op->code == OP_reshape
+                                                ? 0
+                                                : storage_bytes(type_bytes(op->results[k].type));
                         s->made[i] += bytes;
                         change[i] += bytes;
                         change[last == INT_MAX ? i : last] -= bytes;
                         s->last[i] = last > s->last[i] ? last : s->last[i];
                 }
                 if (is_kernel(op))
-                        s->made[i] += schedule_scratch(op, &s->context->lower, s->context->library, s->context->diag);
+                        s->made[i] += schedule_scratch(op, &s->context->lower, s->context->library,
+                                                       s->context->diag);
         }
         for (int i = 1; i < s->count; i++)
                 s->entering[i] = s->entering[i - 1] + change[i - 1];
@@ -101,8 +112,8 @@ static void find_bytes(struct streaming *s)
 
 /* ---- ranges ---- */
 
-/* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several kernels joined before) becomes a
- * ring. Returns the copy of its result; *op: the one behind. */
+/* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several
+ * kernels joined before) becomes a ring. Returns the copy of its result; *op: the one behind. */
 static struct op *mark_inside(const struct op *kernel, struct op **op)
 {
         const struct op *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
@@ -119,7 +130,8 @@ static struct op *mark_inside(const struct op *kernel, struct op **op)
         return made;
 }
 
-/* It computes from constants alone, as weights from bytes: it stays apart, before the kernel of the range that it is in. */
+/* It computes from constants alone, as weights from bytes: it stays apart, before the kernel of the
+ * range that it is in. */
 static bool prepares(const struct op *op)
 {
         bool all = op->operand_count > 0;
@@ -132,7 +144,8 @@ static bool prepares(const struct op *op)
 static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
 static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
 
-/* A kernel of p..q, what they hand on to each other as rings; it stands beside them. What only moves elements is read through. */
+/* A kernel of p..q, what they hand on to each other as rings; it stands beside them. What only
+ * moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
 {
         struct op *kernels[RANGE_MAX] = { NULL };
@@ -144,7 +157,8 @@ static struct op *join(const struct streaming *s, int p, int q)
         struct op *op = joined ? joined->regions[0]->first : NULL;
         for (int i = 0; i < count && op; i++) {
                 struct op *made = mark_inside(kernels[i], &op);
-                if (i + 1 < count && kernels[i]->code != OP_transpose && kernels[i]->code != OP_reshape)
+                if (i + 1 < count && kernels[i]->code != OP_transpose &&
+                    kernels[i]->code != OP_reshape)
                         rings_mark(made);
         }
         return joined;
@@ -160,7 +174,10 @@ static int64_t prepared(const struct streaming *s, int p, int q)
 }
 
 /* patches of so many columns */
-static const char *patch_text(struct arena *arena, int64_t columns) { return arena_printf(arena, "patch=%lld", (long long)columns); }
+static const char *patch_text(struct arena *arena, int64_t columns)
+{
+        return arena_printf(arena, "patch=%lld", (long long)columns);
+}
 
 /* false: p..q cannot be one kernel, nor can more from p on */
 static bool measure(struct streaming *s, int p, int q)
@@ -173,7 +190,9 @@ static bool measure(struct streaming *s, int p, int q)
                 rings_set_patch(joined, patch_text(s->arena, 1));
                 bool patches = rings_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
-                s->ranges[p][q - p] = (struct range){ aside + whole.bytes, aside + (patches ? narrow.bytes : whole.bytes) };
+                s->ranges[p][q - p] =
+                        (struct range){ aside + whole.bytes,
+                                        aside + (patches ? narrow.bytes : whole.bytes) };
         }
         if (joined)
                 op_erase(joined);
@@ -181,21 +200,27 @@ static bool measure(struct streaming *s, int p, int q)
 }
 
 /* what is in use while p..q run as one kernel */
-static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t rings) { return s->entering[p] + s->made[q] + rings; }
+static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t rings)
+{
+        return s->entering[p] + s->made[q] + rings;
+}
 
-/* Those that begin with p: all but the last hand nothing on to others, and one of them alone is too much. */
+/* Those that begin with p: all but the last hand nothing on to others, and one of them alone is too
+ * much. */
 static void find_ranges(struct streaming *s, int p)
 {
         int reach = p;
         int64_t most = bytes_with(s, p, p, 0);
         for (int k = 1; k < RANGE_MAX; k++)
                 s->ranges[p][k].whole = s->ranges[p][k].narrow = INT64_MAX;
-        for (int q = p + 1; q < s->count && q - p < RANGE_MAX && is_end(s->ops[p]) && is_inner(s->ops[q]); q++) {
+        for (int q = p + 1;
+             q < s->count && q - p < RANGE_MAX && is_end(s->ops[p]) && is_inner(s->ops[q]); q++) {
                 int64_t alone = bytes_with(s, q, q, 0);
                 most = alone > most ? alone : most;
                 if (!prepares(s->ops[q - 1]))
                         reach = s->last[q - 1] > reach ? s->last[q - 1] : reach;
-                if (reach <= q && is_end(s->ops[q]) && most > s->context->max_ram && !measure(s, p, q))
+                if (reach <= q && is_end(s->ops[q]) && most > s->context->max_ram &&
+                    !measure(s, p, q))
                         break;
         }
 }
@@ -219,8 +244,10 @@ static void find_least(struct streaming *s)
         }
 }
 
-/* The widest patches of a kernel whose rings then take no more than `room`; all are about as wide. */
-static int64_t widest_patch(const struct streaming *s, struct op *kernel, int64_t room, struct rings_cost *cost)
+/* The widest patches of a kernel whose rings then take no more than `room`; all are about as
+ * wide. */
+static int64_t widest_patch(const struct streaming *s, struct op *kernel, int64_t room,
+                            struct rings_cost *cost)
 {
         const struct op *unused = NULL;
         int64_t columns = rings_columns(kernel), low = 1, high = columns - 1;
@@ -241,20 +268,24 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
 {
         const struct range *range = &s->ranges[p][q - p];
         const struct way *behind = &s->ways[q + 1];
-        if (range->narrow == INT64_MAX || bytes_with(s, p, q, range->narrow) > s->enough || behind->last < 0)
+        if (range->narrow == INT64_MAX || bytes_with(s, p, q, range->narrow) > s->enough ||
+            behind->last < 0)
                 return false;
         *way = (struct way){ .last = q, .again = behind->again, .joins = behind->joins + q - p };
         if (bytes_with(s, p, q, range->whole) > s->enough) {
                 struct rings_cost cost;
                 struct op *joined = join(s, p, q);
-                way->patch = widest_patch(s, joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)), &cost);
+                way->patch =
+                        widest_patch(s, joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)),
+                                     &cost);
                 way->again += cost.again;
                 op_erase(joined);
         }
         return true;
 }
 
-/* From the last operation on: with enough bytes, the fewest operations, then the fewest kernels that change. */
+/* From the last operation on: with enough bytes, the fewest operations, then the fewest kernels
+ * that change. */
 static void find_ways(struct streaming *s)
 {
         s->enough = larger(s->least[0], s->context->max_ram);
@@ -262,15 +293,19 @@ static void find_ways(struct streaming *s)
                 struct way *best = &s->ways[p], way;
                 best->last = -1;
                 for (int q = p; q < s->count && q - p < RANGE_MAX; q++)
-                        if (try_range(s, p, q, &way) && (best->last < 0 || way.again < best->again ||
-                                                         (way.again <= best->again && way.joins < best->joins)))
+                        if (try_range(s, p, q, &way) &&
+                            (best->last < 0 || way.again < best->again ||
+                             (way.again <= best->again && way.joins < best->joins)))
                                 *best = way;
         }
 }
 
 /* ---- all ---- */
 
-static const char *name_of(const struct op *op) { return op->location ? op->location : op_info[op->code].name; }
+static const char *name_of(const struct op *op)
+{
+        return op->location ? op->location : op_info[op->code].name;
+}
 
 static int64_t replace(const struct streaming *s, int p, const struct way *way)
 {
@@ -282,11 +317,14 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
         if (way->patch) {
                 rings_set_patch(joined, patch_text(s->region->function->module->arena, way->patch));
                 rings_cost(joined, &cost, &unused);
-                diag_note(s->context->diag, "'%s' runs in patches of %lld columns: %.2f %% of its operations are computed again",
-                          name_of(joined), (long long)way->patch, 100 * cost.again / cost.flops);
+                diag_note(
+                        s->context->diag,
+                        "'%s' runs in patches of %lld columns: %.2f %% of its operations are computed again",
+                        name_of(joined), (long long)way->patch, 100 * cost.again / cost.flops);
                 if (s->context->notes)
-                        text_add(s->context->notes, "%spatch=%lld of %d kernels", s->context->notes->length ? ", " : "",
-                                 (long long)way->patch, way->last - p + 1);
+                        text_add(s->context->notes, "%spatch=%lld of %d kernels",
+                                 s->context->notes->length ? ", " : "", (long long)way->patch,
+                                 way->last - p + 1);
         }
         value_replace(op_result(last), op_result(joined));
         for (int i = way->last; i >= p; i--)
@@ -300,13 +338,17 @@ static int stream(struct streaming *s)
         const struct op *most = NULL, *obstacle = NULL;          /* behind it, less is enough */
         for (int p = 0; p < s->count && s->least[p] == s->enough; p = s->ways[p].last + 1) {
                 most = s->ops[p];
-                obstacle = s->obstacle[p] ? s->obstacle[p] : obstacle;  /* what is there as a whole was made before */
+                /* what is there as a whole was made before */
+                obstacle = s->obstacle[p] ? s->obstacle[p] : obstacle;
         }
         if (s->enough > s->context->max_ram) {
-                s->context->obstacle = arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s", name_of(most),
-                                                    obstacle ? ": '" : "", obstacle ? name_of(obstacle) : "",
-                                                    obstacle ? "' needs all rows at once" : "");
-                diag_note(s->context->diag, "streaming ends at %lld bytes, %s", (long long)s->enough, s->context->obstacle);
+                s->context->obstacle =
+                        arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s",
+                                     name_of(most), obstacle ? ": '" : "",
+                                     obstacle ? name_of(obstacle) : "",
+                                     obstacle ? "' needs all rows at once" : "");
+                diag_note(s->context->diag, "streaming ends at %lld bytes, %s",
+                          (long long)s->enough, s->context->obstacle);
         }
         int count = 0;
         for (int p = 0; p < s->count; p = s->ways[p].last + 1)
@@ -319,15 +361,23 @@ static int stream(struct streaming *s)
         return count;
 }
 
-static struct streaming prepare(struct arena *arena, struct function *f, int count, struct pass_context *context)
+static struct streaming prepare(struct arena *arena, struct function *f, int count,
+                                struct pass_context *context)
 {
         size_t room = (size_t)count + 1;
-        return (struct streaming){
-                .region = &f->body, .context = context, .arena = arena, .count = count,
-                .ops = arena_array(arena, room, sizeof(struct op *)), .entering = arena_array(arena, room, sizeof(int64_t)),
-                .made = arena_array(arena, room, sizeof(int64_t)), .last = arena_array(arena, room, sizeof(int)),
-                .obstacle = arena_array(arena, room, sizeof(struct op *)), .ranges = arena_array(arena, room, sizeof(struct range[RANGE_MAX])),
-                .least = arena_array(arena, room, sizeof(int64_t)), .ways = arena_array(arena, room, sizeof(struct way)) };
+        return (struct streaming){ .region = &f->body,
+                                   .context = context,
+                                   .arena = arena,
+                                   .count = count,
+                                   .ops = arena_array(arena, room, sizeof(struct op *)),
+                                   .entering = arena_array(arena, room, sizeof(int64_t)),
+                                   .made = arena_array(arena, room, sizeof(int64_t)),
+                                   .last = arena_array(arena, room, sizeof(int)),
+                                   .obstacle = arena_array(arena, room, sizeof(struct op *)),
+                                   .ranges = arena_array(arena, room,
+                                                         sizeof(struct range[RANGE_MAX])),
+                                   .least = arena_array(arena, room, sizeof(int64_t)),
+                                   .ways = arena_array(arena, room, sizeof(struct way)) };
 }
 
 static void number(const struct streaming *s)
@@ -350,7 +400,8 @@ static void cut(struct streaming *s)
 /* as they stand in s, but each operation just before the first one that needs it */
 static void order_by_need(const struct streaming *s, struct op **ops)
 {
-        struct step_graph g = { .count = s->count, .steps = arena_array(s->arena, (size_t)s->count, sizeof *g.steps) };
+        struct step_graph g = { .count = s->count,
+                                .steps = arena_array(s->arena, (size_t)s->count, sizeof *g.steps) };
         int *order = arena_array(s->arena, (size_t)s->count, sizeof *order);
         for (int i = 0; i < s->count; i++)
                 for (int k = 0; k < s->ops[i]->result_count; k++)
@@ -374,7 +425,8 @@ int pass_stream(struct function *f, struct pass_context *context)
         if (!count || context->max_ram < 0)
                 return 0;
         struct arena *arena = arena_new();
-        struct streaming s = prepare(arena, f, count, context), other = prepare(arena, f, count, context);
+        struct streaming s = prepare(arena, f, count, context),
+                         other = prepare(arena, f, count, context);
         count = 0;
         for (struct op *op = f->body.first; op != f->body.last; op = op->next)
                 s.ops[count++] = op;
@@ -382,7 +434,8 @@ int pass_stream(struct function *f, struct pass_context *context)
         if (s.enough > context->max_ram || s.ways[0].again > 0) {
                 order_by_need(&s, other.ops);
                 cut(&other);
-                if (other.enough < s.enough || (other.enough == s.enough && other.ways[0].again < s.ways[0].again)) {
+                if (other.enough < s.enough ||
+                    (other.enough == s.enough && other.ways[0].again < s.ways[0].again)) {
                         s = other;
                         for (int i = 0; i < s.count; i++)
                                 op_move_before(s.ops[i], f->body.last);

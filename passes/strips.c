@@ -1,4 +1,5 @@
-/* strips: kernels that hand a large tensor to the next one become one kernel that makes and reads it strip by strip.
+/* strips: kernels that hand a large tensor to the next one become one kernel that makes and reads
+ * it strip by strip.
  *
  *   %1 = fusion(%0, @e) { ... convolve_packed ... pad ... }          %3 = fusion(%0, @e, @d, @p) { ... convolve_packed ... pad ...
  *   %2 = fusion(%1, @d) { ... convolve_lanes ... }            ->            ... convolve_lanes ...
@@ -6,10 +7,11 @@
  *
  * So in MobileNetV2 the expanded channels never leave the second cache. Kernels join where
  *
- *   - one of the two that meet is a depthwise convolution or a pool, and so bound by memory, or the second makes the outputs of
- *     one vector;
- *   - what lies between them is larger than the cache (or a good part of it, when there are strips already), or a pool follows
- *     weights that stay in it, or (tile by tile: schedule/winograd.c) Winograd's algorithm;
+ *   - one of the two that meet is a depthwise convolution or a pool, and so bound by memory, or the
+ *     second makes the outputs of one vector;
+ *   - what lies between them is larger than the cache (or a good part of it, when there are strips
+ *     already), or a pool follows weights that stay in it, or (tile by tile: schedule/winograd.c)
+ *     Winograd's algorithm;
  *   - the scheduled lowering (schedule/strips.c) can write both.
  *
  * Every element is computed as before, so results stay the same to the bit. */
@@ -24,7 +26,8 @@ static bool find_chain(struct op *kernel, struct chain *chain)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         if (kernel->result_count != 1 || (region && region->last->operand_count != 1) ||
-            !chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel), chain))
+            !chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel),
+                        chain))
                 return false;
         for (int i = 0; i < chain->count; i++)
                 if (!chain->links[i].op->schedule)
@@ -35,13 +38,22 @@ static bool find_chain(struct op *kernel, struct chain *chain)
 /* of an image */
 static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v->type->dims[0]; }
 
-static int64_t weights_bytes(const struct op *op) { return op->operand_count > 1 ? type_bytes(op_operand(op, 1)->type) : 0; }
+static int64_t weights_bytes(const struct op *op)
+{
+        return op->operand_count > 1 ? type_bytes(op_operand(op, 1)->type) : 0;
+}
 
 /* bound by memory, when alone */
-static bool is_light(const struct op *op) { return op->code == OP_convolve_lanes || op->code == OP_reduce_window; }
+static bool is_light(const struct op *op)
+{
+        return op->code == OP_convolve_lanes || op->code == OP_reduce_window;
+}
 
 /* makes the outputs of one vector of all that it reads */
-static bool is_narrow(const struct op *op) { return op->code == OP_convolve_packed && op_int(op, "outputs") <= ONE_VECTOR; }
+static bool is_narrow(const struct op *op)
+{
+        return op->code == OP_convolve_packed && op_int(op, "outputs") <= ONE_VECTOR;
+}
 
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
 {
@@ -50,7 +62,8 @@ static bool pays(const struct chain *first, const struct chain *second, const st
         if (after->code == OP_reduce_window && weights_bytes(before) < room / 2)
                 return true;
         return (is_light(before) || is_light(after) || is_narrow(after)) &&
-               bytes_of(op_operand(after, 0)) > (first->count + second->count > 2 ? room / 4 : room);
+               bytes_of(op_operand(after, 0)) >
+                       (first->count + second->count > 2 ? room / 4 : room);
 }
 
 /* rows of a tile: as many as the schedule says, where they divide the rows of the result */
@@ -63,9 +76,10 @@ static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
         return most;
 }
 
-/* Rows of a strip: what lies between the contractions fills half of the second cache, threads get equal shares, and strips are
- * whole tiles. 0: not even one row fits. */
-static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine, int tile)
+/* Rows of a strip: what lies between the contractions fills half of the second cache, threads get
+ * equal shares, and strips are whole tiles. 0: not even one row fits. */
+static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine,
+                          int tile)
 {
         int64_t room = target_l2_bytes(machine->target) / 2, each = 0;
         const struct op *wide = chain->links[chain->wide].op;
@@ -87,8 +101,8 @@ static int64_t strip_rows(const struct chain *chain, const struct schedule_machi
 }
 
 /* schedules of contractions become such of a chain; false: there is none */
-static bool set_schedules(struct chain *chain, const struct schedule_machine *machine, struct pass_context *context,
-                          struct arena *arena)
+static bool set_schedules(struct chain *chain, const struct schedule_machine *machine,
+                          struct pass_context *context, struct arena *arena)
 {
         struct schedule schedules[CHAIN_MAX];
         int tile = 1;
@@ -115,12 +129,14 @@ static bool set_schedules(struct chain *chain, const struct schedule_machine *ma
 static struct op *find_first(struct op *second, const struct chain *chain)
 {
         const struct value *x = op_operand(chain->links[0].op, 0);
-        bool made = x->kind == VALUE_RESULT && x->op->region == second->region && value_has_one_use(x);
+        bool made =
+                x->kind == VALUE_RESULT && x->op->region == second->region && value_has_one_use(x);
         return made ? x->op : NULL;
 }
 
 /* joined, of first and second, takes their place, where it can be scheduled so */
-static bool replace(struct op *first, struct op *second, struct op *joined, struct pass_context *context)
+static bool replace(struct op *first, struct op *second, struct op *joined,
+                    struct pass_context *context)
 {
         if (!schedule_accepts(joined, &context->lower, context->library, context->diag)) {
                 op_erase(joined);
@@ -142,7 +158,8 @@ static bool join_windows(struct op *second, struct pass_context *context)
 {
         struct op *pool = second->result_count == 1 ? contraction_of(second) : NULL;
         struct value *x = pool && pool->code == OP_reduce_window ? op_operand(pool, 0) : NULL;
-        if (!x || x->kind != VALUE_RESULT || x->op->region != second->region || !value_has_one_use(x) || x->op->result_count != 1)
+        if (!x || x->kind != VALUE_RESULT || x->op->region != second->region ||
+            !value_has_one_use(x) || x->op->result_count != 1)
                 return false;
         struct op *first = x->op, *contraction = contraction_of(first);
         if (!contraction || contraction->code != OP_convolve_winograd || !contraction->schedule)

@@ -3,15 +3,18 @@
  *     for %i = 0 to 50 {                              for %i = 0 to 48 step 16 {
  *       store %y[%i] = max(%x[%i], 0.0)      ->         store %y[%i] = max(%x<16>[%i], 0.0)
  *     }                                               }
- *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) < splat<16>(2)
- *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0) mask %rest
+ *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) <
+ *                                                     splat<16>(2) store %y[48] = max(%x<16>[48,
+ *                                                     %rest], 0.0) mask %rest
  *
- * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a vector under a mask, or
- * scalar where masks are missing or dear. Loops whose body asks where it is are cut (vectorize_split.c), reductions along
- * the loop get vectors of partial results (vectorize_reduce.c), transposes are done in squares (vectorize_transpose.c). In
- * every nest the form of least predicted cost wins, the scalar one included.
+ * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a
+ * vector under a mask, or scalar where masks are missing or dear. Loops whose body asks where it is
+ * are cut (vectorize_split.c), reductions along the loop get vectors of partial results
+ * (vectorize_reduce.c), transposes are done in squares (vectorize_transpose.c). In every nest the
+ * form of least predicted cost wins, the scalar one included.
  *
- * Exact to the bit but for sums of floats and, among equal zeros, their extremes: with --exact these stay. */
+ * Exact to the bit but for sums of floats and, among equal zeros, their extremes: with --exact
+ * these stay. */
 #include "passes/vectorize.h"
 
 #include "passes/legalize.h"
@@ -33,15 +36,17 @@ static void look(struct survey *s, const struct loop_expr *e)
 /* a store of what was converted to a type that there are no vectors of */
 static bool is_converted(const struct vectorizing *v, const struct loop_stmt *s)
 {
-        return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST && s->a->type.lanes == 1 &&
-               s->b->args[0]->type.element != E_INDEX && !spelling_of_type(v->target, s->b->type);
+        return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST &&
+               s->a->type.lanes == 1 && s->b->args[0]->type.element != E_INDEX &&
+               !spelling_of_type(v->target, s->b->type);
 }
 
 static void look_at_stmt(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
         bool vector = stmt->variable && stmt->variable->type.lanes > 1;
-        if (is_converted(s->v, stmt)) {         /* lane by lane, after what is computed as a vector */
+        if (is_converted(s->v, stmt)) {         /* lane by lane, after what is computed as a
+                                                 * vector */
                 look(s, stmt->b->args[0]);
                 return;
         }
@@ -72,8 +77,9 @@ int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from)
         return known && to > *from ? to - *from : 0;
 }
 
-bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes, struct loop_expr *base,
-                    struct loop_expr *mask, const struct vector_substitution *substitutions, int count,
+bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes,
+                    struct loop_expr *base, struct loop_expr *mask,
+                    const struct vector_substitution *substitutions, int count,
                     struct loop_block *out)
 {
         const struct vector_request request = { .arena = v->arena,
@@ -84,14 +90,16 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
                                                 .bounds = v->bounds };
-        return vector_block(&request, loop->body, out) && (lanes == 1 || vectorize_is_native(v, out));
+        return vector_block(&request, loop->body, out) &&
+               (lanes == 1 || vectorize_is_native(v, out));
 }
 
-struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like, int64_t from, int64_t to,
-                                 int64_t step, struct loop_block *out)
+struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
+                                 int64_t from, int64_t to, int64_t step, struct loop_block *out)
 {
         struct loop_stmt *s = loop_append(v->arena, out, STMT_FOR);
-        s->variable = loop_variable_new(v->arena, like->variable->name, like->variable->type, VARIABLE_LOOP);
+        s->variable = loop_variable_new(v->arena, like->variable->name, like->variable->type,
+                                        VARIABLE_LOOP);
         s->a = loop_index(v->arena, from);
         s->b = loop_index(v->arena, to);
         s->step = step;
@@ -118,24 +126,30 @@ void vectorize_append(struct loop_block *out, const struct loop_block *more)
 }
 
 /* the cheaper one; NULL is none */
-static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a, struct loop_block *b)
+static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a,
+                                  struct loop_block *b)
 {
         if (!a || !b)
                 return a ? a : b;
         return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
 }
 
-struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from,
-                                  int64_t count, const struct vector_substitution *vectors,
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop,
+                                  int64_t from, int64_t count,
+                                  const struct vector_substitution *vectors,
                                   const struct vector_substitution *scalars, int substitutions)
 {
         struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
         struct loop_expr *mask = vectorize_mask(v, count, masked);
-        if (!vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), mask, vectors, substitutions, masked))
+        if (!vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), mask, vectors,
+                            substitutions, masked))
                 masked = NULL;
-        struct loop_stmt *rest = count > 1 ? vectorize_loop(v, loop, from, from + count, 1, single) : NULL;
-        struct loop_expr *at = rest ? loop_use(v->arena, rest->variable) : loop_index(v->arena, from);
-        if (!vectorize_body(v, loop, 1, at, NULL, scalars, substitutions, rest ? rest->body : single))
+        struct loop_stmt *rest =
+                count > 1 ? vectorize_loop(v, loop, from, from + count, 1, single) : NULL;
+        struct loop_expr *at =
+                rest ? loop_use(v->arena, rest->variable) : loop_index(v->arena, from);
+        if (!vectorize_body(v, loop, 1, at, NULL, scalars, substitutions,
+                            rest ? rest->body : single))
                 single = NULL;
         return cheaper(v, single, masked);
 }
@@ -143,22 +157,25 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
 /* ---- maps ---- */
 
 /* iterations that do not depend on each other; NULL where they do */
-static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop, int64_t from,
-                                    int64_t trip)
+static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop,
+                                    int64_t from, int64_t trip)
 {
         int64_t whole = trip / v->lanes * v->lanes;
         struct loop_block *out = loop_block_new(v->arena);
         bool good = trip > 0;
         if (good && whole > v->lanes) {
-                struct loop_stmt *strips = vectorize_loop(v, loop, from, from + whole, v->lanes, out);
-                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL, NULL, 0,
-                                      strips->body);
+                struct loop_stmt *strips =
+                        vectorize_loop(v, loop, from, from + whole, v->lanes, out);
+                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL,
+                                      NULL, 0, strips->body);
         } else if (good && whole) {
-                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0, out);
+                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0,
+                                      out);
         }
         if (!good || whole == trip)
                 return good ? out : NULL;
-        struct loop_block *rest = vectorize_rest(v, loop, from + whole, trip - whole, NULL, NULL, 0);
+        struct loop_block *rest =
+                vectorize_rest(v, loop, from + whole, trip - whole, NULL, NULL, 0);
         if (!rest)
                 return NULL;
         vectorize_append(out, rest);
@@ -174,7 +191,8 @@ static struct loop_block *map_loop(const struct vectorizing *v, const struct loo
 /* one loop for each range in which what the body asks of the loop's variable has one answer */
 static struct loop_block *map_ranges(const struct vectorizing *v, const struct loop_stmt *loop)
 {
-        int64_t places[VECTORIZE_BREAKS_MAX], from, trip = vectorize_trip(loop, &from), to = from + trip;
+        int64_t places[VECTORIZE_BREAKS_MAX], from, trip = vectorize_trip(loop, &from),
+                                                    to = from + trip;
         int count = trip > 1 ? vectorize_breaks(loop, from, to, places) : 0;
         struct loop_block *out = loop_block_new(v->arena);
         for (int i = 0; i <= count; i++) {
@@ -190,7 +208,8 @@ static struct loop_block *map_ranges(const struct vectorizing *v, const struct l
 
 /* ---- choice ---- */
 
-static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s, struct loop_block *out)
+static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s,
+                                     struct loop_block *out)
 {
         struct loop_stmt *copy = loop_append(v->arena, out, STMT_LET), **next = out->end;
         *copy = *s;
@@ -200,7 +219,8 @@ static struct loop_stmt *append_copy(const struct vectorizing *v, const struct l
 }
 
 /* the block with chains for its reductions; *changed: it has some */
-static struct loop_block *with_chains(const struct vectorizing *v, const struct loop_block *block, bool *changed)
+static struct loop_block *with_chains(const struct vectorizing *v, const struct loop_block *block,
+                                      bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
@@ -232,7 +252,8 @@ static struct loop_block *best_map(const struct vectorizing *v, const struct loo
 }
 
 /* Statements are new, expressions that stay are the same. */
-struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block, bool *changed)
+struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,
+                                  bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
         for (const struct loop_stmt *s = block->first; s; s = s->next) {

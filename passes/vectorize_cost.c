@@ -1,5 +1,6 @@
-/* vectorize: what code costs. Only for choosing between forms of the same loops, so that a rough scale will do: cycles of
- * a processor that does about two simple operations at a time. Arithmetic of subscripts hides in addresses. */
+/* vectorize: what code costs. Only for choosing between forms of the same loops, so that a rough
+ * scale will do: cycles of a processor that does about two simple operations at a time. Arithmetic
+ * of subscripts hides in addresses. */
 #include "passes/vectorize.h"
 
 #include "ir/spelling.h"
@@ -57,7 +58,8 @@ static double trip(const struct vectorizing *v, const struct loop_stmt *s)
 
 static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *s, int depth)
 {
-        double cost = cost_of_expr(v, s->a, depth) + cost_of_expr(v, s->b, depth) + cost_of_expr(v, s->c, depth);
+        double cost = cost_of_expr(v, s->a, depth) + cost_of_expr(v, s->b, depth) +
+                      cost_of_expr(v, s->c, depth);
         switch (s->kind) {
         case STMT_FOR: return cost + 2 + trip(v, s) * (1 + cost_of_block(v, s->body, depth));
         case STMT_WHILE: return cost + UNKNOWN_TRIP * (1 + cost_of_block(v, s->body, depth));
@@ -67,7 +69,8 @@ static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *
         case STMT_STORE:
                 if (s->a->type.lanes > 1)
                         return cost + 1.5 * s->b->type.lanes;
-                if (v && v->target && s->b->type.lanes > 1 && !spelling_of_type(v->target, s->b->type))
+                if (v && v->target && s->b->type.lanes > 1 &&
+                    !spelling_of_type(v->target, s->b->type))
                         return cost + 10 + 3 * s->b->type.lanes;        /* lane by lane */
                 return cost + (s->c ? 2 * cost_of_mask(v) : 1);
         default: return cost;

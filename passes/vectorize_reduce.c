@@ -4,12 +4,12 @@
  *       set %sum = %sum + %x[%k]             for %k = 0 to 96 step 16 {
  *     }                                        set %sums = %sums + %x<16>[%k]
  *                                      ->    }
- *                                            set %sums = select(%rest, %sums + %x<16>[96, %rest], %sums)
- *                                            set %sum = %sum + sum_lanes(%sums)
+ *                                            set %sums = select(%rest, %sums + %x<16>[96, %rest],
+ *                                            %sums) set %sum = %sum + sum_lanes(%sums)
  *
- * Several of them take turns where the loop is long, for an addition takes four cycles. Loops around that hold nothing
- * else stay around; the partial results live outside of them all. With one lane they are scalars that take turns: chains,
- * for loops inside one that becomes vectors. */
+ * Several of them take turns where the loop is long, for an addition takes four cycles. Loops
+ * around that hold nothing else stay around; the partial results live outside of them all. With one
+ * lane they are scalars that take turns: chains, for loops inside one that becomes vectors. */
 #include "passes/vectorize.h"
 
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
@@ -48,7 +48,8 @@ static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
 static bool accumulates(const struct loop_stmt *s, int *other)
 {
         const struct loop_expr *e = s->a;
-        if ((e->op != LOOP_ADD && e->op != LOOP_MAX && e->op != LOOP_MIN) || s->variable->rows || e->type.lanes != 1)
+        if ((e->op != LOOP_ADD && e->op != LOOP_MAX && e->op != LOOP_MIN) || s->variable->rows ||
+            e->type.lanes != 1)
                 return false;
         for (*other = 0; *other < 2; ++*other) {
                 const struct loop_expr *self = e->args[1 - *other];
@@ -83,7 +84,8 @@ static bool find_reductions(struct reducing *r)
                     !used_once(r->loop, s->variable))
                         return false;
                 enum element e = (enum element)s->a->type.element;
-                if (e == E_BOOL || (r->v->exact && element_is_float(e)))        /* lanes of bool are masks */
+                /* lanes of bool are masks */
+                if (e == E_BOOL || (r->v->exact && element_is_float(e)))
                         return false;
                 r->reductions[r->count++] = (struct reduction){ .set = s, .op = s->a->op };
         }
@@ -117,7 +119,9 @@ static void declare_parts(struct reducing *r, struct loop_block *out)
                         struct loop_variable *whole = r->reductions[k].set->variable;
                         struct loop_type type = { whole->type.element, (uint8_t)r->lanes };
                         struct loop_stmt *s = loop_append(arena, out, STMT_VAR);
-                        const char *name = r->lanes > 1 ? arena_printf(arena, "%.20s_lanes", whole->name) : whole->name;
+                        const char *name = r->lanes > 1
+                                                   ? arena_printf(arena, "%.20s_lanes", whole->name)
+                                                   : whole->name;
                         s->variable = loop_variable_new(arena, name, type, VARIABLE_VAR);
                         s->a = r->reductions[k].op == LOOP_ADD
                                        ? loop_literal(arena, type, (union scalar){ .u = 0 })
@@ -126,8 +130,8 @@ static void declare_parts(struct reducing *r, struct loop_block *out)
                 }
 }
 
-static struct loop_stmt *append_set(const struct reducing *r, struct loop_variable *variable, struct loop_expr *value,
-                                    struct loop_block *out)
+static struct loop_stmt *append_set(const struct reducing *r, struct loop_variable *variable,
+                                    struct loop_expr *value, struct loop_block *out)
 {
         struct loop_stmt *s = loop_append(r->v->arena, out, STMT_SET);
         s->variable = variable;
@@ -145,31 +149,37 @@ static void join_parts(const struct reducing *r, struct loop_block *out)
                         for (int t = 0; t < apart / 2; t++) {
                                 struct loop_variable *to = reduction->parts[t];
                                 struct loop_expr *a = loop_use(arena, to);
-                                struct loop_expr *b = loop_use(arena, reduction->parts[t + (apart + 1) / 2]);
+                                struct loop_expr *b =
+                                        loop_use(arena, reduction->parts[t + (apart + 1) / 2]);
                                 append_set(r, to, loop_op(arena, reduction->op, a, b, NULL), out);
                         }
                 struct loop_expr *all = loop_use(arena, reduction->parts[0]);
                 if (r->lanes > 1)
                         all = loop_op(arena, lanes_op(reduction->op), all, NULL, NULL);
-                append_set(r, whole, loop_op(arena, reduction->op, loop_use(arena, whole), all, NULL), out);
+                append_set(r, whole,
+                           loop_op(arena, reduction->op, loop_use(arena, whole), all, NULL), out);
         }
 }
 
 /* one vector of iterations, into the partial results whose turn it is */
-static bool write_turn(const struct reducing *r, int turn, struct loop_expr *base, struct loop_block *out)
+static bool write_turn(const struct reducing *r, int turn, struct loop_expr *base,
+                       struct loop_block *out)
 {
         struct vector_substitution substitutions[REDUCTIONS_MAX];
         for (int k = 0; k < r->count; k++) {
                 substitutions[k].variable = r->reductions[k].set->variable;
-                substitutions[k].value = loop_use(r->v->arena, r->reductions[k].parts[turn % r->turns]);
+                substitutions[k].value =
+                        loop_use(r->v->arena, r->reductions[k].parts[turn % r->turns]);
         }
         return vectorize_body(r->v, r->inner, r->lanes, base, NULL, substitutions, r->count, out);
 }
 
-static struct loop_expr *place(const struct vectorizing *v, const struct loop_variable *variable, int64_t offset)
+static struct loop_expr *place(const struct vectorizing *v, const struct loop_variable *variable,
+                               int64_t offset)
 {
-        struct loop_expr *at = variable ? loop_use(v->arena, (struct loop_variable *)(uintptr_t)variable)
-                                        : loop_index(v->arena, 0);
+        struct loop_expr *at =
+                variable ? loop_use(v->arena, (struct loop_variable *)(uintptr_t)variable)
+                         : loop_index(v->arena, 0);
         return loop_op(v->arena, LOOP_ADD, at, loop_index(v->arena, offset), NULL);
 }
 
@@ -180,10 +190,12 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
         int64_t rounds = trip / (lanes * r->turns), whole = trip / lanes * lanes;
         bool good = true;
         if (rounds > 1) {
-                struct loop_stmt *strips = vectorize_loop(v, r->inner, from, from + rounds * lanes * r->turns,
-                                                          lanes * r->turns, out);
+                struct loop_stmt *strips =
+                        vectorize_loop(v, r->inner, from, from + rounds * lanes * r->turns,
+                                       lanes * r->turns, out);
                 for (int t = 0; good && t < r->turns; t++)
-                        good = write_turn(r, t, place(v, strips->variable, t * lanes), strips->body);
+                        good = write_turn(r, t, place(v, strips->variable, t * lanes),
+                                          strips->body);
                 done = rounds * lanes * r->turns;
         }
         for (; good && done < whole; done += lanes)
@@ -197,7 +209,8 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
                 vectors[k].value = loop_use(v->arena, part);
                 scalars[k].value = loop_use(v->arena, r->reductions[k].set->variable);
         }
-        struct loop_block *rest = vectorize_rest(v, r->inner, from + done, trip - done, vectors, scalars, r->count);
+        struct loop_block *rest =
+                vectorize_rest(v, r->inner, from + done, trip - done, vectors, scalars, r->count);
         if (!rest)
                 return false;
         *out->end = rest->first;
@@ -206,7 +219,8 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
 }
 
 /* the loops around the innermost, as they are */
-static bool write_loops(const struct reducing *r, const struct loop_stmt *loop, struct loop_block *out)
+static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
+                        struct loop_block *out)
 {
         if (loop == r->inner)
                 return write_inner(r, out);
@@ -228,11 +242,13 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop, 
         return true;
 }
 
-static struct loop_block *reduce(const struct vectorizing *v, const struct loop_stmt *loop, int lanes)
+static struct loop_block *reduce(const struct vectorizing *v, const struct loop_stmt *loop,
+                                 int lanes)
 {
         struct reducing r = { .v = v, .loop = loop, .inner = innermost(loop), .lanes = lanes };
         struct loop_block *out = loop_block_new(v->arena);
-        int64_t from, trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
+        int64_t from,
+                trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
         if (trip < 2 || !find_reductions(&r))
                 return NULL;
         bool light = vectorize_cost(v, r.inner->body) <= LIGHT;

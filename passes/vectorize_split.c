@@ -5,7 +5,8 @@
  *       store %y[%j] = %v                                            for %j = 33 to 34 { store %y[%j] = 0.0 }
  *     }
  *
- * This file finds the places; the answers fold once the range of %j is known (ir/loop_vector_expr.c). */
+ * This file finds the places; the answers fold once the range of %j is known
+ * (ir/loop_vector_expr.c). */
 #include "passes/vectorize.h"
 
 struct search {
@@ -17,7 +18,8 @@ struct search {
 /* factor * variable + constant */
 struct line { int64_t factor, constant; };
 
-static const struct loop_expr *definition_of(const struct loop_stmt *loop, const struct loop_variable *variable)
+static const struct loop_expr *definition_of(const struct loop_stmt *loop,
+                                             const struct loop_variable *variable)
 {
         for (const struct loop_stmt *s = loop->body->first; s; s = s->next)
                 if (s->kind == STMT_LET && s->variable == variable)
@@ -34,10 +36,11 @@ static bool line_of(const struct search *s, const struct loop_expr *e, struct li
         if (e->op == LOOP_VARIABLE) {
                 const struct loop_expr *definition = definition_of(s->loop, e->variable);
                 line->factor = 1;
-                return e->variable == s->loop->variable || (definition && line_of(s, definition, line));
+                return e->variable == s->loop->variable ||
+                       (definition && line_of(s, definition, line));
         }
-        if ((e->op != LOOP_ADD && e->op != LOOP_SUB && e->op != LOOP_MUL) || !line_of(s, e->args[0], &a) ||
-            !line_of(s, e->args[1], &b))
+        if ((e->op != LOOP_ADD && e->op != LOOP_SUB && e->op != LOOP_MUL) ||
+            !line_of(s, e->args[0], &a) || !line_of(s, e->args[1], &b))
                 return false;
         if (e->op == LOOP_MUL)
                 return !b.factor && !__builtin_mul_overflow(a.factor, b.constant, &line->factor) &&
@@ -69,7 +72,8 @@ static void add_place(struct search *s, int64_t place)
 static void add_crossing(struct search *s, struct line line, int64_t least)
 {
         enum { LARGEST = INT32_MAX };   /* far beyond any extent where it matters */
-        if (line.constant > LARGEST || line.constant < -LARGEST || line.factor > LARGEST || line.factor < -LARGEST)
+        if (line.constant > LARGEST || line.constant < -LARGEST || line.factor > LARGEST ||
+            line.factor < -LARGEST)
                 return;
         int64_t distance = least - line.constant, factor = line.factor;
         if (factor > 0)
@@ -78,16 +82,19 @@ static void add_crossing(struct search *s, struct line line, int64_t least)
                 add_place(s, distance / factor + 1);
 }
 
-/* a quotient by a literal changes at its multiples, and so does the rest: where that is seldom, as in what wraps around */
+/* a quotient by a literal changes at its multiples, and so does the rest: where that is seldom, as
+ * in what wraps around */
 static void look_at_division(struct search *s, const struct loop_expr *e)
 {
         enum { SELDOM = 3 };
         struct line line;
         int64_t n;
-        if (e->args[0]->type.element != E_INDEX || !loop_is_int(e->args[1], &n) || !line_of(s, e->args[0], &line) ||
-            line.factor < 0 || line.factor > n || n > INT32_MAX || s->to > INT32_MAX || line.constant > INT32_MAX)
+        if (e->args[0]->type.element != E_INDEX || !loop_is_int(e->args[1], &n) ||
+            !line_of(s, e->args[0], &line) || line.factor < 0 || line.factor > n || n > INT32_MAX ||
+            s->to > INT32_MAX || line.constant > INT32_MAX)
                 return;
-        int64_t first = line.factor * s->from + line.constant, last = line.factor * (s->to - 1) + line.constant;
+        int64_t first = line.factor * s->from + line.constant,
+                last = line.factor * (s->to - 1) + line.constant;
         bool seldom = first >= 0 && last / n - first / n <= SELDOM;
         for (int64_t place = (first / n + 1) * n; seldom && place <= last; place += n)
                 add_crossing(s, line, place);
@@ -99,9 +106,10 @@ static void look(struct loop_expr *e, void *context)
         struct line a, b;
         if (e->op == LOOP_DIV || e->op == LOOP_REM)
                 look_at_division(s, e);
-        bool compares = e->op >= LOOP_LT && e->op <= LOOP_NE, extreme = e->op == LOOP_MIN || e->op == LOOP_MAX;
-        if ((!compares && !extreme) || e->args[0]->type.element != E_INDEX || !line_of(s, e->args[0], &a) ||
-            !line_of(s, e->args[1], &b))
+        bool compares = e->op >= LOOP_LT && e->op <= LOOP_NE,
+             extreme = e->op == LOOP_MIN || e->op == LOOP_MAX;
+        if ((!compares && !extreme) || e->args[0]->type.element != E_INDEX ||
+            !line_of(s, e->args[0], &a) || !line_of(s, e->args[1], &b))
                 return;
         struct line difference = { a.factor - b.factor, a.constant - b.constant };
         if (e->op != LOOP_GT && e->op != LOOP_LE)
@@ -110,7 +118,8 @@ static void look(struct loop_expr *e, void *context)
                 add_crossing(s, difference, 1);
 }
 
-int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to, int64_t places[VECTORIZE_BREAKS_MAX])
+int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to,
+                     int64_t places[VECTORIZE_BREAKS_MAX])
 {
         struct search s = { .loop = loop, .from = from, .to = to, .places = places };
         loop_block_walk(loop->body, NULL, look, &s);

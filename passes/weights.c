@@ -10,16 +10,19 @@ static bool is_weights(const struct constant *c, const struct limits *limits)
             !type_elements(t) || type_elements(t) < limits->weight_elements)
                 return false;
         for (const struct use *u = c->value.uses; u; u = u->next)
-                if (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) && (u->user->code != OP_gather || u->index != 0))
+                if (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) &&
+                    (u->user->code != OP_gather || u->index != 0))
                         return false;
         return true;
 }
 
-struct constant **weights_find(struct arena *arena, const struct function *f, const struct limits *limits, int *count)
+struct constant **weights_find(struct arena *arena, const struct function *f,
+                               const struct limits *limits, int *count)
 {
         struct constant **weights = NULL;
         *count = 0;
-        for (struct constant *c = f == f->module->functions ? f->module->constants : NULL; c; c = c->next)
+        for (struct constant *c = f == f->module->functions ? f->module->constants : NULL; c;
+             c = c->next)
                 if (is_weights(c, limits)) {
                         ARENA_GROW(arena, weights, *count);
                         weights[(*count)++] = c;
@@ -44,7 +47,8 @@ static double nearest(double x)
         return x + magic - magic;
 }
 
-bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps, struct weight_grid *grid)
+bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps,
+                  struct weight_grid *grid)
 {
         double least = 0, most = 0;
         for (int64_t i = from; i < from + count; i++) {
@@ -64,7 +68,8 @@ bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t
         return true;
 }
 
-int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i, int64_t steps)
+int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i,
+                       int64_t steps)
 {
         double q = nearest(weight(c, i) / grid->step) + grid->zero;
         return q < 0 ? 0 : q > (double)(steps - 1) ? steps - 1 : (int64_t)q;

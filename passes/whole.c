@@ -17,7 +17,8 @@ struct whole_range whole_range_of_element(enum element e)
 {
         int bits = 8 * element_info[e].bytes;
         bool negative = element_info[e].class == CLASS_SINT;
-        return (struct whole_range){ negative ? -ldexp(1, bits - 1) : 0, ldexp(1, negative ? bits - 1 : bits) - 1 };
+        return (struct whole_range){ negative ? -ldexp(1, bits - 1) : 0,
+                                     ldexp(1, negative ? bits - 1 : bits) - 1 };
 }
 
 static struct whole_range range_of(const struct value *v, int depth)
@@ -37,7 +38,8 @@ static struct whole_range range_of(const struct value *v, int depth)
         if (op->code == OP_sub)
                 y = (struct whole_range){ -y.high, -y.low };
         x = range_of(op_operand(op, 0), depth + 1);
-        bool fits = x.low + y.low >= own.low && x.high + y.high <= own.high;       /* else it wraps */
+        /* else it wraps */
+        bool fits = x.low + y.low >= own.low && x.high + y.high <= own.high;
         return fits ? (struct whole_range){ x.low + y.low, x.high + y.high } : own;
 }
 
@@ -64,5 +66,7 @@ int whole_outputs(const struct op *op)
                 return 0;
         op_ints(op, "batch_b", &batch);
         const int64_t *contract = op_ints(op, "contract_b", &contracted);
-        return op->code == OP_dot && !batch && contracted == 1 && op_operand(op, 1)->type->rank == 2 ? 1 - (int)contract[0] : -1;
+        return op->code == OP_dot && !batch && contracted == 1 && op_operand(op, 1)->type->rank == 2
+                       ? 1 - (int)contract[0]
+                       : -1;
 }

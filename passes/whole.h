@@ -12,10 +12,15 @@ struct whole_range { double low, high; };
 struct whole_range whole_range_of_element(enum element e);
 /* of an integer value, as far as types and numbers say */
 struct whole_range whole_range_of(const struct value *v);
-static inline double whole_largest(struct whole_range r) { return -r.low > r.high ? -r.low : r.high; }
-/* the dimension of w that is an output's, of a convolution or a product of matrices; -1: there is no one */
+static inline double whole_largest(struct whole_range r)
+{
+        return -r.low > r.high ? -r.low : r.high;
+}
+/* the dimension of w that is an output's, of a convolution or a product of matrices; -1: there is
+ * no one */
 int whole_outputs(const struct op *op);
-/* the largest sum of magnitudes of the weights of an output, which are those of dimension `along` */
+/* the largest sum of magnitudes of the weights of an output, which are those of dimension
+ * `along` */
 double whole_largest_sum(struct arena *arena, const struct value *w, int along);
 
 #endif

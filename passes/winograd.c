@@ -1,15 +1,18 @@
-/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd.h), where that is faster.
+/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd.h), where
+ * that is faster.
  *
  *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
  *          : <1 x 4 x 16 x 16 x 16>                              : <1 x 4 x 18 x 18 x 16>
  *   %2 = convolve_packed(%1, @w)                    ->    %2 = convolve_winograd(%1, @w transformed) tile=4 rows=14 columns=14
  *          : <1 x 4 x 14 x 14 x 16>                              : <1 x 4 x 14 x 14 x 16>
  *
- * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by (tile + 2)^2 / 9. Which tile, or
- * none, is a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a
- * byte come first. None where a file of schedules has one for the convolution itself. Class R: errors are larger than those of
- * plain sums, 1e-5 of the largest result at tile=4 and 512 channels; an infinity or a NaN spreads over its tile. Not where results
- * are taken as integers. Tiles take memory, and all rows at once: where that is more than --max-ram, there are none
+ * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by
+ * (tile + 2)^2 / 9. Which tile, or none, is a matter of predicted time
+ * (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a byte
+ * come first. None where a file of schedules has one for the convolution itself. Class R: errors
+ * are larger than those of plain sums, 1e-5 of the largest result at tile=4 and 512 channels; an
+ * infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles take
+ * memory, and all rows at once: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
 #include "ir/winograd.h"
 #include "passes/pass.h"
@@ -33,14 +36,16 @@ static void transform_windows(const struct winograd *f, windows w, float *u, int
                 const double *g = f->window[a];
                 for (int j = 0; j < WINOGRAD_WINDOW; j++)
                         for (int l = 0; l < PANEL_LANES; l++)
-                                rows[a][j][l] = g[0] * (double)w[0][j][l] + g[1] * (double)w[1][j][l] +
+                                rows[a][j][l] = g[0] * (double)w[0][j][l] +
+                                                g[1] * (double)w[1][j][l] +
                                                 g[2] * (double)w[2][j][l];
         }
         for (int a = 0; a < f->size; a++)
                 for (int b = 0; b < f->size; b++, u += u_step) {
                         const double *g = f->window[b];
                         for (int l = 0; l < PANEL_LANES; l++)
-                                u[l] = (float)(g[0] * rows[a][0][l] + g[1] * rows[a][1][l] + g[2] * rows[a][2][l]);
+                                u[l] = (float)(g[0] * rows[a][0][l] + g[1] * rows[a][1][l] +
+                                               g[2] * rows[a][2][l]);
                 }
 }
 
@@ -50,16 +55,20 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
         for (int k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
                 float *lanes = w[k / WINOGRAD_WINDOW][k % WINOGRAD_WINDOW];
                 if (c->kind == CONSTANT_DENSE)
-                        memcpy(lanes, (const char *)c->data + (size_t)(at + k * step) * sizeof(float), sizeof **w);
+                        memcpy(lanes,
+                               (const char *)c->data + (size_t)(at + k * step) * sizeof(float),
+                               sizeof **w);
                 else
                         for (int l = 0; l < PANEL_LANES; l++)
                                 lanes[l] = (float)constant_element(c, 0).f;
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] of `count` vectors in all */
-static struct value *transform_weights(struct module *m, const struct constant *c, const struct winograd *f, int64_t channels,
-                                       int64_t count, int64_t vectors)
+/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] of
+ * `count` vectors in all */
+static struct value *transform_weights(struct module *m, const struct constant *c,
+                                       const struct winograd *f, int64_t channels, int64_t count,
+                                       int64_t vectors)
 {
         const dim_t *old = c->value.type->dims;
         int64_t inner = old[4], run = old[5] * PANEL_LANES, panels = divide_up(count, vectors);
@@ -72,7 +81,8 @@ static struct value *transform_weights(struct module *m, const struct constant *
         for (int64_t n = 0; n < count; n++)
                 for (int64_t i = 0; i < channels; i++) {
                         int64_t panel = n / old[5] * old[1] + i / inner;
-                        int64_t from = (panel * 9 * inner + i % inner) * run + n % old[5] * PANEL_LANES;
+                        int64_t from =
+                                (panel * 9 * inner + i % inner) * run + n % old[5] * PANEL_LANES;
                         int64_t to = (n / vectors * channels + i) * vectors + n % vectors;
                         windows w;
                         load_windows(c, from, inner * run, w);
@@ -85,7 +95,8 @@ static struct value *transform_weights(struct module *m, const struct constant *
 
 /* ---- the input ---- */
 
-/* x with at least so many rows and columns, zeros behind it; where x is a pad, that pad made larger */
+/* x with at least so many rows and columns, zeros behind it; where x is a pad, that pad made
+ * larger */
 static struct value *extend(struct builder *b, struct value *x, int64_t rows, int64_t columns)
 {
         int64_t low[RANK_MAX] = { 0 }, old[RANK_MAX];
@@ -97,13 +108,15 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
         dims[2] = dims[2] > rows ? dims[2] : rows;
         dims[3] = dims[3] > columns ? dims[3] : columns;
         double fill;
-        if (op_is(x, OP_pad) && !op_int(x->op, "mode") && value_is_splat(op_operand(x->op, 1), &fill) && fill == 0 &&
+        if (op_is(x, OP_pad) && !op_int(x->op, "mode") &&
+            value_is_splat(op_operand(x->op, 1), &fill) && fill == 0 &&
             value_ints(op_operand(x->op, 2), old, RANK_MAX, &count)) {
                 memcpy(low, old, sizeof *low * (size_t)count);
                 x = op_operand(x->op, 0);
         }
         const struct type *type = type_tensor(b->m, x->type->element, 5, dims);
-        struct value *operands[] = { x, build_scalar(b, x->type->element, 0), constant_ints(b->m, low, 5) };
+        struct value *operands[] = { x, build_scalar(b, x->type->element, 0),
+                                     constant_ints(b->m, low, 5) };
         return value_build(b, OP_pad, operands, 3, NULL, type);
 }
 
@@ -113,7 +126,8 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
 static bool is_whole(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
-                if (u->user->code == OP_cast && element_is_integer(op_result(u->user)->type->element))
+                if (u->user->code == OP_cast &&
+                    element_is_integer(op_result(u->user)->type->element))
                         return true;
         return false;
 }
@@ -124,29 +138,39 @@ static bool can_be_tiled(const struct op *op)
         if (op->code != OP_convolve_packed || op->schedule || (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
-        return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW && w->type->dims[3] == WINOGRAD_WINDOW &&
-               x->type->element == E_F32 && y->type->element == E_F32 && value_is_constant(w) &&
+        return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW &&
+               w->type->dims[3] == WINOGRAD_WINDOW && x->type->element == E_F32 &&
+               y->type->element == E_F32 && value_is_constant(w) &&
                x->type->dims[4] % PANEL_LANES == 0 && op_int(op, "block") % PANEL_LANES == 0 &&
-               op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") && op_all_ones(op, "dilations") && type_elements(y->type);
+               op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") &&
+               op_all_ones(op, "dilations") && type_elements(y->type);
 }
 
 static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
 {
         struct module *m = op->region->function->module;
-        struct builder b = { .m = m, .region = op->region, .before = op, .location = op->location, .diag = diag };
+        struct builder b = { .m = m,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
+                             .diag = diag };
         const dim_t *y = op_result(op)->type->dims;
         int64_t rows = round_up(y[2], f->tile), columns = round_up(y[3], f->tile);
-        struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1, columns + WINOGRAD_WINDOW - 1);
+        struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1,
+                                 columns + WINOGRAD_WINDOW - 1);
         int64_t vectors = y[1] * y[4] / PANEL_LANES;
-        struct value *u = transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"), vectors,
-                                            schedule_winograd_vectors(vectors));
+        struct value *u =
+                transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"),
+                                  vectors, schedule_winograd_vectors(vectors));
         struct attr *attrs = attrs_new(m, OP_convolve_winograd);
         attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
         attr_set(attrs, OP_convolve_winograd, "rows", y[2]);
         attr_set(attrs, OP_convolve_winograd, "columns", y[3]);
         attr_set(attrs, OP_convolve_winograd, "outputs", op_int(op, "outputs"));
         attr_set(attrs, OP_convolve_winograd, "block", op_int(op, "block"));
-        struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u }, 2, attrs, NULL) : NULL;
+        struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u },
+                                               2, attrs, NULL)
+                                 : NULL;
         if (!result)
                 return false;
         value_replace(op_result(op), result);
@@ -168,18 +192,24 @@ static int by_worth(const void *a, const void *b)
 {
         const struct choice *x = a, *y = b;
         double d = y->gain / y->bytes - x->gain / x->bytes;
-        return d > 0 ? 1 : d < 0 ? -1 : x->op->number != y->op->number ? x->op->number - y->op->number : x->tile - y->tile;
+        return d > 0                            ? 1
+               : d < 0                          ? -1
+               : x->op->number != y->op->number ? x->op->number - y->op->number
+                                                : x->tile - y->tile;
 }
 
 static double constant_bytes(const struct module *m)
 {
         double bytes = 0;
         for (const struct constant *c = m->constants; c; c = c->next)
-                bytes += c->kind == CONSTANT_DENSE && c->value.uses ? (double)type_bytes(c->value.type) : 0;
+                bytes += c->kind == CONSTANT_DENSE && c->value.uses
+                                 ? (double)type_bytes(c->value.type)
+                                 : 0;
         return bytes;
 }
 
-static struct choice *find_choices(struct function *f, const struct pass_context *context, int *count)
+static struct choice *find_choices(struct function *f, const struct pass_context *context,
+                                   int *count)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
         struct choice *choices = NULL;
@@ -190,18 +220,21 @@ static struct choice *find_choices(struct function *f, const struct pass_context
                 for (int tile = 2; tile <= WINOGRAD_TILE_MAX && tiled; tile += 2) {
                         double gain = schedule_winograd_gain(op, tile, &machine);
                         const struct winograd *w = winograd_find(tile);
-                        double growth = w->size * w->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
+                        double growth =
+                                w->size * w->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
                         if (gain <= 0)
                                 continue;
                         ARENA_GROW(f->module->arena, choices, *count);
                         choices[(*count)++] = (struct choice){
-                                op, tile, gain, growth * (double)type_bytes(op_operand(op, 1)->type) };
+                                op, tile, gain, growth * (double)type_bytes(op_operand(op, 1)->type)
+                        };
                 }
         }
         return choices;
 }
 
-/* The best for the bytes that constants may grow by: each choice in turn that fits takes its operation, or improves it. */
+/* The best for the bytes that constants may grow by: each choice in turn that fits takes its
+ * operation, or improves it. */
 int pass_winograd(struct function *f, struct pass_context *context)
 {
         int count, replaced = 0;

@@ -1,10 +1,11 @@
-/* What generated code calls when it was compiled with --threads=N: a pool of threads. And memory for those around it.
+/* What generated code calls when it was compiled with --threads=N: a pool of threads. And memory
+ * for those around it.
  *
- * Link with libdnncc_runtime.a and -lpthread, or compile runtime/threads.c into the program: C11 and POSIX threads.
- * Nothing has to be called before a model runs. No environment variable is read.
+ * Link with libdnncc_runtime.a and -lpthread, or compile runtime/threads.c into the program: C11
+ * and POSIX threads. Nothing has to be called before a model runs. No environment variable is read.
  *
- * A system without POSIX threads provides dnncc_parallel itself: hand the indices to its own threads and wait for
- * them, or just
+ * A system without POSIX threads provides dnncc_parallel itself: hand the indices to its own
+ * threads and wait for them, or just
  *
  *     void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)
  *     {
@@ -24,42 +25,48 @@
 extern "C" {
 #endif
 
-/* Calls task(arg, index, count) once for each index in 0 .. count - 1, in any order and on any threads, the caller's
- * among them, and returns when all have returned. Tasks never wait for each other. May be called from several threads at
- * the same time and from inside a task: whoever finds the pool in use runs its own tasks one after the other. */
+/* Calls task(arg, index, count) once for each index in 0 .. count - 1, in any order and on any
+ * threads, the caller's among them, and returns when all have returned. Tasks never wait for each
+ * other. May be called from several threads at the same time and from inside a task: whoever finds
+ * the pool in use runs its own tasks one after the other. */
 void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);
 
-/* The same with all members running at once, so that they may meet in dnncc_team_barrier(index, count). Refuses, having
- * called nothing, when the pool is in use, when there are fewer processors than members, and when the threads cannot be
- * had: the caller then goes another way. A system that has no such thing returns false always. */
+/* The same with all members running at once, so that they may meet in dnncc_team_barrier(index,
+ * count). Refuses, having called nothing, when the pool is in use, when there are fewer processors
+ * than members, and when the threads cannot be had: the caller then goes another way. A system that
+ * has no such thing returns false always. */
 bool dnncc_team(void (*task)(void *arg, int index, int count), void *arg, int count);
 void dnncc_team_barrier(int index, int count);
 
 /* ---- for the program around the model; none of it has to be called ---- */
 
-/* Ends all threads, for an exit without leaks; the next dnncc_parallel starts new ones. Waits for a dnncc_parallel of
- * another thread. Never from inside a task. */
+/* Ends all threads, for an exit without leaks; the next dnncc_parallel starts new ones. Waits for a
+ * dnncc_parallel of another thread. Never from inside a task. */
 void dnncc_threads_shutdown(void);
 
-/* true: each thread of the pool runs on a processor of its own, none on the one the caller is running on. The caller's
- * own thread is left alone: pin it first. false (at the start): the system decides. Returns whether it can be done.
- * Threads of the pool begin with the processors that the first caller of dnncc_parallel may run on. */
+/* true: each thread of the pool runs on a processor of its own, none on the one the caller is
+ * running on. The caller's own thread is left alone: pin it first. false (at the start): the system
+ * decides. Returns whether it can be done. Threads of the pool begin with the processors that the
+ * first caller of dnncc_parallel may run on. */
 bool dnncc_threads_pin(bool pin);
 
-/* How long a thread without work looks for more before it sleeps; 50 at the start. Waking it takes about as long. */
+/* How long a thread without work looks for more before it sleeps; 50 at the start. Waking it takes
+ * about as long. */
 void dnncc_threads_spin(int microseconds);
 
-/* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow fork(). */
+/* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow
+ * fork(). */
 
 /* ---- memory (runtime/memory.c) ---- */
 
-/* A workspace for any model that wants at most so many bytes, on huge pages where the system gives them: 2 to 5 % faster
- * when it does not fit the caches. NULL and errno when there is no memory. */
+/* A workspace for any model that wants at most so many bytes, on huge pages where the system gives
+ * them: 2 to 5 % faster when it does not fit the caches. NULL and errno when there is no memory. */
 void *dnncc_workspace_new(size_t bytes);
 void dnncc_workspace_free(void *workspace, size_t bytes);         /* as many; NULL is fine */
 
-/* What a weights file (dnncc --weights=file) begins with, in the byte order of the machine it is for. A model compares all of it with what it was
- * written with, and returns PREFIX_ERROR_WEIGHTS when anything differs. */
+/* What a weights file (dnncc --weights=file) begins with, in the byte order of the machine it is
+ * for. A model compares all of it with what it was written with, and returns PREFIX_ERROR_WEIGHTS
+ * when anything differs. */
 #define DNNCC_WEIGHTS_MAGIC 0x73747763636e6e64u         /* "dnnccwts" on a little-endian machine */
 #define DNNCC_WEIGHTS_FORMAT 1u
 struct dnncc_weights_head {
@@ -69,9 +76,10 @@ struct dnncc_weights_head {
         uint64_t digest[4];             /* of the build and the constants */
 };
 
-/* The weights argument of run, read only, and how many bytes there are. map has the file's own pages: read when they are
- * needed, shared by all who map it; the file must stay as it is meanwhile. load has a copy on huge pages where the system
- * gives them: 10 to 20 % faster than small ones when a model reads more than the caches hold. NULL and errno when that cannot be done,
+/* The weights argument of run, read only, and how many bytes there are. map has the file's own
+ * pages: read when they are needed, shared by all who map it; the file must stay as it is
+ * meanwhile. load has a copy on huge pages where the system gives them: 10 to 20 % faster than
+ * small ones when a model reads more than the caches hold. NULL and errno when that cannot be done,
  * EINVAL when the file is no weights file of this machine's byte order, or not whole. */
 const void *dnncc_weights_map(const char *path, size_t *bytes);
 const void *dnncc_weights_load(const char *path, size_t *bytes);

@@ -1,7 +1,8 @@
 /* Memory on huge pages: it begins where one can begin.
  *
- * A file's pages are huge where its file system has large folios and nobody read it before in small pieces; the advice asks
- * for that. Memory without a file gets them from any system that has them at all. */
+ * A file's pages are huge where its file system has large folios and nobody read it before in small
+ * pieces; the advice asks for that. Memory without a file gets them from any system that has them
+ * at all. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE                     /* madvise, MAP_ANONYMOUS */
 #endif
@@ -13,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20 };                /* of x86-64 and of arm64 with pages of 4 KB; elsewhere just an alignment */
+enum { HUGE_PAGE = 2 << 20 };                /* of x86-64 and of arm64 with pages of 4 KB; elsewhere
+                                              * just an alignment */
 
-/* That much memory of our own, all zeros, at a multiple of HUGE_PAGE; MAP_FAILED when there is none. */
+/* That much memory of our own, all zeros, at a multiple of HUGE_PAGE; MAP_FAILED when there is
+ * none. */
 static void *reserve(size_t bytes)
 {
         size_t page = (size_t)sysconf(_SC_PAGESIZE), length = (bytes + page - 1) / page * page;
@@ -23,7 +26,8 @@ static void *reserve(size_t bytes)
                 errno = ENOMEM;
                 return MAP_FAILED;
         }
-        unsigned char *all = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        unsigned char *all = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (all == MAP_FAILED)
                 return all;
         size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
@@ -58,8 +62,10 @@ static int open_weights(const char *path, size_t *bytes)
         int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* of a pipe, too, it returns */
         if (fd < 0)
                 return -1;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
-            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)st.st_size && head.bytes <= SIZE_MAX) {
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)st.st_size &&
+            head.bytes <= SIZE_MAX) {
                 *bytes = (size_t)head.bytes;
                 return fd;
         }
@@ -107,8 +113,14 @@ static const void *get_weights(const char *path, size_t *bytes, bool copy)
         return filled ? memory : NULL;
 }
 
-const void *dnncc_weights_map(const char *path, size_t *bytes) { return get_weights(path, bytes, false); }
-const void *dnncc_weights_load(const char *path, size_t *bytes) { return get_weights(path, bytes, true); }
+const void *dnncc_weights_map(const char *path, size_t *bytes)
+{
+        return get_weights(path, bytes, false);
+}
+const void *dnncc_weights_load(const char *path, size_t *bytes)
+{
+        return get_weights(path, bytes, true);
+}
 
 void dnncc_weights_unmap(const void *weights, size_t bytes)
 {

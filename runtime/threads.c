@@ -9,10 +9,11 @@
  *      v      post
  *    ASLEEP ---------> POSTED, and a signal                             after the time given to spinning
  *
- * Handing work to a spinning thread and hearing that it is done costs a few transfers of that line, half a microsecond.
- * Waking one that sleeps costs the caller 10 to 15, and it begins 25 to 100 later (in a virtual machine). Taking back means
- * that nobody waits for a thread that is still waking up, or that the system does not run: this needs tasks that do not wait
- * for each other. A team is posted without it.
+ * Handing work to a spinning thread and hearing that it is done costs a few transfers of that line,
+ * half a microsecond. Waking one that sleeps costs the caller 10 to 15, and it begins 25 to 100
+ * later (in a virtual machine). Taking back means that nobody waits for a thread that is still
+ * waking up, or that the system does not run: this needs tasks that do not wait for each other. A
+ * team is posted without it.
  *
  * There is one pool. Who finds it in use works alone: serial code is always right. */
 #ifndef _GNU_SOURCE
@@ -72,7 +73,8 @@ static int64_t nanoseconds(void)
 
 static int64_t spin_end(void)
 {
-        return nanoseconds() + (int64_t)1000 * atomic_load_explicit(&pool.spin, memory_order_relaxed);
+        return nanoseconds() +
+               (int64_t)1000 * atomic_load_explicit(&pool.spin, memory_order_relaxed);
 }
 
 static enum state state_of(struct worker *w)
@@ -82,7 +84,8 @@ static enum state state_of(struct worker *w)
 
 static bool change(struct worker *w, int from, int to)
 {
-        return atomic_compare_exchange_strong_explicit(&w->state, &from, to, memory_order_acq_rel, memory_order_acquire);
+        return atomic_compare_exchange_strong_explicit(&w->state, &from, to, memory_order_acq_rel,
+                                                       memory_order_acquire);
 }
 
 /* ---- the worker's side ---- */
@@ -155,10 +158,12 @@ static void forget_workers(void)
 static int count_processors(void)
 {
         cpu_set_t set;
-        return sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
+        return sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                      : CPU_COUNT(&set);
 }
 
-/* Worker i gets the i-th processor after the caller's, of those the caller may use; all of them when not pinned. */
+/* Worker i gets the i-th processor after the caller's, of those the caller may use; all of them
+ * when not pinned. */
 static bool place(int first, int end)
 {
         cpu_set_t set;
@@ -175,7 +180,8 @@ static bool place(int first, int end)
                 CPU_ZERO(&one);
                 CPU_SET(processor, &one);
                 if (i >= first)
-                        placed &= !pthread_setaffinity_np(workers[i].thread, sizeof one, pool.pinned ? &one : &set);
+                        placed &= !pthread_setaffinity_np(workers[i].thread, sizeof one,
+                                                          pool.pinned ? &one : &set);
         }
         return placed;
 }
@@ -206,7 +212,8 @@ static void start_workers(int count)
                 pool.watches_fork = !pthread_atfork(NULL, NULL, forget_workers);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        while (pool.workers < count && pool.workers < WORKERS_MAX && start_worker(&workers[pool.workers]))
+        while (pool.workers < count && pool.workers < WORKERS_MAX &&
+               start_worker(&workers[pool.workers]))
                 pool.workers++;
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pool.processors = count_processors();
@@ -220,7 +227,8 @@ static void send(struct worker *w, enum state state)
 {
         if (atomic_exchange_explicit(&w->state, (int)state, memory_order_acq_rel) != ASLEEP)
                 return;
-        pthread_mutex_lock(&w->mutex);            /* it is asleep for good, or not yet going to sleep */
+        pthread_mutex_lock(&w->mutex);            /* it is asleep for good, or not yet going to
+                                                   * sleep */
         pthread_mutex_unlock(&w->mutex);
         pthread_cond_signal(&w->wake);
 }
@@ -303,8 +311,8 @@ bool dnncc_team(void (*task)(void *arg, int index, int count), void *arg, int co
         return possible;
 }
 
-/* Everyone says where he is and looks at all others: one transfer of a line each way. Nobody is ever more than one phase
- * ahead of another. */
+/* Everyone says where he is and looks at all others: one transfer of a line each way. Nobody is
+ * ever more than one phase ahead of another. */
 void dnncc_team_barrier(int index, int count)
 {
         if (count < 2)
@@ -313,7 +321,8 @@ void dnncc_team_barrier(int index, int count)
         atomic_store_explicit(&members[index].phase, phase, memory_order_release);
         for (int i = 0; i < count; i++)
                 for (unsigned pauses = 1;; pauses++) {
-                        unsigned other = atomic_load_explicit(&members[i].phase, memory_order_acquire);
+                        unsigned other =
+                                atomic_load_explicit(&members[i].phase, memory_order_acquire);
                         if (other - phase <= 1)
                                 break;
                         pause_briefly();
@@ -348,4 +357,7 @@ bool dnncc_threads_pin(bool pin)
         return can;
 }
 
-void dnncc_threads_spin(int microseconds) { atomic_store_explicit(&pool.spin, microseconds, memory_order_relaxed); }
+void dnncc_threads_spin(int microseconds)
+{
+        atomic_store_explicit(&pool.spin, microseconds, memory_order_relaxed);
+}

@@ -111,8 +111,8 @@ static bool is_halo(const struct op *op)
         return true;
 }
 
-bool access_store(const struct region *region, struct value *result, struct value **v, struct access *access,
-                  struct op **pad)
+bool access_store(const struct region *region, struct value *result, struct value **v,
+                  struct access *access, struct op **pad)
 {
         access->value = result;
         row_major(result->type, access);

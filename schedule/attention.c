@@ -5,18 +5,22 @@
  *      y      = shares v                     <groups x rows x depth>          |  kernel's own; row by row, shares in their
  *                                                                             v  place; y of the block
  *
- * The products are written by their own lowering (packed.c, tiles.c), tile by tile of rows; what is between them by the element functions
- * of its operations, as loops over rows (ir/lower_rows.c) that vectorize does. A block of scores stays in the second cache, and no
- * workspace holds all of them. Where shares are not divided by their sum, but the result is, the sums of a block are kept, too; where
- * the second product reads bf16, shares rounded to that.
+ * The products are written by their own lowering (packed.c, tiles.c), tile by tile of rows; what is
+ * between them by the element functions of its operations, as loops over rows (ir/lower_rows.c)
+ * that vectorize does. A block of scores stays in the second cache, and no workspace holds all of
+ * them. Where shares are not divided by their sum, but the result is, the sums of a block are kept,
+ * too; where the second product reads bf16, shares rounded to that.
  *
- * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and keeps for each row the largest
- * score so far, and the sums of shares and of shares by values relative to it. Where a larger one comes, these are multiplied by
- * exp(before - now) (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). Columns that the mask hides from all rows
- * of a block are left out. The largest score begins as the lowest number, not as -inf: so -inf - -inf never comes up, a share of -inf is
- * 0, and a row of nothing but -inf ends as 0 / 0, which is what a softmax makes of it.
+ * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and
+ * keeps for each row the largest score so far, and the sums of shares and of shares by values
+ * relative to it. Where a larger one comes, these are multiplied by exp(before - now) (Milakov and
+ * Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). Columns that the mask hides from all
+ * rows of a block are left out. The largest score begins as the lowest number, not as -inf: so -inf
+ * - -inf never comes up, a share of -inf is 0, and a row of nothing but -inf ends as 0 / 0, which
+ * is what a softmax makes of it.
  *
- * Of the second product's schedule count: strip (tiles of rows in a block; 0: all), keys, row_tasks. */
+ * Of the second product's schedule count: strip (tiles of rows in a block; 0: all), keys,
+ * row_tasks. */
 #include "schedule/attention.h"
 
 #include <float.h>
@@ -36,19 +40,25 @@ struct block {
         int64_t width, rows;            /* of the memory for a block */
         int tasks;
         int64_t tiles;                  /* of rows in a block */
-        int64_t keys;                   /* columns in a block, whole panels of the first product; 0: whole rows */
+        int64_t keys;                   /* columns in a block, whole panels of the first product; 0:
+                                         * whole rows */
         struct emit_place scores, per_row;
-        struct emit_place multiplied;   /* what the second product reads: the scores' memory, or that of rounded shares */
+        struct emit_place multiplied;   /* what the second product reads: the scores' memory, or
+                                         * that of rounded shares */
         struct loop_expr *group, *from, *to;      /* rows */
         struct loop_expr *start;                  /* of the memory: row `from` is at from + start */
         /* of blocks of keys */
         struct emit_place best, sum, products;
         struct band band;
-        struct loop_expr *panels, *key;                   /* of the first product in the block of columns; its first column */
+        struct loop_expr *panels, *key;                   /* of the first product in the block of
+                                                           * columns; its first column */
 };
 
 /* elements of a row of the products of shares and values in memory */
-static int64_t depth_of(const struct block *b) { return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES); }
+static int64_t depth_of(const struct block *b)
+{
+        return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES);
+}
 
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
 
@@ -90,7 +100,8 @@ static int64_t columns_of_panel(const struct block *b)
         return w->dims[w->rank - 2] * LANES;
 }
 
-/* Blocks of columns are whole panels of the first product, and begin where a tile of the second one may. */
+/* Blocks of columns are whole panels of the first product, and begin where a tile of the second one
+ * may. */
 static int64_t least_keys(const struct block *b)
 {
         return rounds(b) ? round_up(columns_of_panel(b), TILE_DEPTH) : columns_of_panel(b);
@@ -106,8 +117,12 @@ static bool prepare(struct block *b)
         int64_t columns = attention_columns(&b->a);
         b->tiles = schedule.strip;
         b->tasks = schedule.row_tasks;
-        b->keys = schedule.keys && b->a.sum ? round_up(schedule.keys < columns ? schedule.keys : columns, least_keys(b)) : 0;
-        b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would share few sets of the cache */
+        b->keys =
+                schedule.keys && b->a.sum
+                        ? round_up(schedule.keys < columns ? schedule.keys : columns, least_keys(b))
+                        : 0;
+        b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would
+                                                                 * share few sets of the cache */
         b->band = attention_band(&b->a);
         b->first = prepare_product(b, b->a.first);
         b->second = b->first ? prepare_product(b, b->a.second) : NULL;
@@ -117,7 +132,8 @@ static bool prepare(struct block *b)
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
-        if (b->tasks > 1)               /* numbers of rows, which every task writes again and again, share no cache lines with another's */
+        if (b->tasks > 1)               /* numbers of rows, which every task writes again and again,
+                                         * share no cache lines with another's */
                 b->rows = round_up(b->rows, PAIR_OF_LINES);
         return one->count == other->count && one->size == other->size && one->large == other->large;
 }
@@ -136,16 +152,21 @@ static struct emit_place row_memory(struct block *b, const char *name, const str
 static void find_memory(struct block *b, struct loop_buffer *result)
 {
         struct emit *e = b->e;
-        b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", E_F32, b->tasks * b->rows * b->width),
-                                    .stride = { 0, 0, b->width, 1 } };
+        b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", E_F32,
+                                                                b->tasks * b->rows * b->width),
+                                         .stride = { 0, 0, b->width, 1 } };
         b->multiplied = b->scores;
         if (rounds(b))
-                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", E_BF16, b->tasks * b->rows * width_read(b)),
+                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", E_BF16,
+                                                                            b->tasks * b->rows *
+                                                                                    width_read(b)),
                                                      .stride = { 0, 0, width_read(b), 1 } };
         if (b->keys) {
                 b->best = row_memory(b, "best", NULL);
                 b->sum = row_memory(b, "sum", b->a.sum->type);
-                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", E_F32, b->tasks * b->rows * depth_of(b)),
+                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", E_F32,
+                                                                          b->tasks * b->rows *
+                                                                                  depth_of(b)),
                                                    .stride = { 0, 0, depth_of(b), 1 } };
         } else if (b->a.per_row) {
                 b->per_row = row_memory(b, "per_row", b->a.per_row->type);
@@ -176,15 +197,18 @@ static bool write_rows(struct block *b)
         emit_end(e);
         emit_local(e, b->a.shares)->place = &b->scores;
         if (rounds(b)) {
-                index[COLUMN] = emit_for(e, "j", number(e, 0), number(e, b->a.multiplied->type->dims[COLUMN]));
+                index[COLUMN] = emit_for(e, "j", number(e, 0),
+                                         number(e, b->a.multiplied->type->dims[COLUMN]));
                 struct loop_expr *rounded = emit_element(e, b->a.multiplied, index);
-                emit_store(e, b->multiplied.buffer, emit_at(e, &b->multiplied, RANK, index), rounded);
+                emit_store(e, b->multiplied.buffer, emit_at(e, &b->multiplied, RANK, index),
+                           rounded);
                 emit_end(e);
         }
         if (b->a.per_row) {
                 const struct type *t = b->a.per_row->type;
                 struct loop_expr *at[RANK_MAX];
-                emit_reindex(e, 2, (dim_t[]){ b->a.scores->type->dims[GROUP], rows }, index + GROUP, t->rank, t->dims, at);
+                emit_reindex(e, 2, (dim_t[]){ b->a.scores->type->dims[GROUP], rows }, index + GROUP,
+                             t->rank, t->dims, at);
                 struct loop_expr *x = emit_element(e, b->a.per_row, at);
                 emit_store(e, b->per_row.buffer, emit_at(e, &b->per_row, t->rank, at), x);
                 emit_local(e, b->a.per_row)->place = &b->per_row;
@@ -212,8 +236,10 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-/* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is known: the column. */
-static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to, int64_t piece)
+/* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is
+ * known: the column. */
+static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to,
+                                     int64_t piece)
 {
         struct emit *e = b->e;
         struct loop_expr *part = emit_for(e, "part", from, to);
@@ -228,15 +254,19 @@ static void end_columns(struct block *b)
 }
 
 /* joins all of a row; long pieces have partial results that take turns */
-static void reduce_columns(struct block *b, struct loop_variable *result, enum loop_opcode op, struct loop_expr *at)
+static void reduce_columns(struct block *b, struct loop_variable *result, enum loop_opcode op,
+                           struct loop_expr *at)
 {
         struct emit *e = b->e;
         int64_t panel = columns_of_panel(b), joined = LONG / panel;
         struct loop_expr *longs = emit_let(e, "whole", emit_op_int(e, LOOP_DIV, b->panels, joined));
-        struct loop_expr *x = load(b, &b->scores, plus(e, at, each_column(b, number(e, 0), longs, joined * panel)));
+        struct loop_expr *x =
+                load(b, &b->scores,
+                     plus(e, at, each_column(b, number(e, 0), longs, joined * panel)));
         emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
         end_columns(b);
-        x = load(b, &b->scores, plus(e, at, each_column(b, times(e, longs, joined), b->panels, panel)));
+        x = load(b, &b->scores,
+                 plus(e, at, each_column(b, times(e, longs, joined), b->panels, panel)));
         emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
         end_columns(b);
 }
@@ -248,7 +278,8 @@ static void begin_rows(struct block *b)
         emit_store(e, b->best.buffer, at, float_number(b, -FLT_MAX));
         emit_store(e, b->sum.buffer, at, float_number(b, 0));
         struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, depth_of(b)));
-        emit_store(e, b->products.buffer, plus(e, times(e, at, depth_of(b)), d), float_number(b, 0));
+        emit_store(e, b->products.buffer, plus(e, times(e, at, depth_of(b)), d),
+                   float_number(b, 0));
         emit_end(e);
         emit_end(e);
 }
@@ -261,7 +292,8 @@ static void hide_rest(struct block *b, struct loop_expr *at)
         if (columns % panel == 0)
                 return;
         struct loop_expr *end = times(e, b->panels, panel);
-        struct loop_expr *j = emit_for(e, "j", minimum(e, minus(e, number(e, columns), b->key), end), end);
+        struct loop_expr *j =
+                emit_for(e, "j", minimum(e, minus(e, number(e, columns), b->key), end), end);
         emit_store(e, b->scores.buffer, plus(e, at, j), float_number(b, -INFINITY));
         emit_end(e);
 }
@@ -273,29 +305,39 @@ static void clear_rest(struct block *b, struct loop_expr *at)
         int64_t panel = columns_of_panel(b);
         if (panel % TILE_DEPTH == 0)
                 return;
-        struct loop_expr *end = times(e, b->panels, panel), *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, TILE_DEPTH - 1)), TILE_DEPTH);
+        struct loop_expr *end = times(e, b->panels, panel),
+                         *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, TILE_DEPTH - 1)),
+                                              TILE_DEPTH);
         struct loop_expr *j = emit_for(e, "j", end, times(e, steps, TILE_DEPTH));
-        emit_store(e, b->multiplied.buffer, plus(e, at, j), loop_cast(e->arena, E_BF16, float_number(b, 0)));
+        emit_store(e, b->multiplied.buffer, plus(e, at, j),
+                   loop_cast(e->arena, E_BF16, float_number(b, 0)));
         emit_end(e);
 }
 
-/* shares in the place of the scores, and rounded; what was added up so far is brought to the largest score that is now known */
+/* shares in the place of the scores, and rounded; what was added up so far is brought to the
+ * largest score that is now known */
 static void write_shares(struct block *b)
 {
         struct emit *e = b->e;
-        struct loop_expr *row = emit_let(e, "at", plus(e, emit_for(e, "row", b->from, b->to), b->start));
-        struct loop_expr *at = emit_let(e, "first", times(e, row, b->width)), *shares_at = times(e, row, width_read(b));
+        struct loop_expr *row =
+                emit_let(e, "at", plus(e, emit_for(e, "row", b->from, b->to), b->start));
+        struct loop_expr *at = emit_let(e, "first", times(e, row, b->width)),
+                         *shares_at = times(e, row, width_read(b));
         hide_rest(b, at);
         struct loop_expr *before = emit_let(e, "before", load(b, &b->best, row));
         struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), before);
         reduce_columns(b, best, LOOP_MAX, at);
-        struct loop_expr *scale = emit_let(e, "scale", exponential(b, minus(e, before, loop_use(e->arena, best))));
-        struct loop_expr *column = each_column(b, number(e, 0), b->panels, columns_of_panel(b)), *score_at = plus(e, at, column);
-        struct loop_expr *share = exponential(b, minus(e, load(b, &b->scores, score_at), loop_use(e->arena, best)));
+        struct loop_expr *scale =
+                emit_let(e, "scale", exponential(b, minus(e, before, loop_use(e->arena, best))));
+        struct loop_expr *column = each_column(b, number(e, 0), b->panels, columns_of_panel(b)),
+                         *score_at = plus(e, at, column);
+        struct loop_expr *share =
+                exponential(b, minus(e, load(b, &b->scores, score_at), loop_use(e->arena, best)));
         share = emit_let(e, "share", share);
         emit_store(e, b->scores.buffer, score_at, share);
         if (rounds(b))
-                emit_store(e, b->multiplied.buffer, plus(e, shares_at, column), loop_cast(e->arena, E_BF16, share));
+                emit_store(e, b->multiplied.buffer, plus(e, shares_at, column),
+                           loop_cast(e->arena, E_BF16, share));
         end_columns(b);
         if (rounds(b))
                 clear_rest(b, shares_at);
@@ -306,7 +348,8 @@ static void write_shares(struct block *b)
         emit_store(e, b->sum.buffer, row, loop_use(e->arena, sum));
         struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, depth_of(b)));
         struct loop_expr *product = plus(e, times(e, row, depth_of(b)), d);
-        emit_store(e, b->products.buffer, product, emit_op(e, LOOP_MUL, load(b, &b->products, product), scale));
+        emit_store(e, b->products.buffer, product,
+                   emit_op(e, LOOP_MUL, load(b, &b->products, product), scale));
         emit_end(e);
         emit_end(e);
 }
@@ -321,22 +364,27 @@ static void finish_rows(struct block *b, struct loop_buffer *result)
         emit_local(e, op_result(b->a.second))->place = &b->products;
         index[ROW] = emit_for(e, "row", b->from, b->to);
         index[COLUMN] = emit_for(e, "d", number(e, 0), number(e, b->a.result->type->dims[COLUMN]));
-        const struct emit_place to = { .buffer = result, .start = number(e, y->offset),
-                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
+        const struct emit_place to = { .buffer = result,
+                                       .start = number(e, y->offset),
+                                       .stride = { 0, y->stride[GROUP], y->stride[ROW],
+                                                   y->stride[COLUMN] } };
         emit_store(e, result, emit_at(e, &to, RANK, index), emit_element(e, b->a.result, index));
         emit_end(e);
         emit_end(e);
 }
 
-/* The rows of the band that rows from..to are, where it repeats: all of them where these go over its end. */
+/* The rows of the band that rows from..to are, where it repeats: all of them where these go over
+ * its end. */
 static void find_band_rows(struct block *b, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = b->e;
         int64_t rows = b->band.rows;
         struct loop_expr *last = emit_let(e, "last_row", minus(e, *to, number(e, 1)));
-        struct loop_expr *within = emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, *from, rows), emit_op_int(e, LOOP_DIV, last, rows));
+        struct loop_expr *within = emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, *from, rows),
+                                           emit_op_int(e, LOOP_DIV, last, rows));
         within = emit_let(e, "within", within);
-        struct loop_expr *first = emit_op_int(e, LOOP_REM, *from, rows), *end = plus(e, emit_op_int(e, LOOP_REM, last, rows), number(e, 1));
+        struct loop_expr *first = emit_op_int(e, LOOP_REM, *from, rows),
+                         *end = plus(e, emit_op_int(e, LOOP_REM, last, rows), number(e, 1));
         *from = emit_let(e, "band_from", loop_op(e->arena, LOOP_SELECT, within, first, number(e, 0)));
         *to = emit_let(e, "band_to", loop_op(e->arena, LOOP_SELECT, within, end, number(e, rows)));
 }
@@ -347,24 +395,28 @@ static void find_panels(struct block *b, struct loop_expr **first, struct loop_e
         struct emit *e = b->e;
         const struct type *t = b->a.scores->type;
         int64_t panel = columns_of_panel(b), panels = round_up(t->dims[COLUMN], panel) / panel;
-        bool from_low = b->band.low > 1 - b->band.rows, to_high = b->band.high < t->dims[COLUMN] - 1;
+        bool from_low = b->band.low > 1 - b->band.rows,
+             to_high = b->band.high < t->dims[COLUMN] - 1;
         struct loop_expr *from = b->from, *to = b->to;
         if ((from_low || to_high) && b->band.rows < t->dims[ROW])
                 find_band_rows(b, &from, &to);
         *first = number(e, 0);
         *end = number(e, panels);
         if (from_low) {
-                struct loop_expr *low = maximum(e, plus(e, from, number(e, b->band.low)), number(e, 0));
+                struct loop_expr *low =
+                        maximum(e, plus(e, from, number(e, b->band.low)), number(e, 0));
                 int64_t least = least_keys(b);
                 *first = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, low, least), least / panel));
         }
         if (to_high) {
-                struct loop_expr *high = maximum(e, plus(e, to, number(e, b->band.high + panel - 1)), number(e, 0));
+                struct loop_expr *high =
+                        maximum(e, plus(e, to, number(e, b->band.high + panel - 1)), number(e, 0));
                 *end = emit_let(e, "end_panel", minimum(e, emit_op_int(e, LOOP_DIV, high, panel), *end));
         }
 }
 
-static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loop_expr *end, struct loop_buffer *result)
+static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loop_expr *end,
+                             struct loop_buffer *result)
 {
         struct emit *e = b->e;
         int64_t panel = columns_of_panel(b), columns = b->a.scores->type->dims[COLUMN];
@@ -373,7 +425,9 @@ static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loo
         find_panels(b, &first_panel, &end_panel);
         struct loop_expr *from = emit_for(e, "panel", first_panel, end_panel);
         emit_loop(e, b->keys / panel, false);
-        struct loop_expr *to = emit_let(e, "panels_end", minimum(e, plus(e, from, number(e, b->keys / panel)), end_panel));
+        struct loop_expr *to =
+                emit_let(e, "panels_end",
+                         minimum(e, plus(e, from, number(e, b->keys / panel)), end_panel));
         b->panels = emit_let(e, "panels", minus(e, to, from));
         b->key = emit_let(e, "key", times(e, from, panel));
         struct loop_expr *last = minimum(e, times(e, to, panel), number(e, columns));
@@ -382,7 +436,8 @@ static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loo
         b->second->channels = emit_let(e, "keys", minus(e, last, b->key));
         bool good = b->first->write(b->first, tile, end, from, to);
         write_shares(b);
-        good = good && b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
+        good = good &&
+               b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
         emit_end(e);
         finish_rows(b, result);
         return good;
@@ -400,8 +455,8 @@ static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
         return plus(e, times(e, tile, cut->size - 1), minimum(e, tile, number(e, cut->large)));
 }
 
-static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end, struct loop_expr *task,
-                        struct loop_buffer *result)
+static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end,
+                        struct loop_expr *task, struct loop_buffer *result)
 {
         struct emit *e = b->e;
         b->from = emit_let(e, "from_row", row_of(b, tile));
@@ -419,15 +474,17 @@ static bool write_block(struct block *b, struct loop_expr *tile, struct loop_exp
         b->first->task = b->second->task = task;
         b->second->y_start = number(e, b->second->y.offset);
         if (b->keys) {
-                b->products.start = b->second->y_start = emit_let(e, "products_at", times(e, b->start, depth_of(b)));
+                b->products.start = b->second->y_start =
+                        emit_let(e, "products_at", times(e, b->start, depth_of(b)));
                 return write_key_blocks(b, tile, end, result);
         }
-        return b->first->write(b->first, tile, end, number(e, 0), number(e, b->first->panels)) && write_rows(b) &&
+        return b->first->write(b->first, tile, end, number(e, 0), number(e, b->first->panels)) &&
+               write_rows(b) &&
                b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
 }
 
-/* Which block of rows comes next: in turn one from the front and one from the back, so that shares of them are about as much work where
- * a mask hides more from some. */
+/* Which block of rows comes next: in turn one from the front and one from the back, so that shares
+ * of them are about as much work where a mask hides more from some. */
 static struct loop_expr *block_number(struct block *b, struct loop_expr *turn, int64_t blocks)
 {
         struct emit *e = b->e;
@@ -438,13 +495,15 @@ static struct loop_expr *block_number(struct block *b, struct loop_expr *turn, i
         return loop_op(e->arena, LOOP_SELECT, odd, minus(e, number(e, blocks - 1), half), half);
 }
 
-bool attention_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
+bool attention_kernel(struct emit *e, const struct kernel_request *request,
+                      struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .region = request->region };
         if (!attention_find(request->region, request->results[0], &b.a) || !prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)
-                emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: places need them so */
+                /* indices stay apart: places need them so */
+                emit_local(e, op_result(op))->splits = ~0u;
         find_memory(&b, buffer);
         int64_t tiles = b.first->column.count, blocks = divide_up(tiles, b.tiles);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
@@ -453,10 +512,13 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request, stru
         struct loop_expr *unit = emit_for(e, "unit", from, to);
         bool one = b.a.scores->type->dims[GROUP] == 1;  /* then element functions say 0 */
         b.group = one ? number(e, 0) : emit_let(e, "group", emit_op_int(e, LOOP_DIV, unit, blocks));
-        struct loop_expr *turn = blocks > 1 ? emit_let(e, "turn", emit_op_int(e, LOOP_REM, unit, blocks)) : number(e, 0);
+        struct loop_expr *turn =
+                blocks > 1 ? emit_let(e, "turn", emit_op_int(e, LOOP_REM, unit, blocks))
+                           : number(e, 0);
         struct loop_expr *in_group = block_number(&b, turn, blocks);
         struct loop_expr *tile = emit_let(e, "tile", times(e, in_group, b.tiles));
-        struct loop_expr *end = emit_let(e, "end", minimum(e, plus(e, tile, number(e, b.tiles)), number(e, tiles)));
+        struct loop_expr *end =
+                emit_let(e, "end", minimum(e, plus(e, tile, number(e, b.tiles)), number(e, tiles)));
         bool good = write_block(&b, tile, end, task, buffer);
         emit_end(e);
         emit_end(e);

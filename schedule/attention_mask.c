@@ -1,12 +1,14 @@
-/* Which columns a mask hides, as far as that is known now: causal masks, windows that slide along the rows.
+/* Which columns a mask hides, as far as that is known now: causal masks, windows that slide along
+ * the rows.
  *
  *      columns ->        x x . . . .     visible: columns row + low .. row + high
  *   rows                 x x x . . .     (here low = -1, high = 1; a causal mask has no low)
  *                        . x x x . .
  *
- * A mask is what the scores are added to (-inf, or -1e9 and less, hides), or the choice between them and such a number, and says where
- * by comparing indices or as a constant. A share of what is hidden is exp(-inf) = 0, so that its column need not be computed. A
- * finite number hides only where rows have a visible column and nothing else is added: else all of a row may be as low. */
+ * A mask is what the scores are added to (-inf, or -1e9 and less, hides), or the choice between
+ * them and such a number, and says where by comparing indices or as a constant. A share of what is
+ * hidden is exp(-inf) = 0, so that its column need not be computed. A finite number hides only
+ * where rows have a visible column and nothing else is added: else all of a row may be as low. */
 #include <math.h>
 
 #include "schedule/attention.h"
@@ -17,7 +19,8 @@ static const double HIDDEN = -1e9;
 /* what is known of a mask */
 struct mask { struct band band; bool finite, empty_rows; };
 
-/* A value, and which of its dimensions are the rows and the columns; -1: all of them are alike. It does not depend on others. */
+/* A value, and which of its dimensions are the rows and the columns; -1: all of them are alike. It
+ * does not depend on others. */
 struct view { const struct value *v; int row, column; };
 
 enum { FAR = INT32_MAX };
@@ -55,7 +58,8 @@ static bool view_broadcast(struct view *view)
         return true;
 }
 
-/* Columns stay the last dimension; rows do before them, or several rows of them become one (heads that share keys). */
+/* Columns stay the last dimension; rows do before them, or several rows of them become one (heads
+ * that share keys). */
 static bool view_reshape(struct view *view)
 {
         const struct value *x = op_operand(view->v->op, 0);
@@ -68,7 +72,8 @@ static bool view_reshape(struct view *view)
                 while (d > 0 && from->dims[d] == 1)
                         d--;
                 bool row = k == view->row;
-                if (d < 0 || (!row && k != view->column) || (row ? to->dims[k] % from->dims[d] : to->dims[k] != from->dims[d]))
+                if (d < 0 || (!row && k != view->column) ||
+                    (row ? to->dims[k] % from->dims[d] : to->dims[k] != from->dims[d]))
                         return false;
                 *(row ? &next.row : &next.column) = d--;
         }
@@ -122,19 +127,22 @@ static bool affine_of(struct view view, struct affine *a, int depth)
                 return a->row + a->column == 1;
         case OP_cast: {
                 enum element e = op_operand(op, 0)->type->element;
-                bool whole = element_is_integer(e) && element_info[view.v->type->element].bytes >= 4;
+                bool whole =
+                        element_is_integer(e) && element_info[view.v->type->element].bytes >= 4;
                 return whole && affine_of(view_operand(&view, 0), a, depth + 1);
         }
         case OP_rem: case OP_mod:       /* rows again and again, of heads that share keys */
-                if (!affine_of(view_operand(&view, 0), a, depth + 1) || !affine_of(view_operand(&view, 1), &y, depth + 1) ||
-                    a->row != 1 || a->column != 0 || a->start != 0 || y.row != 0 || y.column != 0 || y.start < 1 ||
+                if (!affine_of(view_operand(&view, 0), a, depth + 1) ||
+                    !affine_of(view_operand(&view, 1), &y, depth + 1) || a->row != 1 ||
+                    a->column != 0 || a->start != 0 || y.row != 0 || y.column != 0 || y.start < 1 ||
                     a->rows % (int64_t)y.start)
                         return false;
                 a->rows = (int64_t)y.start;
                 return true;
         case OP_add: case OP_sub: {
                 double sign = op->code == OP_add ? 1 : -1;
-                if (!affine_of(view_operand(&view, 0), &x, depth + 1) || !affine_of(view_operand(&view, 1), &y, depth + 1))
+                if (!affine_of(view_operand(&view, 0), &x, depth + 1) ||
+                    !affine_of(view_operand(&view, 1), &y, depth + 1))
                         return false;
                 *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column, x.start + sign * y.start,
                                        x.rows ? x.rows : y.rows };
@@ -151,7 +159,8 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
         if (!affine_of(x, &a, 0) || !affine_of(y, &b, 0))
                 return false;
         double column = a.column - b.column, start = a.start - b.start + strict;
-        if (fabs(column) != 1 || a.row - b.row != -column || fabs(start) > 1e9 || start != floor(start))
+        if (fabs(column) != 1 || a.row - b.row != -column || fabs(start) > 1e9 ||
+            start != floor(start))
                 return false;
         if (a.rows && b.rows && a.rows != b.rows)
                 return false;
@@ -177,7 +186,8 @@ static bool is_visible(const struct view *view, int64_t at, double hidden, struc
 }
 
 /* hidden: of numbers those up to it, of truth values that one */
-static bool scan(const struct view *view, const struct type *scores, double hidden, struct mask *mask)
+static bool scan(const struct view *view, const struct type *scores, double hidden,
+                 struct mask *mask)
 {
         const struct type *t = view->v->type;
         int64_t columns = scores->dims[COLUMN], row_stride = 0, column_stride = 0, stride = 1;
@@ -191,9 +201,11 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
         struct band band = { FAR, -FAR, rows };
         for (int64_t r = 0; r < rows; r++) {
                 int64_t first = 0, last = columns - 1;
-                while (first < columns && !is_visible(view, r * row_stride + first * column_stride, hidden, mask))
+                while (first < columns &&
+                       !is_visible(view, r * row_stride + first * column_stride, hidden, mask))
                         first++;
-                while (last > first && !is_visible(view, r * row_stride + last * column_stride, hidden, mask))
+                while (last > first &&
+                       !is_visible(view, r * row_stride + last * column_stride, hidden, mask))
                         last--;
                 mask->empty_rows |= first == columns;
                 if (first == columns)
@@ -208,7 +220,8 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
 /* ---- masks ---- */
 
 /* narrows the band to where a truth value is `when` */
-static bool find_condition(struct view view, bool when, const struct type *scores, struct mask *mask, int depth)
+static bool find_condition(struct view view, bool when, const struct type *scores,
+                           struct mask *mask, int depth)
 {
         struct band band;
         if (depth == DEPTH_MAX || !view_source(&view))
@@ -227,8 +240,10 @@ static bool find_condition(struct view view, bool when, const struct type *score
                 return find_condition(y, when, scores, mask, depth + 1) || one;
         }
         case OP_lt: case OP_le: case OP_gt: case OP_ge: {
-                bool less = code == OP_lt || code == OP_le, strict = (code == OP_lt || code == OP_gt) == when;
-                bool good = less == when ? band_of_order(x, y, strict, &band) : band_of_order(y, x, strict, &band);
+                bool less = code == OP_lt || code == OP_le,
+                     strict = (code == OP_lt || code == OP_gt) == when;
+                bool good = less == when ? band_of_order(x, y, strict, &band)
+                                         : band_of_order(y, x, strict, &band);
                 if (good)
                         narrow(&mask->band, band);
                 return good;
@@ -279,7 +294,8 @@ static bool find_mask(const struct op *op, const struct value *x, struct mask *m
                 return false;
         int side = hidden_side(op, mask);
         return side > 0 && op_operand(op, 3 - side) == x &&
-               find_condition((struct view){ op_operand(op, 0), ROW, COLUMN }, side == 2, t, mask, 0);
+               find_condition((struct view){ op_operand(op, 0), ROW, COLUMN }, side == 2, t, mask,
+                              0);
 }
 
 /* Do scores of -inf stay hidden (others, if *alone: no tensor is involved)? */
@@ -321,7 +337,8 @@ struct band attention_band(const struct attention *a)
                 x = op_result(op);
         }
         int64_t rows = a->scores->type->dims[ROW], last_column = a->scores->type->dims[COLUMN] - 1;
-        bool all_see = finite.low <= finite.high && finite.high >= 0 && finite.rows - 1 + finite.low <= last_column;
+        bool all_see = finite.low <= finite.high && finite.high >= 0 &&
+                       finite.rows - 1 + finite.low <= last_column;
         if (finite_masks == 1 && !others && all_see)
                 narrow(&exact, finite);
         if (!exact.rows || rows % exact.rows)

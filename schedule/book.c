@@ -35,7 +35,8 @@ const char *schedule_book_key(struct arena *arena, const struct module *m, const
         return key;
 }
 
-const char *schedule_book_find(const struct schedule_book *book, const struct module *m, const struct op *op)
+const char *schedule_book_find(const struct schedule_book *book, const struct module *m,
+                               const struct op *op)
 {
         struct arena *scratch = arena_new();
         const char *key = schedule_book_key(scratch, m, op);
@@ -45,7 +46,8 @@ const char *schedule_book_find(const struct schedule_book *book, const struct mo
 }
 
 /* "key: schedule" */
-static bool read_line(struct schedule_book *book, struct arena *arena, const char *line, size_t length)
+static bool read_line(struct schedule_book *book, struct arena *arena, const char *line,
+                      size_t length)
 {
         const char *colon = memchr(line, ':', length);
         if (!colon || length > LINE_MAX_BYTES || memchr(line, 0, length))
@@ -62,25 +64,32 @@ static bool read_line(struct schedule_book *book, struct arena *arena, const cha
         return true;
 }
 
-struct schedule_book *schedule_book_read(struct arena *arena, const char *text, size_t length, struct diag *diag)
+struct schedule_book *schedule_book_read(struct arena *arena, const char *text, size_t length,
+                                         struct diag *diag)
 {
         size_t head = strlen(SCHEDULE_BOOK_HEAD);
         struct schedule_book *book = ARENA_NEW(arena, struct schedule_book);
         book->schedules = map_new(arena);
         if (length < head || memcmp(text, SCHEDULE_BOOK_HEAD, head)) {
-                diag_error(diag, EXIT_INVALID, "not a file of schedules: the first line is not 'dnncc-schedule 1'");
+                diag_error(diag, EXIT_INVALID,
+                           "not a file of schedules: the first line is not 'dnncc-schedule 1'");
                 return NULL;
         }
         const char *end = text + length;
         int number = 2;
         for (const char *line = text + head; line < end; number++) {
-                const char *stop = memchr(line, '\n', (size_t)(end - line)), *next = stop ? stop + 1 : end;
+                const char *stop = memchr(line, '\n', (size_t)(end - line)),
+                           *next = stop ? stop + 1 : end;
                 const char *comment = memchr(line, ';', (size_t)((stop ? stop : end) - line));
                 size_t size = (size_t)((comment ? comment : stop ? stop : end) - line);
-                while (size && (line[size - 1] == ' ' || line[size - 1] == '\t' || line[size - 1] == '\r'))
+                while (size &&
+                       (line[size - 1] == ' ' || line[size - 1] == '\t' || line[size - 1] == '\r'))
                         size--;
                 if (size && !read_line(book, arena, line, size)) {
-                        diag_error(diag, EXIT_INVALID, "line %d of the schedules: want 'operation: words of a schedule'", number);
+                        diag_error(
+                                diag, EXIT_INVALID,
+                                "line %d of the schedules: want 'operation: words of a schedule'",
+                                number);
                         return NULL;
                 }
                 line = next;

@@ -2,10 +2,11 @@
  *
  *      dnncc-schedule 1
  *      ; where it was measured, and anything else behind a semicolon
- *      convolve_packed <1 x 4 x 58 x 58 x 16 x f32> <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32> channels=64 outputs=64: columns=14 vectors=2
+ *      convolve_packed <1 x 4 x 58 x 58 x 16 x f32> <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32> channels=64
+ *      outputs=64: columns=14 vectors=2
  *
- * A line is an operation (its name, its operands' types, what its attributes say), a colon, and the schedule that every
- * operation like it gets. */
+ * A line is an operation (its name, its operands' types, what its attributes say), a colon, and the
+ * schedule that every operation like it gets. */
 #ifndef SCHEDULE_BOOK_H
 #define SCHEDULE_BOOK_H
 
@@ -14,10 +15,13 @@
 #define SCHEDULE_BOOK_HEAD "dnncc-schedule 1\n"
 
 struct schedule_book;
-/* Of a file's text (hostile as any input): NULL after one EXIT_INVALID error that names the line. */
-struct schedule_book *schedule_book_read(struct arena *arena, const char *text, size_t length, struct diag *diag);
+/* Of a file's text (hostile as any input): NULL after one EXIT_INVALID error that names the
+ * line. */
+struct schedule_book *schedule_book_read(struct arena *arena, const char *text, size_t length,
+                                         struct diag *diag);
 /* the schedule for operations like op, or NULL */
-const char *schedule_book_find(const struct schedule_book *book, const struct module *m, const struct op *op);
+const char *schedule_book_find(const struct schedule_book *book, const struct module *m,
+                               const struct op *op);
 /* what stands before the colon; in arena */
 const char *schedule_book_key(struct arena *arena, const struct module *m, const struct op *op);
 

@@ -2,7 +2,8 @@
 
 enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 
-/* The link whose result an operation is computed from: marks[k] of the k-th operation of the region. */
+/* The link whose result an operation is computed from: marks[k] of the k-th operation of the
+ * region. */
 struct marking { const struct region *region; const struct op **ops; int *marks, count; };
 
 static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; }
@@ -13,7 +14,8 @@ static bool can_link(const struct op *op)
         return links && op_operand(op, 0)->type->element == E_F32;
 }
 
-/* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial ones */
+/* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial
+ * ones */
 static int64_t along_rows(const struct op *op, const char *name)
 {
         return op_ints(op, name, NULL)[is_pool(op) ? CHAIN_ROWS : 0];
@@ -27,12 +29,16 @@ int64_t chain_window(const struct op *op)
 }
 
 int64_t chain_stride(const struct op *op) { return along_rows(op, "strides"); }
-int64_t chain_reach(const struct op *op) { return (chain_window(op) - 1) * along_rows(op, "dilations") + 1; }
+int64_t chain_reach(const struct op *op)
+{
+        return (chain_window(op) - 1) * along_rows(op, "dilations") + 1;
+}
 int64_t chain_low(const struct op *op) { return is_pool(op) ? along_rows(op, "pads") : 0; }
 
 static int mark_of(const struct marking *m, const struct value *v)
 {
-        for (int i = m->count - 1; v->kind == VALUE_RESULT && v->op->region == m->region && i >= 0; i--)
+        for (int i = m->count - 1; v->kind == VALUE_RESULT && v->op->region == m->region && i >= 0;
+             i--)
                 if (m->ops[i] == v->op)
                         return m->marks[i];
         return STAGE_NONE;
@@ -56,11 +62,14 @@ static bool mark_region(struct marking *m, struct op *first, struct chain *chain
 {
         for (struct op *op = first; op && op->code != OP_yield; op = m->region ? op->next : NULL) {
                 int mark = mark_operands(m, op);
-                if (mark == STAGE_SEVERAL || op->result_count != 1 || !type_is_static(op_result(op)->type))
+                if (mark == STAGE_SEVERAL || op->result_count != 1 ||
+                    !type_is_static(op_result(op)->type))
                         return false;
                 if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
-                        bool x_only = op->operand_count == 1 || mark_of(m, op_operand(op, 1)) == STAGE_NONE;
-                        if (!can_link(op) || op_result(op)->type->rank != CHAIN_ROWS + 3 || !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
+                        bool x_only = op->operand_count == 1 ||
+                                      mark_of(m, op_operand(op, 1)) == STAGE_NONE;
+                        if (!can_link(op) || op_result(op)->type->rank != CHAIN_ROWS + 3 ||
+                            !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
                                 return false;
                         mark = chain->count;
                         chain->links[chain->count++].op = op;
@@ -77,7 +86,8 @@ static bool surrounds_rows(const struct op *pad)
         const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
         int64_t low[RANK_MAX];
         int count;
-        if (!value_ints(op_operand(pad, 2), low, RANK_MAX, &count) || !value_is_constant(op_operand(pad, 1)))
+        if (!value_ints(op_operand(pad, 2), low, RANK_MAX, &count) ||
+            !value_is_constant(op_operand(pad, 1)))
                 return false;
         for (int d = 0; d < x->rank; d++)
                 if (d != CHAIN_ROWS && d != CHAIN_ROWS + 1 && x->dims[d] != y->dims[d])
@@ -87,14 +97,15 @@ static bool surrounds_rows(const struct op *pad)
 
 static bool pads_rows(const struct op *pad)
 {
-        return pad && op_operand(pad, 0)->type->dims[CHAIN_ROWS] != op_result(pad)->type->dims[CHAIN_ROWS];
+        return pad &&
+               op_operand(pad, 0)->type->dims[CHAIN_ROWS] != op_result(pad)->type->dims[CHAIN_ROWS];
 }
 
 static bool is_wide(const struct chain_link *link, const struct op *pad)
 {
         const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
-        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) || pads_rows(pad) ||
-               x->dims[CHAIN_ROWS] != y->dims[CHAIN_ROWS];
+        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) ||
+               pads_rows(pad) || x->dims[CHAIN_ROWS] != y->dims[CHAIN_ROWS];
 }
 
 /* the next link can read a result in this halo; a pool has none but what its own attributes say */
@@ -111,8 +122,10 @@ static bool find_between(const struct marking *m, struct chain *chain, int i)
         struct access access;
         if (!access_store(m->region, x, &before->result, &access, &before->pad))
                 return false;
-        bool as_it_is = x == before->result || (before->pad && op_operand(before->pad, 0) == before->result);
-        return as_it_is && can_read(&chain->links[i], before->pad) && mark_of(m, before->result) == i - 1 &&
+        bool as_it_is = x == before->result ||
+                        (before->pad && op_operand(before->pad, 0) == before->result);
+        return as_it_is && can_read(&chain->links[i], before->pad) &&
+               mark_of(m, before->result) == i - 1 &&
                type_same_dims(before->result->type, op_result(before->op)->type);
 }
 
@@ -120,16 +133,19 @@ static bool find_between(const struct marking *m, struct chain *chain, int i)
 static bool is_linear(const struct marking *m, const struct chain *chain)
 {
         for (int i = 0; i < m->count; i++)
-                for (const struct use *u = op_result(m->ops[i])->uses; u && m->region; u = u->next) {
+                for (const struct use *u = op_result(m->ops[i])->uses; u && m->region;
+                     u = u->next) {
                         bool contracts = can_link(u->user) && u->user->region == m->region;
                         int link = m->marks[i] + 1;
-                        if (contracts && (link >= chain->count || u->user != chain->links[link].op || u->index))
+                        if (contracts &&
+                            (link >= chain->count || u->user != chain->links[link].op || u->index))
                                 return false;
                 }
         return true;
 }
 
-bool chain_find(const struct region *region, struct op *op, struct value *result, struct chain *chain)
+bool chain_find(const struct region *region, struct op *op, struct value *result,
+                struct chain *chain)
 {
         *chain = (struct chain){ 0 };
         int count = 0;
@@ -160,7 +176,8 @@ bool chain_joins(const struct chain *first, const struct chain *second)
 {
         const struct chain_link *last = &first->links[first->count - 1], *next = &second->links[0];
         const struct value *made = first->y.value;
-        bool as_it_is = made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
+        bool as_it_is =
+                made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
         bool wide = is_wide(next, last->pad);
         return first->count + second->count <= CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
                !(wide && (first->wide || second->wide));

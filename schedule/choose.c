@@ -1,11 +1,14 @@
-/* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine. Tiles that registers have room for and
- * that cut the positions evenly are compared by what they are predicted to cost (cost.c); the rest follows from the tile. */
+/* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
+ * Tiles that registers have room for and that cut the positions evenly are compared by what they
+ * are predicted to cost (cost.c); the rest follows from the tile. */
 #include "schedule/cost.h"
 #include "schedule/stage.h"
 
-enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set apart */
+enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
+                                         * apart */
 
-/* The most positions a tile may have: sums, weights, one channel of x and the next one stay in registers. */
+/* The most positions a tile may have: sums, weights, one channel of x and the next one stay in
+ * registers. */
 static int most_positions(const struct target *target, int vectors)
 {
         return (target_vector_registers(target) - vectors - 2) / vectors;
@@ -25,15 +28,17 @@ bool schedule_can_flatten(const struct op *contraction)
                 int count = 0, spatial = 0;
                 const int64_t *dims = op->code == OP_broadcast ? op_ints(op, "dims", &count) : NULL;
                 for (int i = 0; i < count; i++)
-                        spatial += dims[i] >= 2 && dims[i] < rank - 1 && op_operand(op, 0)->type->dims[i] > 1;
+                        spatial += dims[i] >= 2 && dims[i] < rank - 1 &&
+                                   op_operand(op, 0)->type->dims[i] > 1;
                 if (spatial)
                         return false;
         }
         return true;
 }
 
-/* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads all of w again, where otherwise
- * every panel reads all of x, which is cheaper as it comes in order: 0 unless that is three times as much. All are about as large. */
+/* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads
+ * all of w again, where otherwise every panel reads all of x, which is cheaper as it comes in
+ * order: 0 unless that is three times as much. All are about as large. */
 static int choose_strip(const struct packed_work *work, const struct target *target, int64_t rows)
 {
         double room = (double)target_l2_bytes(target) / 2, bytes = packed_operand_bytes(work);
@@ -47,7 +52,8 @@ static int choose_strip(const struct packed_work *work, const struct target *tar
 }
 
 /* rows of tiles, which strips and threads share; *tiles: how many there are in all of them */
-static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work *work, int64_t *tiles)
+static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work *work,
+                             int64_t *tiles)
 {
         int k = work->spatial;
         int64_t columns = work->extent[k - 1], rows = k > 1 && !s->flat ? work->extent[k - 2] : 1;
@@ -59,32 +65,39 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 }
 
 /* what does not depend on the size of a tile, or follows from it */
-static void complete(struct schedule *s, const struct packed_work *work, const struct schedule_machine *machine)
+static void complete(struct schedule *s, const struct packed_work *work,
+                     const struct schedule_machine *machine)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles);
         s->strip = choose_strip(work, machine->target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
-/* All tiles of a thread together fetch the next panel; one alone reads too fast for that to help. */
+/* All tiles of a thread together fetch the next panel; one alone reads too fast for that to
+ * help. */
 static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles)
 {
         enum { MOST = 4 };
         if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
-        int64_t lines = tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->line, 64 * tiles);
+        int64_t lines =
+                tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->line, 64 * tiles);
         return lines > MOST ? MOST : (int)lines;
 }
 
-static void share(struct schedule *s, const struct op *op, const struct packed_work *work, double cycles,
-                  const struct schedule_machine *machine)
+static void share(struct schedule *s, const struct op *op, const struct packed_work *work,
+                  double cycles, const struct schedule_machine *machine)
 {
         int64_t tiles;
-        double weights = packed_weights_bytes(work) * (double)work->groups, reading = cost_weights_cycles(weights, machine->target);
+        double weights = packed_weights_bytes(work) * (double)work->groups,
+               reading = cost_weights_cycles(weights, machine->target);
         double operand = packed_operand_bytes(work) * (double)(work->groups * work->images);
-        const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles), .panels = work->panels,
-                                              .cycles = cycles > reading ? cycles - reading : 0, .weights = weights, .operand = operand,
+        const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles),
+                                              .panels = work->panels,
+                                              .cycles = cycles > reading ? cycles - reading : 0,
+                                              .weights = weights,
+                                              .operand = operand,
                                               .gathered = s->pack ? operand : 0 };
         schedule_share(s, op, &shared, machine);
         s->prefetch = choose_prefetch(s, work, tiles);
@@ -114,12 +127,15 @@ static void try(struct search *search, struct schedule s)
         }
 }
 
-/* Tiles of so many rows: as wide as registers allow, and of the next few sizes that cut the columns evenly. */
+/* Tiles of so many rows: as wide as registers allow, and of the next few sizes that cut the columns
+ * evenly. */
 static void try_columns(struct search *search, struct schedule s, int64_t columns)
 {
         enum { SIZES = 3 };
-        int64_t most = most_positions(search->machine->target, s.vectors) / s.split / s.rows, before = 0;
-        for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES; tiles++, n++) {
+        int64_t most = most_positions(search->machine->target, s.vectors) / s.split / s.rows,
+                before = 0;
+        for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES;
+             tiles++, n++) {
                 s.columns = (int)divide_up(columns, tiles);
                 if (s.columns == before)
                         break;
@@ -147,8 +163,8 @@ static void try_tiles(struct search *search, struct schedule s)
         }
 }
 
-/* Turns of a few channels. Those of a window's row, where there is one channel, are not joined: inside a strip compilers keep the sums of
- * so long a turn in memory. */
+/* Turns of a few channels. Those of a window's row, where there is one channel, are not joined:
+ * inside a strip compilers keep the sums of so long a turn in memory. */
 static void try_turns(struct search *search, struct schedule s)
 {
         enum { CHANNELS = 4, MOST = 8 };
@@ -163,10 +179,12 @@ static const char *reason(struct arena *arena, const struct search *search)
         const char *text = packed_cost_text(arena, &search->cost);
         if (!search->next_cost.cycles)
                 return text;
-        return arena_printf(arena, "%s; next: %.4g for %s", text, search->next_cost.cycles / 1000, schedule_text(arena, &search->next));
+        return arena_printf(arena, "%s; next: %.4g for %s", text, search->next_cost.cycles / 1000,
+                            schedule_text(arena, &search->next));
 }
 
-struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena, const char **why)
+struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why)
 {
         const struct packed_work work = packed_work_of(op);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };

@@ -2,10 +2,12 @@
  *
  *      direct     products, and reading the weights
  *      Winograd   reading U; for every group of tiles, U again from the second cache, and where it does not stay there beside V and M,
- *                 from beyond it, hardly more than the products hide; the products; the transforms' arithmetic; V and M written and
- *                 read, the slower the more of the second cache they fill
+ *                 from beyond it, hardly more than the products hide; the products; the transforms'
+ *                 arithmetic; V and M written and read, the slower the more of the second cache
+ *                 they fill
  *
- * Weights come from beyond the second cache at first: in a network they were last read a whole run ago. That overlaps with little else. */
+ * Weights come from beyond the second cache at first: in a network they were last read a whole run
+ * ago. That overlaps with little else. */
 #include "ir/winograd.h"
 #include "schedule/cost.h"
 #include "schedule/stage.h"
@@ -29,28 +31,37 @@ static double matrix_bytes(const struct work *w, double tiles)
         return 4 * w->f->size * w->f->size * tiles * (w->channels + w->outputs);
 }
 
-static double panels_bytes(const struct work *w) { return 4 * w->f->size * w->f->size * w->channels * w->outputs; }
+static double panels_bytes(const struct work *w)
+{
+        return 4 * w->f->size * w->f->size * w->channels * w->outputs;
+}
 
 /* one turn of the transforms of a vector of channels */
 static double line_cycles(const struct winograd_line *line, const struct target *target)
 {
-        return (line->count + line->results) * line->step_count / (double)target_vector_issue(target);
+        return (line->count + line->results) * line->step_count /
+               (double)target_vector_issue(target);
 }
 
 /* V and M, written and read; beyond the cache also fetched before they are written */
 static double matrices_cycles(const struct work *w, double group, const struct target *target)
 {
-        double bytes = matrix_bytes(w, w->tiles), filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
-        double cycles = 2 * bytes / target_l2_speed(target) * (1 + filled), most = 3 * bytes / target_memory_speed(target);
+        double bytes = matrix_bytes(w, w->tiles),
+               filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
+        double cycles = 2 * bytes / target_l2_speed(target) * (1 + filled),
+               most = 3 * bytes / target_memory_speed(target);
         return cycles < most ? cycles : most;
 }
 
 static double winograd_cycles(const struct work *w, double groups, const struct target *target)
 {
-        double lanes = target_lanes(target, E_F32), panels = panels_bytes(w), group = matrix_bytes(w, w->tiles / groups);
-        double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs / products_per_cycle(target);
+        double lanes = target_lanes(target, E_F32), panels = panels_bytes(w),
+               group = matrix_bytes(w, w->tiles / groups);
+        double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
+                          products_per_cycle(target);
         bool stays = panels + group <= (double)target_l2_bytes(target);
-        double first = panels / target_memory_speed(target), again = stays ? 0 : (groups - 1) * first;
+        double first = panels / target_memory_speed(target),
+               again = stays ? 0 : (groups - 1) * first;
         double weights = first + (1 - COST_AGAIN_HIDDEN) * again +
                          (1 - COST_L2_HIDDEN) * groups * panels / target_l2_speed(target);
         double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
@@ -59,9 +70,10 @@ static double winograd_cycles(const struct work *w, double groups, const struct 
                matrices_cycles(w, w->tiles / groups, target);
 }
 
-/* Should threads share the phases of one group, and not groups of tiles? Those who have tiles of their own read all of U each; in phases,
- * every phase reads what all threads have made in the one before. Not by tiles where they are so few that sums would be split otherwise
- * than on one thread. */
+/* Should threads share the phases of one group, and not groups of tiles? Those who have tiles of
+ * their own read all of U each; in phases, every phase reads what all threads have made in the one
+ * before. Not by tiles where they are so few that sums would be split otherwise than on one
+ * thread. */
 static bool shares_phases(const struct work *w, const struct schedule_machine *machine, int vectors)
 {
         enum { SUMS = 8, PHASES = 3 };
@@ -69,12 +81,14 @@ static bool shares_phases(const struct work *w, const struct schedule_machine *m
         if (threads < 2 || w->tiles / threads * vectors < SUMS)
                 return true;
         double tiles = panels_bytes(w) * others / target_memory_speed(machine->target);
-        double phases = matrix_bytes(w, w->tiles) / threads * others / SCHEDULE_FOREIGN + (PHASES - 1) * SCHEDULE_HAND_OFF;
+        double phases = matrix_bytes(w, w->tiles) / threads * others / SCHEDULE_FOREIGN +
+                        (PHASES - 1) * SCHEDULE_HAND_OFF;
         return phases < tiles;
 }
 
 /* how many groups of tiles are best */
-static int64_t best_groups(const struct work *w, const struct schedule_machine *machine, int64_t least)
+static int64_t best_groups(const struct work *w, const struct schedule_machine *machine,
+                           int64_t least)
 {
         int64_t best = least;
         double best_cycles = winograd_cycles(w, (double)least, machine->target);
@@ -98,18 +112,22 @@ int64_t schedule_winograd_vectors(int64_t vectors)
         return vectors == 1 ? 1 : vectors % 2 && vectors % 3 == 0 ? 3 : 2;
 }
 
-double schedule_winograd_gain(const struct op *packed, int tile, const struct schedule_machine *machine)
+double schedule_winograd_gain(const struct op *packed, int tile,
+                              const struct schedule_machine *machine)
 {
         const struct type *y = op_result(packed)->type;
-        int64_t vectors = y->dims[1] * y->dims[4] / PANEL_LANES, panel = schedule_winograd_vectors(vectors);
+        int64_t vectors = y->dims[1] * y->dims[4] / PANEL_LANES,
+                panel = schedule_winograd_vectors(vectors);
         double outputs = (double)(divide_up(vectors, panel) * panel * PANEL_LANES);
-        double channels = (double)op_int(packed, "channels"), stored = (double)(y->dims[1] * y->dims[4]);
+        double channels = (double)op_int(packed, "channels"),
+               stored = (double)(y->dims[1] * y->dims[4]);
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
         double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
         double direct = weights * positions / products_per_cycle(machine->target) +
                         4 * weights / target_memory_speed(machine->target);
         struct work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
-        double cycles = winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);
+        double cycles =
+                winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
@@ -120,11 +138,15 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         const struct type *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
         int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
-        struct work work = { .channels = (double)w->dims[2], .outputs = (double)(w->dims[1] * w->dims[3] * PANEL_LANES),
+        struct work work = { .channels = (double)w->dims[2],
+                             .outputs = (double)(w->dims[1] * w->dims[3] * PANEL_LANES),
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
         int64_t panel = w->dims[3];     /* one vector of 16, or a few of AVX-512 */
-        s.vectors = lanes < PANEL_LANES ? PANEL_LANES / lanes : panel <= 3 ? (int)panel : panel % 2 ? 1 : 2;
+        s.vectors = lanes < PANEL_LANES ? PANEL_LANES / lanes
+                    : panel <= 3        ? (int)panel
+                    : panel % 2         ? 1
+                                        : 2;
         /* sums, weights and an input stay in registers */
         int most = (registers - s.vectors - 1) / s.vectors;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);

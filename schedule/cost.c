@@ -1,18 +1,21 @@
 /* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
  *
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds, loads, and the latency of a sum that has
- *                 few neighbours run beside each other, and hinder each other where they take equally long
+ *                 few neighbours run beside each other, and hinder each other where they take
+ *                 equally long
  *      loops      turns of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
  *      weights    read from beyond the second cache once, or for every strip; and from the second cache for every tile, where a panel
  *                 does not stay in the first
  *      operand    read again for every panel, beyond the second cache
  *
- * The numbers were fitted to layers of the zoo, measured by test/bench/schedules.py as in a network: a fifth of them is off by more
- * than 10 %, but what counts is which of two schedules is faster. */
+ * The numbers were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
+ * network: a fifth of them is off by more than 10 %, but what counts is which of two schedules is
+ * faster. */
 #include "schedule/cost.h"
 
-#define CONTENTION .15                  /* of the time of two that take equally long beside each other */
+#define CONTENTION .15                  /* of the time of two that take equally long beside each
+                                         * other */
 #define LATENCY 4.0                     /* of a multiply-add */
 #define TURN .7
 #define ENTRY 6.5
@@ -22,9 +25,14 @@
 
 struct packed_work packed_work_of(const struct op *op)
 {
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        struct packed_work work = { .spatial = y->rank - 3, .images = y->dims[0], .groups = op_int(op, "groups"),
-                                    .channels = op_int(op, "channels"), .blocks = w->dims[1], .inner = w->dims[w->rank - 3],
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
+                          *w = op_operand(op, 1)->type;
+        struct packed_work work = { .spatial = y->rank - 3,
+                                    .images = y->dims[0],
+                                    .groups = op_int(op, "groups"),
+                                    .channels = op_int(op, "channels"),
+                                    .blocks = w->dims[1],
+                                    .inner = w->dims[w->rank - 3],
                                     .panel = w->dims[w->rank - 2] };
         work.panels = w->dims[0] / work.groups;
         work.line = 16 * element_info[w->element].bytes;
@@ -60,7 +68,8 @@ static double offsets(const struct packed_work *work)
 
 double packed_weights_bytes(const struct packed_work *work)
 {
-        return (double)work->line * (double)(work->panel * work->panels * work->channels) * offsets(work);
+        return (double)work->line * (double)(work->panel * work->panels * work->channels) *
+               offsets(work);
 }
 
 int64_t packed_last_extent(const struct packed_work *work)
@@ -92,30 +101,38 @@ struct cuts { int64_t size[2], count[2]; };
 
 static struct cuts cut(int64_t extent, int64_t most)
 {
-        int64_t count = divide_up(extent, most), size = divide_up(extent, count), large = extent - count * (size - 1);
+        int64_t count = divide_up(extent, most), size = divide_up(extent, count),
+                large = extent - count * (size - 1);
         return (struct cuts){ { size, size - 1 }, { large, count - large } };
 }
 
-static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s, const struct target *target,
-                                  int64_t positions, int64_t vectors)
+static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
+                                  const struct target *target, int64_t positions, int64_t vectors)
 {
         double issue = target_vector_issue(target), sums = (double)(positions * vectors);
-        double steps = (double)work->channels * offsets(work), lines = (double)(work->line / 16 * target_lanes(target, E_F32) * vectors);
-        double adds = sums / issue * (target_has_fma(target) ? 1 : 2), loads = (double)(positions + vectors) / issue;
+        double steps = (double)work->channels * offsets(work),
+               lines = (double)(work->line / 16 * target_lanes(target, E_F32) * vectors);
+        double adds = sums / issue * (target_has_fma(target) ? 1 : 2),
+               loads = (double)(positions + vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
         int64_t last = packed_last_extent(work);
-        double entries = (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
+        double entries =
+                (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
         double turns = (double)(last / s->unroll + last % s->unroll);
         double panel = steps * (double)(work->panel * work->line);
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
-        return (struct tile_cost){ .products = steps * step, .loops = entries * (ENTRY + TURN * turns),
+        return (struct tile_cost){ .products = steps * step,
+                                   .loops = entries * (ENTRY + TURN * turns),
                                    .results = RESULT * sums,
-                                   .weights = streamed ? (1 - COST_L2_HIDDEN) * steps * lines / target_l2_speed(target) : 0 };
+                                   .weights = streamed ? (1 - COST_L2_HIDDEN) * steps * lines /
+                                                                 target_l2_speed(target)
+                                                       : 0 };
 }
 
 /* all tiles of so many vectors, `count` of them side by side */
-static void add_tiles(struct packed_cost *cost, const struct packed_work *work, const struct schedule *s,
-                      const struct target *target, int64_t vectors, double count)
+static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
+                      const struct schedule *s, const struct target *target, int64_t vectors,
+                      double count)
 {
         int k = work->spatial;
         bool flat = s->flat && k > 1;
@@ -142,8 +159,8 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work, 
 
 /* ---- the whole ---- */
 
-static void add_memory(struct packed_cost *cost, const struct packed_work *work, const struct schedule *s,
-                       const struct target *target, double passes)
+static void add_memory(struct packed_cost *cost, const struct packed_work *work,
+                       const struct schedule *s, const struct target *target, double passes)
 {
         double speed = target_memory_speed(target), times = (double)(work->groups * work->images);
         double x = packed_operand_bytes(work), y = x;
@@ -153,7 +170,9 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                 int64_t rows = k > 1 && !s->flat ? work->extent[k - 2] : work->extent[k - 1];
                 for (int d = 0; d < k - 1 && s->flat; d++)
                         rows *= work->extent[d];
-                double strips = (double)divide_up(divide_up(rows, k > 1 && !s->flat ? s->rows : s->columns), s->strip);
+                double strips =
+                        (double)divide_up(divide_up(rows, k > 1 && !s->flat ? s->rows : s->columns),
+                                          s->strip);
                 weights *= strips > 1 ? strips : 1;
                 y = x / (strips > 1 ? strips : 1);
         }
@@ -162,11 +181,13 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
         cost->operand += y > room ? (1 - COST_AGAIN_HIDDEN) * times * x * passes / speed : 0;
 }
 
-struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s, const struct target *target)
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
+                               const struct target *target)
 {
         struct packed_cost cost = { 0 };
         int64_t lanes = target_lanes(target, E_F32), vectors = divide_up(work->outputs, lanes);
-        int64_t panel = work->panel * 16 / lanes, whole = vectors / panel * (panel / s->vectors), rest = vectors % panel;
+        int64_t panel = work->panel * 16 / lanes, whole = vectors / panel * (panel / s->vectors),
+                rest = vectors % panel;
         double times = (double)(work->groups * work->images);
         add_tiles(&cost, work, s, target, s->vectors, times * (double)(whole + rest / s->vectors));
         if (rest % s->vectors)
@@ -184,6 +205,7 @@ const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost
         const char *text = arena_printf(arena, "%.4g kcycles:", cost->cycles / 1000);
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
                 if (parts[i].cycles >= .005 * cost->cycles)
-                        text = arena_printf(arena, "%s %.0f %% %s", text, 100 * parts[i].cycles / cost->cycles, parts[i].name);
+                        text = arena_printf(arena, "%s %.0f %% %s", text,
+                                            100 * parts[i].cycles / cost->cycles, parts[i].name);
         return text;
 }

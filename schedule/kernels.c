@@ -1,9 +1,15 @@
-/* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is meant, too). */
+/* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is
+ * meant, too). */
 #include "schedule/attention.h"
 #include "schedule/rings.h"
 #include "schedule/stage.h"
 
-struct lowering { enum opcode code; enum element reads; stage_prepare prepare; stage_choose choose; };
+struct lowering {
+        enum opcode code;
+        enum element reads;
+        stage_prepare prepare;
+        stage_choose choose;
+};
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, E_F32, packed_prepare, packed_choose },
         { OP_convolve_packed, E_BF16, tiles_prepare, tiles_choose },
@@ -19,17 +25,22 @@ enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 static const struct lowering *find_lowering(const struct op *op)
 {
         for (int i = 0; i < LOWERING_COUNT; i++)
-                if (lowerings[i].code == op->code && lowerings[i].reads == op_operand(op, 0)->type->element)
+                if (lowerings[i].code == op->code &&
+                    lowerings[i].reads == op_operand(op, 0)->type->element)
                         return &lowerings[i];
         return NULL;
 }
 
-struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine, struct arena *arena, const char **why)
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine,
+                             struct arena *arena, const char **why)
 {
         return find_lowering(contraction)->choose(contraction, machine, arena, why);
 }
 
-stage_prepare schedule_lowering(const struct op *contraction) { return find_lowering(contraction)->prepare; }
+stage_prepare schedule_lowering(const struct op *contraction)
+{
+        return find_lowering(contraction)->prepare;
+}
 
 struct op *schedule_contraction(const struct region *region, struct op *op)
 {
@@ -59,13 +70,15 @@ static bool wants(const struct kernel_request *request)
         return (op && op->schedule) || rings_wanted(request);
 }
 
-static bool write_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
+static bool write_kernel(struct emit *e, const struct kernel_request *request,
+                         struct loop_buffer *buffer)
 {
         if (rings_wanted(request))
                 return rings_kernel(e, request, buffer);
         struct op *op = find_contraction(request);
         if (request->region && is_followed(op) && op->code != OP_convolve_winograd)
-                return attention_find(request->region, request->results[0], &(struct attention){ 0 })
+                return attention_find(request->region, request->results[0],
+                                      &(struct attention){ 0 })
                                ? attention_kernel(e, request, buffer)
                                : strips_kernel(e, request, buffer);
         return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
@@ -74,8 +87,10 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request, s
 const struct kernel_scheduler schedule_kernels = { wants, write_kernel };
 
 /* The kernel, written in arena; NULL: it cannot be, or (refused set) not as it is scheduled. */
-static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel, const struct lower_options *options,
-                                               const struct loop_library *library, bool *refused, int *input_count, struct diag *diag)
+static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel,
+                                               const struct lower_options *options,
+                                               const struct loop_library *library, bool *refused,
+                                               int *input_count, struct diag *diag)
 {
         bool too_large = false;
         struct value **inputs, *result = op_result(kernel);
@@ -87,8 +102,8 @@ static const struct loop_function *write_trial(struct arena *arena, const struct
         return kernel_write(arena, library, &request, options, &inputs, input_count, diag);
 }
 
-bool schedule_accepts(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
-                      struct diag *diag)
+bool schedule_accepts(const struct op *kernel, const struct lower_options *options,
+                      const struct loop_library *library, struct diag *diag)
 {
         bool refused = false;
         int inputs;
@@ -98,15 +113,17 @@ bool schedule_accepts(const struct op *kernel, const struct lower_options *optio
         return good;
 }
 
-int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options, const struct loop_library *library,
-                         struct diag *diag)
+int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options,
+                         const struct loop_library *library, struct diag *diag)
 {
         struct arena *arena = arena_new();
         int inputs;
-        const struct loop_function *written = write_trial(arena, kernel, options, library, NULL, &inputs, diag);
+        const struct loop_function *written =
+                write_trial(arena, kernel, options, library, NULL, &inputs, diag);
         int64_t bytes = 0;
         for (int i = inputs + 1; written && i < written->buffer_count; i++)
-                bytes += storage_bytes(written->buffers[i]->extent * element_info[written->buffers[i]->element].bytes);
+                bytes += storage_bytes(written->buffers[i]->extent *
+                                       element_info[written->buffers[i]->element].bytes);
         arena_free(arena);
         return bytes;
 }

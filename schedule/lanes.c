@@ -1,21 +1,22 @@
-/* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a tile of rows * columns
- * positions, one vector of lanes deep.
+/* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a
+ * tile of rows * columns positions, one vector of lanes deep.
  *
  *      x      x0  x1  x2  x3  x4  x5           every vector of x is loaded once for a tile and goes into all sums
  *              \  |  /|  /|  /|  /             whose windows it is in: at stride 1, 3 columns by 3 rows
  *      acc      a0  a1  a2  a3                 a1 += x1 * w0; a1 += x2 * w1; a1 += x3 * w2
  *
- * A window that fits (unroll says so: unroll >= its last two extents) stays in registers for all positions of a block;
- * else it is read row by row, `unroll` offsets at once. Such a kernel is bound by the memory that x and the result
- * lie in, so the loops are those that read it in order: tasks, images, outer spatial dimensions, blocks, rows of
- * tiles, tiles, vectors of a block. */
+ * A window that fits (unroll says so: unroll >= its last two extents) stays in registers for all
+ * positions of a block; else it is read row by row, `unroll` offsets at once. Such a kernel is
+ * bound by the memory that x and the result lie in, so the loops are those that read it in order:
+ * tasks, images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
 #include "schedule/meeting.h"
 #include "schedule/stage.h"
 
 struct lanes {
         struct stage s;                 /* first: its functions get this */
         int64_t depth;                  /* lanes of a block */
-        int64_t outer, rows, columns;   /* offsets of the window: in all but its last two dimensions, in those */
+        int64_t outer, rows, columns;   /* offsets of the window: in all but its last two
+                                         * dimensions, in those */
         struct loop_expr *block;
         struct lane_part part;
         struct loop_expr *w_at;         /* of the block */
@@ -31,9 +32,11 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
 {
         struct stage *s = &l->s;
         const struct spatial *last = &s->spatial[s->spatial_count - 1];
-        struct spatial none = { .window = 1 }, *row = s->spatial_count > 1 ? &s->spatial[s->spatial_count - 2] : &none;
+        struct spatial none = { .window = 1 },
+                       *row = s->spatial_count > 1 ? &s->spatial[s->spatial_count - 2] : &none;
         int64_t across = (int64_t)rows * window_rows, along = (int64_t)columns * window_columns;
-        struct meeting *ms = arena_array(s->arena, (size_t)(across + along), sizeof *ms), *ns = ms + across;
+        struct meeting *ms = arena_array(s->arena, (size_t)(across + along), sizeof *ms),
+                       *ns = ms + across;
         int m_count = meetings_find(ms, rows, window_rows, row->x_step, row->x_window);
         int n_count = meetings_find(ns, columns, window_columns, last->x_step, last->x_window);
         struct loop_expr **w = l->resident;
@@ -46,17 +49,20 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
                 m_end = meetings_end(ms, m, m_count);
                 for (int n = 0, n_end; n < n_count; n = n_end) {
                         n_end = meetings_end(ns, n, n_count);
-                        struct loop_expr *x = stage_load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
+                        struct loop_expr *x =
+                                stage_load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
                         for (int i = m; i < m_end; i++)
                                 for (int k = n; k < n_end; k++)
-                                        stage_add(s, l->sums, ms[i].position * columns + ns[k].position, 0, x,
+                                        stage_add(s, l->sums,
+                                                  ms[i].position * columns + ns[k].position, 0, x,
                                                   w[ms[i].offset * window_columns + ns[k].offset]);
                 }
         }
 }
 
 /* one row of the window, some offsets at a time */
-static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_at, struct loop_expr *w_at)
+static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
+                    struct loop_expr *w_at)
 {
         struct emit *e = l->s.e;
         int unroll = l->s.schedule.unroll, rest = (int)(l->columns % unroll);
@@ -78,7 +84,8 @@ static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_
                            plus(e, w_at, number(e, whole * l->depth)));
 }
 
-static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at, struct loop_expr *w_at)
+static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
+                    struct loop_expr *w_at)
 {
         struct stage *s = &l->s;
         struct emit *e = s->e;
@@ -114,7 +121,8 @@ static bool write_vectors(struct stage *s, int rows, int columns)
                 struct loop_expr *index[RANK_MAX];
                 stage_index(s, i / columns, i % columns, index);
                 index[1] = l->block;
-                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first, l->part.live))
+                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first,
+                                 l->part.live))
                         return false;
         }
         return true;
@@ -128,8 +136,8 @@ static bool write_tile(struct stage *s, int rows, int columns)
 
 /* ---- the stage ---- */
 
-static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
-                         struct loop_expr *end)
+static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
 {
         struct lanes *l = (struct lanes *)s;
         struct emit *e = s->e;
@@ -143,7 +151,8 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
                         w[i] = stage_load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
                 l->resident = w;
         }
-        bool strips = stage_open_strips(s, &from, &to), good = !s->prologue || prologue_write(s, from, to, l->block);
+        bool strips = stage_open_strips(s, &from, &to),
+             good = !s->prologue || prologue_write(s, from, to, l->block);
         good = good && stage_each_tile(s, from, to, write_tile);
         if (strips)
                 emit_end(e);
@@ -177,13 +186,15 @@ struct stage *lanes_prepare(const struct stage *common)
 
 struct shape { int64_t rows, columns, stride[2], window[2]; };
 
-/* Cycles for one position of a tile: two products in a cycle, a sum waits four for the one before; loads run beside them, half
- * hidden; and what a tile costs before it begins. */
+/* Cycles for one position of a tile: two products in a cycle, a sum waits four for the one before;
+ * loads run beside them, half hidden; and what a tile costs before it begins. */
 static double tile_cost(const struct shape *sh, int rows, int columns, bool at_once, bool resident)
 {
-        double offsets = (double)sh->window[0] * (double)sh->window[1], positions = (double)rows * columns;
+        double offsets = (double)sh->window[0] * (double)sh->window[1],
+               positions = (double)rows * columns;
         double loads = (double)((columns - 1) * sh->stride[1] + sh->window[1]);
-        loads *= at_once ? (double)((rows - 1) * sh->stride[0] + sh->window[0]) : (double)(rows * sh->window[0]);
+        loads *= at_once ? (double)((rows - 1) * sh->stride[0] + sh->window[0])
+                         : (double)(rows * sh->window[0]);
         loads += resident ? 0 : offsets;
         double cycles = positions > 8 ? positions * offsets / 2 : 4 * offsets;
         return (cycles + loads / 4 + 8) / positions;
@@ -195,9 +206,11 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
 {
         (void)arena;
         (void)why;
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
+                          *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
-        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2, lanes = target_lanes(machine->target, E_F32);
+        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2,
+            lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
         const struct shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],
                                   .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
@@ -205,7 +218,9 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int64_t window = sh.window[0] * sh.window[1];
         bool at_once = window <= registers / 3;
         bool resident = at_once && w->dims[w->rank - 1] == lanes;
-        int64_t unroll = at_once ? window : sh.window[1] < registers / 2 ? sh.window[1] : registers / 2;
+        int64_t unroll = at_once                        ? window
+                         : sh.window[1] < registers / 2 ? sh.window[1]
+                                                        : registers / 2;
         struct schedule s = schedule_preset(), chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
@@ -213,10 +228,12 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
                                       .operand = 4 * (double)type_elements(x) };
         double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
-                for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns; s.columns++) {
+                for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;
+                     s.columns++) {
                         int64_t tiles = divide_up(sh.columns, s.columns);
                         work.rows = two ? divide_up(sh.rows, s.rows) : tiles;
-                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident) * (double)(tiles * s.columns) * vectors;
+                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident) *
+                                      (double)(tiles * s.columns) * vectors;
                         double cycles = schedule_share(&s, op, &work, machine);
                         if (best > 0 && cycles >= best)
                                 continue;

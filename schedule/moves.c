@@ -46,7 +46,8 @@ static int *word_of(struct schedule *s, enum word word)
 static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
 {
         int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
-        if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 || (s->pack && op->code != OP_convolve_packed))
+        if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 ||
+            (s->pack && op->code != OP_convolve_packed))
                 return false;
         if (op->code == OP_convolve_lanes)
                 return s->rows * s->columns + 2 <= registers;
@@ -66,7 +67,8 @@ static int64_t row_tiles(const struct op *op, const struct schedule *s)
         return (rows + size - 1) / size;
 }
 
-/* Does the word say anything about this operation? Strips of all rows are no strips; without rows there is nothing to make one. */
+/* Does the word say anything about this operation? Strips of all rows are no strips; without rows
+ * there is nothing to make one. */
 static bool is_heeded(const struct op *op, enum word word, const struct schedule *s)
 {
         const struct type *y = op_result(op)->type;
@@ -80,7 +82,8 @@ static bool is_heeded(const struct op *op, enum word word, const struct schedule
         return word != STRIP || s->strip < row_tiles(op, s);
 }
 
-bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move, struct schedule *s)
+bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move,
+                   struct schedule *s)
 {
         const struct move *m = &moves[move];
         struct schedule before = *s;
@@ -94,6 +97,7 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         if (*word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
                 return false;
         if (m->word == VECTORS)         /* what the sums leave goes to positions */
-                s->columns = (target_vector_registers(machine->target) - s->vectors - 1) / s->vectors / s->rows / s->split;
+                s->columns = (target_vector_registers(machine->target) - s->vectors - 1) /
+                             s->vectors / s->rows / s->split;
         return is_sound(op, s, machine->target);
 }

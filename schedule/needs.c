@@ -1,13 +1,15 @@
-/* Needs: which elements of its operands an element of a result needs, along one dimension. Followed backwards through the
- * operations of a kernel, that says which rows (or columns) of one tensor a row of another one needs:
- * (row * scale + low) / per .. (row * scale + high) / per, rounded down.
+/* Needs: which elements of its operands an element of a result needs, along one dimension. Followed
+ * backwards through the operations of a kernel, that says which rows (or columns) of one tensor a
+ * row of another one needs: (row * scale + low) / per .. (row * scale + high) / per, rounded down.
  *
  *      windows, slices    from row * stride on           resizes, transposed convolutions    about row / factor
  *      pads               row - low                      reshapes that cut or join rows       row * factor .., row / factor
  *
- * Transposes, broadcasts and reductions of other dimensions move it to another dimension. Of what is put one behind the other along it,
- * rows before the first may be needed: there are none. Needs may be more than the truth (a table's line is as steep as the table is
- * long, and two roundings become one), never less. Reductions over rows (global pools, norms) and products of matrices need all. */
+ * Transposes, broadcasts and reductions of other dimensions move it to another dimension. Of what
+ * is put one behind the other along it, rows before the first may be needed: there are none. Needs
+ * may be more than the truth (a table's line is as steep as the table is long, and two roundings
+ * become one), never less. Reductions over rows (global pools, norms) and products of matrices need
+ * all. */
 #include "schedule/needs.h"
 
 #include "base/size.h"
@@ -17,36 +19,52 @@ enum { SPATIAL = 2, FAR_MAX = 1 << 24 };
 
 static struct need unknown(void) { return (struct need){ .any = true, .all = true }; }
 
-struct need need_itself(int dimension) { return (struct need){ .any = true, .dimension = dimension, .scale = 1, .per = 1 }; }
+struct need need_itself(int dimension)
+{
+        return (struct need){ .any = true, .dimension = dimension, .scale = 1, .per = 1 };
+}
 
 int64_t divide_down(int64_t a, int64_t b) { return a >= 0 ? a / b : -divide_up(-a, b); }
 
 static bool is_far(int64_t n) { return n > FAR_MAX || n < -FAR_MAX; }
 
-/* n is what is needed of an operation's result, `own` what an element of that needs of an operand. Beyond bounds it is not followed,
- * so that no sum here overflows. */
+/* n is what is needed of an operation's result, `own` what an element of that needs of an operand.
+ * Beyond bounds it is not followed, so that no sum here overflows. */
 static struct need compose(struct need n, struct need own)
 {
-        if (n.all || own.all || is_far(own.low) || is_far(own.high) || is_far(own.scale) || is_far(own.per))
+        if (n.all || own.all || is_far(own.low) || is_far(own.high) || is_far(own.scale) ||
+            is_far(own.per))
                 return unknown();
-        int64_t lost = own.scale > 1 ? own.scale * (n.per - 1) : 0;       /* at most, by rounding before it is scaled */
+        /* at most, by rounding before it is scaled */
+        int64_t lost = own.scale > 1 ? own.scale * (n.per - 1) : 0;
         int64_t scale = n.scale * own.scale, per = n.per * own.per, common = per;
         for (int64_t rest = scale, next; rest; rest = next) {
                 next = common % rest;
                 common = rest;
         }
-        struct need both = { .any = true, .dimension = own.dimension, .scale = scale / common, .per = per / common,
+        struct need both = { .any = true,
+                             .dimension = own.dimension,
+                             .scale = scale / common,
+                             .per = per / common,
                              .low = divide_down(own.scale * n.low - lost + own.low * n.per, common),
                              .high = divide_down(own.scale * n.high + own.high * n.per, common) };
-        return both.scale > NEED_SCALE_MAX || both.per > NEED_SCALE_MAX || is_far(both.low) || is_far(both.high) ? unknown() : both;
+        return both.scale > NEED_SCALE_MAX || both.per > NEED_SCALE_MAX || is_far(both.low) ||
+                               is_far(both.high)
+                       ? unknown()
+                       : both;
 }
 
 /* spread: between elements of the operand there are so many less one that are zero */
-static struct need window_need(int dimension, int64_t window, int64_t stride, int64_t dilation, int64_t low, int64_t spread)
+static struct need window_need(int dimension, int64_t window, int64_t stride, int64_t dilation,
+                               int64_t low, int64_t spread)
 {
         if (window < 1 || window > FAR_MAX || dilation > FAR_MAX)
                 return unknown();
-        return (struct need){ .any = true, .dimension = dimension, .scale = stride, .per = spread, .low = spread - 1 - low,
+        return (struct need){ .any = true,
+                              .dimension = dimension,
+                              .scale = stride,
+                              .per = spread,
+                              .low = spread - 1 - low,
                               .high = (window - 1) * dilation - low };
 }
 
@@ -55,26 +73,29 @@ static struct need convolve_need(const struct op *op, int dimension)
         int d = dimension - SPATIAL;
         if (d < 0)
                 return unknown();
-        return window_need(dimension, op_operand(op, 1)->type->dims[dimension], op_ints(op, "strides", NULL)[d],
-                           op_ints(op, "dilations", NULL)[d], op_ints(op, "pads", NULL)[d], op_ints(op, "input_dilations", NULL)[d]);
+        return window_need(dimension, op_operand(op, 1)->type->dims[dimension],
+                           op_ints(op, "strides", NULL)[d], op_ints(op, "dilations", NULL)[d],
+                           op_ints(op, "pads", NULL)[d], op_ints(op, "input_dilations", NULL)[d]);
 }
 
-/* of blocked tensors, without pads: windows begin at dimension `window` of w, and the last dimension of x are the lanes of a block */
+/* of blocked tensors, without pads: windows begin at dimension `window` of w, and the last
+ * dimension of x are the lanes of a block */
 static struct need packed_need(const struct op *op, int window, int dimension)
 {
         int d = dimension - SPATIAL;
         if (d < 0 || dimension == op_operand(op, 0)->type->rank - 1)
                 return unknown();
-        return window_need(dimension, op_operand(op, 1)->type->dims[window + d], op_ints(op, "strides", NULL)[d],
-                           op_ints(op, "dilations", NULL)[d], 0, 1);
+        return window_need(dimension, op_operand(op, 1)->type->dims[window + d],
+                           op_ints(op, "strides", NULL)[d], op_ints(op, "dilations", NULL)[d], 0,
+                           1);
 }
 
 static struct need slice_need(const struct op *op, int dimension)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];
         int count;
-        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) || !value_ints(op_operand(op, 2), steps, RANK_MAX, &count) ||
-            steps[dimension] < 1)
+        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
+            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count) || steps[dimension] < 1)
                 return unknown();
         return window_need(dimension, 1, steps[dimension], 1, -starts[dimension], 1);
 }
@@ -88,7 +109,8 @@ static struct need pad_need(const struct op *op, int dimension)
         return window_need(dimension, 1, 1, 1, low[dimension], 1);
 }
 
-/* Rows by a constant table, as resizes have them: the closest two lines above and below it that are as steep as it is long. */
+/* Rows by a constant table, as resizes have them: the closest two lines above and below it that are
+ * as steep as it is long. */
 static struct need gather_need(const struct op *op, int dimension)
 {
         enum { TABLE_MAX = 1 << 13 };
@@ -102,7 +124,12 @@ static struct need gather_need(const struct op *op, int dimension)
         if (!value_ints(table, index, TABLE_MAX, &count) || !count)
                 return unknown();
         int64_t rows = op_operand(op, 0)->type->dims[axis];
-        struct need n = { .any = true, .dimension = dimension, .scale = rows, .per = count, .low = INT64_MAX, .high = INT64_MIN };
+        struct need n = { .any = true,
+                          .dimension = dimension,
+                          .scale = rows,
+                          .per = count,
+                          .low = INT64_MAX,
+                          .high = INT64_MIN };
         for (int i = 0; i < count; i++) {
                 int64_t above = (index[i] < 0 ? index[i] + rows : index[i]) * count - rows * i;
                 n.low = above < n.low ? above : n.low;
@@ -120,13 +147,15 @@ static int64_t product(const struct type *t, int from, int to)
         return elements;
 }
 
-/* What lies before the dimension is as it was: its rows are cut into several, or several are joined. */
+/* What lies before the dimension is as it was: its rows are cut into several, or several are
+ * joined. */
 static struct need reshape_need(const struct op *op, int dimension)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         if (!type_is_static(x) || !type_is_static(y) || !type_elements(x))
                 return unknown();
-        int64_t before = product(y, 0, dimension), step = product(y, dimension + 1, y->rank), own = 0;
+        int64_t before = product(y, 0, dimension), step = product(y, dimension + 1, y->rank),
+                own = 0;
         int found = -1;
         for (int d = 1; d < x->rank && own != step; d++)
                 if (product(x, 0, d) == before) {
@@ -134,9 +163,16 @@ static struct need reshape_need(const struct op *op, int dimension)
                         found = d;
                 }
         if (found >= 0 && own % step == 0)
-                return (struct need){ .any = true, .dimension = found, .scale = 1, .per = own / step };
+                return (struct need){ .any = true,
+                                      .dimension = found,
+                                      .scale = 1,
+                                      .per = own / step };
         if (found >= 0 && step % own == 0)
-                return (struct need){ .any = true, .dimension = found, .scale = step / own, .per = 1, .high = step / own - 1 };
+                return (struct need){ .any = true,
+                                      .dimension = found,
+                                      .scale = step / own,
+                                      .per = 1,
+                                      .high = step / own - 1 };
         return unknown();
 }
 
@@ -145,7 +181,8 @@ static struct need broadcast_need(const struct op *op, int dimension)
         int rank;
         const int64_t *dims = op_ints(op, "dims", &rank);
         for (int d = 0; d < rank; d++)
-                if (dims[d] == dimension && op_operand(op, 0)->type->dims[d] == op_result(op)->type->dims[dimension])
+                if (dims[d] == dimension &&
+                    op_operand(op, 0)->type->dims[d] == op_result(op)->type->dims[dimension])
                         return need_itself(d);
         return unknown();
 }
@@ -163,7 +200,8 @@ static struct need reduce_need(const struct op *op, int dimension)
         const struct type *x = op_operand(op, 0)->type;
         int64_t axes[RANK_MAX];
         int count;
-        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) || op_result(op)->type->rank + count != x->rank)
+        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
+            op_result(op)->type->rank + count != x->rank)
                 return unknown();
         for (int d = 0, left = dimension; d < x->rank; d++)
                 if (!is_reduced(axes, count, d, x->rank) && !left--)
@@ -180,19 +218,23 @@ static bool keeps_images(const struct op *op, int operand)
         if (!x->rank || x->dims[0] != y->dims[0] || x->dims[0] == 1)
                 return x->rank && x->dims[0] == y->dims[0];
         switch (op->code) {
-        case OP_slice: return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 1;
-        case OP_pad: return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 0;
+        case OP_slice:
+                return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 1;
+        case OP_pad:
+                return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 0;
         case OP_transpose: return op_ints(op, "perm", NULL)[0] == 0;
         case OP_broadcast: return op_ints(op, "dims", NULL)[0] == 0;
         case OP_concat: return op_int(op, "axis") != 0;
         case OP_gather: return op_int(op, "axis") != 0;
         case OP_reduce: return reduce_need(op, 0).dimension == 0;
-        case OP_reduce_window: return op_ints(op, "window", NULL)[0] == 1 && op_ints(op, "pads", NULL)[0] == 0;
+        case OP_reduce_window:
+                return op_ints(op, "window", NULL)[0] == 1 && op_ints(op, "pads", NULL)[0] == 0;
         default: return true;
         }
 }
 
-/* of what is put one behind the other along the dimension: rows before the first and behind the last are nobody's */
+/* of what is put one behind the other along the dimension: rows before the first and behind the
+ * last are nobody's */
 static struct need concat_need(const struct op *op, int operand, int dimension)
 {
         int64_t before = 0;
@@ -222,8 +264,10 @@ static struct need own_need(const struct op *op, int operand, int dimension)
         case OP_broadcast: return broadcast_need(op, dimension);
         case OP_reduce: return reduce_need(op, dimension);
         case OP_reduce_window:
-                return window_need(dimension, op_ints(op, "window", NULL)[dimension], op_ints(op, "strides", NULL)[dimension],
-                                   op_ints(op, "dilations", NULL)[dimension], op_ints(op, "pads", NULL)[dimension], 1);
+                return window_need(dimension, op_ints(op, "window", NULL)[dimension],
+                                   op_ints(op, "strides", NULL)[dimension],
+                                   op_ints(op, "dilations", NULL)[dimension],
+                                   op_ints(op, "pads", NULL)[dimension], 1);
         default: return unknown();
         }
 }

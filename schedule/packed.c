@@ -8,18 +8,20 @@
  *                  | {1,0}  | {1,1}  |     a panel is read from front to back
  *                  +--------+--------+
  *
- * The loops from outside: tasks, images, outer spatial dimensions, groups, strips of rows, panels, rows of tiles,
- * tiles; then the sums; then the epilogue on each vector of the tile, as the element functions of the fusion say
- * it. A dimension that tiles do not divide is cut into tiles of two sizes that differ by one, so no edge is slow.
- * The blocking is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
- * applied to direct convolution as in Georganas et al., arXiv 1808.05567. */
+ * The loops from outside: tasks, images, outer spatial dimensions, groups, strips of rows, panels,
+ * rows of tiles, tiles; then the sums; then the epilogue on each vector of the tile, as the element
+ * functions of the fusion say it. A dimension that tiles do not divide is cut into tiles of two
+ * sizes that differ by one, so no edge is slow. The blocking is that of Goto and van de Geijn,
+ * "Anatomy of High-Performance Matrix Multiplication" (2008), applied to direct convolution as in
+ * Georganas et al., arXiv 1808.05567. */
 #include "schedule/tile.h"
 
 enum { PANEL_LANES = 16, WINDOW_MAX = 8, SUMS_MAX = WINDOW_MAX + 2 };
 
 struct packed {
         struct stage s;                 /* first: its functions get this */
-        int64_t groups, blocks, channels, inner;          /* blocks of x and their channels, in a group */
+        int64_t groups, blocks, channels, inner;          /* blocks of x and their channels, in a
+                                                           * group */
         int64_t outputs;                /* stored, of a group: with those that pad a block */
         int64_t vectors, panel_size;    /* vectors of 16 in a panel; elements of w in it */
         /* where the loops are; panels are those of a group */
@@ -29,8 +31,10 @@ struct packed {
 
 /* ---- the sums ---- */
 
-/* blocks from..from + count of x, each `inner` channels; total: of all of them where the last has fewer, else 0 */
-static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, int64_t count, int64_t inner, int64_t total)
+/* blocks from..from + count of x, each `inner` channels; total: of all of them where the last has
+ * fewer, else 0 */
+static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, int64_t count,
+                          int64_t inner, int64_t total)
 {
         struct sum_loop loops[SUMS_MAX];
         int n = 0;
@@ -44,10 +48,12 @@ static void write_sums_of(struct packed *p, const struct tile *t, int64_t from, 
                 const struct spatial *s = &p->s.spatial[d];
                 step /= s->window;
                 if (s->window > 1)
-                        loops[n++] = (struct sum_loop){ "k", s->window, s->x_window, step, 0, NULL };
+                        loops[n++] =
+                                (struct sum_loop){ "k", s->window, s->x_window, step, 0, NULL };
         }
         if (inner > 1 || !n)
-                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1], 1, total, p->s.channels };
+                loops[n++] = (struct sum_loop){ "i", inner, p->s.x.stride[p->s.rank - 1],
+                                                1,   total, p->s.channels };
         struct loop_expr *x_at = plus(p->s.e, p->x_at, number(p->s.e, from * p->s.x.stride[1]));
         tile_add(t, loops, n, x_at, from * block_step);
 }
@@ -102,7 +108,8 @@ static void resume_sums(struct packed *p, const struct tile *t, int live)
                         int left = live - j * p->s.lanes;
                         struct loop_expr *at = plus(e, stage_y(&p->s, index), first_lane);
                         if (left > 0)
-                                stage_set(&p->s, t->sums, i, j, stage_load(&p->s, "before", p->s.ys, at, 0, left));
+                                stage_set(&p->s, t->sums, i, j,
+                                          stage_load(&p->s, "before", p->s.ys, at, 0, left));
                 }
 }
 
@@ -110,15 +117,17 @@ static bool write_epilogue(struct packed *p, const struct tile *t, int live)
 {
         struct emit *e = p->s.e;
         struct loop_expr *vector = plus(e, times(e, p->panel, p->vectors), p->part);
-        /* a variable, so that what depends on it alone (a bias) is not read before the sums, which need all registers */
+        /* a variable, so that what depends on it alone (a bias) is not read before the sums, which
+         * need all registers */
         vector = loop_use(p->s.arena, emit_var(e, "vector", LOOP_TYPE(E_INDEX), vector));
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *index[RANK_MAX], *first_lane;
                         vector_index(p, vector, i, j, t->columns, index, &first_lane);
                         int left = live - j * p->s.lanes;
-                        if (left > 0 && !stage_store(&p->s, loop_tile_entry(p->s.arena, t->sums, i, j),
-                                                      index, first_lane, left))
+                        if (left > 0 &&
+                            !stage_store(&p->s, loop_tile_entry(p->s.arena, t->sums, i, j), index,
+                                         first_lane, left))
                                 return false;
                 }
         return true;
@@ -132,18 +141,26 @@ static bool write_tile(struct stage *s, int rows, int columns)
         struct emit *e = s->e;
         int live = p->live;
         const struct spatial *last = &p->s.spatial[p->s.spatial_count - 1];
-        struct tile t = { .s = &p->s, .xs = p->s.xs, .rows = rows, .columns = columns,
-                          .vectors = divide_up(live, p->s.lanes), .column_step = last->x_step,
-                          .row_step = rows > 1 ? last[-1].x_step : 0, .width = p->vectors * PANEL_LANES };
+        struct tile t = { .s = &p->s,
+                          .xs = p->s.xs,
+                          .rows = rows,
+                          .columns = columns,
+                          .vectors = divide_up(live, p->s.lanes),
+                          .column_step = last->x_step,
+                          .row_step = rows > 1 ? last[-1].x_step : 0,
+                          .width = p->vectors * PANEL_LANES };
         if (t.vectors > p->s.schedule.vectors)
                 t.vectors = p->s.schedule.vectors;
-        p->x_at = emit_let(e, "x_at", plus(e, stage_x(s), times(e, p->group, p->blocks * s->x.stride[1])));
+        p->x_at = emit_let(e, "x_at",
+                           plus(e, stage_x(s), times(e, p->group, p->blocks * s->x.stride[1])));
         struct loop_expr *panel = plus(e, times(e, p->group, p->s.panels), p->panel);
-        struct loop_expr *w = plus(e, times(e, panel, p->panel_size), times(e, p->part, PANEL_LANES));
+        struct loop_expr *w =
+                plus(e, times(e, panel, p->panel_size), times(e, p->part, PANEL_LANES));
         if (s->first_channel)
                 w = plus(e, w, times(e, s->first_channel, t.width));
         t.w_base = emit_let(e, "w_at", w);
-        struct loop_expr *next = minimum(e, plus(e, panel, number(e, 1)), number(e, p->s.panels * p->groups - 1));
+        struct loop_expr *next =
+                minimum(e, plus(e, panel, number(e, 1)), number(e, p->s.panels * p->groups - 1));
         tile_prefetch(&t, next, s->tile_number, p->panel_size);
         tile_open(&t);
         if (s->adds)
@@ -153,7 +170,8 @@ static bool write_tile(struct stage *s, int rows, int columns)
 }
 
 /* the panel's outputs, a tile's width at a time; the last may be narrower */
-static bool write_panel(struct packed *p, struct loop_expr *from, struct loop_expr *to, int64_t outputs)
+static bool write_panel(struct packed *p, struct loop_expr *from, struct loop_expr *to,
+                        int64_t outputs)
 {
         struct emit *e = p->s.e;
         int width = p->s.schedule.vectors * p->s.lanes, whole = (int)(outputs / width);
@@ -180,7 +198,8 @@ static bool write_panels(struct packed *p, struct loop_expr *from, struct loop_e
         int64_t width = p->vectors * PANEL_LANES, whole = p->outputs / width;
         bool good = true;
         if (whole) {
-                struct loop_expr *stop = whole < p->s.panels ? minimum(e, end, number(e, whole)) : end;
+                struct loop_expr *stop =
+                        whole < p->s.panels ? minimum(e, end, number(e, whole)) : end;
                 p->panel = emit_for(e, "panel", first, stop);
                 good = write_panel(p, from, to, width);
                 emit_end(e);
@@ -198,13 +217,15 @@ static bool write_strip(struct packed *p, struct loop_expr *from, struct loop_ex
                         struct loop_expr *first, struct loop_expr *end)
 {
         struct loop_expr *block = times(p->s.e, p->group, p->blocks);
-        return (!p->s.prologue || prologue_write(&p->s, from, to, block)) && write_panels(p, from, to, first, end);
+        return (!p->s.prologue || prologue_write(&p->s, from, to, block)) &&
+               write_panels(p, from, to, first, end);
 }
 
 static bool write_strips(struct packed *p, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
-        bool strips = stage_open_strips(&p->s, &from, &to), good = write_strip(p, from, to, first, end);
+        bool strips = stage_open_strips(&p->s, &from, &to),
+             good = write_strip(p, from, to, first, end);
         if (strips)
                 emit_end(p->s.e);
         return good;
@@ -212,11 +233,12 @@ static bool write_strips(struct packed *p, struct loop_expr *from, struct loop_e
 
 /* ---- the stage ---- */
 
-static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
-                         struct loop_expr *end)
+static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
 {
         struct packed *p = (struct packed *)s;
-        p->group = s->group ? s->group : emit_for(s->e, "group", number(s->e, 0), number(s->e, p->groups));
+        p->group = s->group ? s->group
+                            : emit_for(s->e, "group", number(s->e, 0), number(s->e, p->groups));
         bool good = write_strips(p, from, to, first, end);
         if (!s->group)
                 emit_end(s->e);
@@ -240,7 +262,8 @@ struct stage *packed_prepare(const struct stage *common)
         p->s.panel_width = p->vectors * PANEL_LANES;
         p->s.last_width = p->outputs - (p->s.panels - 1) * p->s.panel_width;
         p->panel_size = type_elements(w) / w->dims[0];
-        int tile = p->s.schedule.vectors * p->s.lanes;  /* whole vectors of 16 that divide a panel */
+        int tile = p->s.schedule.vectors * p->s.lanes;  /* whole vectors of 16 that divide a
+                                                         * panel */
         if (p->s.lanes > PANEL_LANES || tile % PANEL_LANES || p->vectors % (tile / PANEL_LANES))
                 return NULL;
         stage_spatial(&p->s, 2);

@@ -26,7 +26,8 @@ struct prologue {
         struct value *value;            /* what is computed */
         struct op *pad;                 /* the zeros around it, or NULL */
         struct side sides[2];
-        int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position) of the strip, of all */
+        int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position)
+                                                   * of the strip, of all */
         int64_t lanes;                  /* of a block */
         struct loop_expr **index, *at;  /* the position that is written, and where */
         struct lane_part part;
@@ -40,12 +41,14 @@ static bool find_halo(struct prologue *p, struct op *pad)
         const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
         int64_t low[RANK_MAX];
         int count;
-        if (op_int(pad, "mode") || !op_operand(pad, 1) || !value_is_splat(op_operand(pad, 1), &(double){ 0 }) ||
+        if (op_int(pad, "mode") || !op_operand(pad, 1) ||
+            !value_is_splat(op_operand(pad, 1), &(double){ 0 }) ||
             !value_ints(op_operand(pad, 2), low, RANK_MAX, &count))
                 return false;
         for (int d = 0; d < x->rank; d++) {
                 bool spatial = d >= 2 && d < x->rank - 1;
-                if (spatial ? low[d] < 0 || low[d] + x->dims[d] > y->dims[d] : x->dims[d] != y->dims[d])
+                if (spatial ? low[d] < 0 || low[d] + x->dims[d] > y->dims[d]
+                            : x->dims[d] != y->dims[d])
                         return false;
                 if (spatial)
                         p->sides[d - 2].low = low[d];
@@ -75,7 +78,8 @@ bool prologue_find(struct stage *s)
 void prologue_spatial(struct stage *s)
 {
         struct prologue *p = s->prologue;
-        const int64_t *strides = op_ints(s->op, "strides", NULL), *dilations = op_ints(s->op, "dilations", NULL);
+        const int64_t *strides = op_ints(s->op, "strides", NULL),
+                      *dilations = op_ints(s->op, "dilations", NULL);
         int64_t step = s->x.stride[s->rank - 1] = 1;
         step = p->lanes;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
@@ -85,7 +89,8 @@ void prologue_spatial(struct stage *s)
                 side->stride = strides[d];
                 side->reach = (along->window - 1) * dilations[d] + 1;
                 side->close = along->window == 1 && !p->pad;
-                side->extent = side->close ? along->extent : op_operand(s->op, 0)->type->dims[2 + d];
+                side->extent =
+                        side->close ? along->extent : op_operand(s->op, 0)->type->dims[2 + d];
                 along->x_step = side->close ? step : step * strides[d];
                 along->x_window = step * dilations[d];
                 s->x.stride[2 + d] = step;
@@ -110,14 +115,16 @@ void prologue_memory(struct stage *s, int64_t blocks)
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
         s->x.stride[1] = p->block;
-        s->xs = emit_scratch(s->e, "strip", E_F32, s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
+        s->xs = emit_scratch(s->e, "strip", E_F32,
+                             s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
 }
 
 /* ---- one strip ---- */
 
 static void fill(struct stage *s, struct loop_expr *at, struct loop_expr *count)
 {
-        stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes, (union scalar){ .f = 0 });
+        stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
+                   (union scalar){ .f = 0 });
 }
 
 /* the index of x that something stored at number k of a side comes from */
@@ -136,16 +143,22 @@ static bool write_vector(struct stage *s, int rows, int columns)
 }
 
 /* one position, at `at`: index says which, but for the last spatial dimensions */
-static bool write_position(struct stage *s, struct loop_expr **index, struct loop_expr *position, struct loop_expr *at)
+static bool write_position(struct stage *s, struct loop_expr **index, struct loop_expr *position,
+                           struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
         int last = s->rank - 2;
         if (s->rank == 5 && s->spatial_count == 1) {      /* two dimensions run as one */
-                bool apart = emit_local(e, p->value)->splits >> last & 1 || p->sides[0].stride != 1 || p->sides[1].stride != 1;
+                bool apart = emit_local(e, p->value)->splits >> last & 1 ||
+                             p->sides[0].stride != 1 || p->sides[1].stride != 1;
                 int64_t columns = p->sides[1].extent;
-                index[last - 1] = apart ? times(e, emit_op_int(e, LOOP_DIV, position, columns), p->sides[0].stride) : number(e, 0);
-                index[last] = apart ? times(e, emit_op_int(e, LOOP_REM, position, columns), p->sides[1].stride) : position;
+                index[last - 1] = apart ? times(e, emit_op_int(e, LOOP_DIV, position, columns),
+                                                p->sides[0].stride)
+                                        : number(e, 0);
+                index[last] = apart ? times(e, emit_op_int(e, LOOP_REM, position, columns),
+                                            p->sides[1].stride)
+                                    : position;
         } else {
                 index[last] = side_index(s, &p->sides[s->spatial_count - 1], position);
         }
@@ -155,8 +168,8 @@ static bool write_position(struct stage *s, struct loop_expr **index, struct loo
 }
 
 /* numbers from..to of a side, the first of them at `at`: zeros, what is computed, zeros */
-static bool write_side(struct stage *s, int d, struct loop_expr **index, struct loop_expr *from, struct loop_expr *to,
-                       struct loop_expr *at)
+static bool write_side(struct stage *s, int d, struct loop_expr **index, struct loop_expr *from,
+                       struct loop_expr *to, struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
@@ -173,23 +186,27 @@ static bool write_side(struct stage *s, int d, struct loop_expr **index, struct 
         if (!last)
                 index[2 + d] = side_index(s, side, k);
         bool good = last ? write_position(s, index, k, here)
-                         : write_side(s, d + 1, index, number(e, 0), number(e, p->sides[d + 1].extent), here);
+                         : write_side(s, d + 1, index, number(e, 0),
+                                      number(e, p->sides[d + 1].extent), here);
         emit_end(e);
         if (after) {
                 begin = emit_let(e, "behind", maximum(e, from, end));
-                fill(s, plus(e, at, times(e, minus(e, begin, from), unit)), times(e, minus(e, to, begin), unit));
+                fill(s, plus(e, at, times(e, minus(e, begin, from), unit)),
+                     times(e, minus(e, to, begin), unit));
         }
         return good;
 }
 
-bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first_block)
+bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                    struct loop_expr *first_block)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
         const struct side *side = &p->sides[0];
         bool one = s->spatial_count == 1;
         const struct cut *cut = one ? &s->column : &s->row;
-        struct loop_expr *first = stage_tile_start(s, cut, from), *end = stage_tile_start(s, cut, to);
+        struct loop_expr *first = stage_tile_start(s, cut, from),
+                         *end = stage_tile_start(s, cut, to);
         if (!side->close) {
                 first = times(e, first, side->stride);
                 end = plus(e, times(e, end, side->stride), number(e, side->reach - side->stride));

@@ -1,5 +1,6 @@
-/* The lowering of a kernel that computes several large tensors, each from the one before, without room for any of them: rows of the
- * last result are computed one after the other, and what lies between is made row by row as it is needed.
+/* The lowering of a kernel that computes several large tensors, each from the one before, without
+ * room for any of them: rows of the last result are computed one after the other, and what lies
+ * between is made row by row as it is needed.
  *
  *      x ---convolve---> ring ---pool---> ring ---convolve---> y        for row of y:
  *                        . . .            . . .                           first ring:  rows that were not made yet, up to the last one
@@ -7,13 +8,15 @@
  *                        . . .                                            second ring: up to the last one that this row of y needs
  *                                                                         this row of y
  *
- * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many rows as are needed at once; row
- * k of its tensor is at k modulo that. No row is computed twice, and every element is computed as by the canonical nest, so results
- * are the same to the bit. Which rows of one tensor a row of another needs, say needs.c; where a tensor has more rows than the one
+ * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many
+ * rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice,
+ * and every element is computed as by the canonical nest, so results are the same to the bit. Which
+ * rows of one tensor a row of another needs, say needs.c; where a tensor has more rows than the one
  * before (resizes, transposed convolutions), several turns need the same row of that.
  *
- * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of the result, then for the next N.
- * A ring then has the columns that one patch needs; those that two need (the halo of windows) are computed for both:
+ * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of
+ * the result, then for the next N. A ring then has the columns that one patch needs; those that two
+ * need (the halo of windows) are computed for both:
  *
  *      x           ring               y                    patch 1:  a a a a|b . . . .
  *                  a a a a b b . .    1 1 1|2 2 2|. .      patch 2:  . . a|b b b b|. .      a, b: by windows of 3
@@ -31,35 +34,46 @@ enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32 };        /* of the resu
 
 struct ring {
         struct value *value;
-        int dimension[AXES];            /* of the tensor that is its rows, its columns: what its readers need one after the other; 0: none */
+        int dimension[AXES];            /* of the tensor that is its rows, its columns: what its
+                                         * readers need one after the other; 0: none */
         int64_t rows, kept;             /* of the tensor, of the ring */
-        int64_t columns, width;         /* the same; of the result, of the patch. Without patches 1: all columns are like channels */
+        int64_t columns, width;         /* the same; of the result, of the patch. Without patches 1:
+                                         * all columns are like channels */
         int64_t computed;               /* columns, by all patches */
-        int64_t least[AXES];             /* reach in the first turn, end of the first patch's columns: later ones are larger */
+        int64_t least[AXES];             /* reach in the first turn, end of the first patch's
+                                          * columns: later ones are larger */
         double flops;                   /* of it all, from the ring before, once */
-        struct need reads[AXES][RINGS_MAX];       /* by a row (a column) of this one, of each before it */
+        struct need reads[AXES][RINGS_MAX];       /* by a row (a column) of this one, of each before
+                                                   * it */
         struct emit_ring at;
         struct loop_expr *from, *to;    /* columns of the patch */
         struct loop_variable *made;     /* rows so far */
-        struct loop_expr *reach;        /* rows that there are to be behind this turn, if there are so many */
+        struct loop_expr *reach;        /* rows that there are to be behind this turn, if there are
+                                         * so many */
 };
 
 struct rings {
         struct ring list[RINGS_MAX];    /* the last is the kernel's result */
         int count;
-        int64_t before;                 /* turns before the first row of the result: rings fill row by row, too */
-        int64_t patch;                  /* columns of the result that are computed at a time; 0: all */
+        int64_t before;                 /* turns before the first row of the result: rings fill row
+                                         * by row, too */
+        int64_t patch;                  /* columns of the result that are computed at a time; 0:
+                                         * all */
         double scale[AXES];
         const struct op *obstacle;
 };
 
-static bool is_ring(const struct op *op) { return op->schedule && !strncmp(op->schedule, "ring=1", 6); }
+static bool is_ring(const struct op *op)
+{
+        return op->schedule && !strncmp(op->schedule, "ring=1", 6);
+}
 
 void rings_mark(struct op *op) { op->schedule = "ring=1"; }
 
 bool rings_wanted(const struct kernel_request *request)
 {
-        for (const struct op *op = request->region ? request->region->first : NULL; op; op = op->next)
+        for (const struct op *op = request->region ? request->region->first : NULL; op;
+             op = op->next)
                 if (is_ring(op))
                         return true;
         return false;
@@ -81,8 +95,10 @@ const char *rings_set_patch(struct op *fusion, const char *schedule)
 
 /* ---- which rows and columns are needed ---- */
 
-/* What ring number `to` reads of those before it: backwards through the operations of the region. */
-static bool find_reads(struct rings *r, int to, int axis, const struct region *region, struct need *needs)
+/* What ring number `to` reads of those before it: backwards through the operations of the
+ * region. */
+static bool find_reads(struct rings *r, int to, int axis, const struct region *region,
+                       struct need *needs)
 {
         struct ring *ring = &r->list[to];
         struct need *reads = ring->reads[axis];
@@ -123,16 +139,26 @@ static bool find_reads(struct rings *r, int to, int axis, const struct region *r
         for (int i = 0; i < to; i++) {
                 if (reads[i].all)
                         return false;
-                r->scale[axis] *= reads[i].scale > reads[i].per ? (double)reads[i].scale / (double)reads[i].per : 1;
+                r->scale[axis] *= reads[i].scale > reads[i].per
+                                          ? (double)reads[i].scale / (double)reads[i].per
+                                          : 1;
         }
-        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays small */
+        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays
+                                                       * small */
 }
 
 /* the elements that are needed of a ring from..end behind it */
-static int64_t need_from(const struct need *n, int64_t from) { return divide_down(n->scale * from + n->low, n->per); }
-static int64_t need_end(const struct need *n, int64_t end) { return divide_down(n->scale * (end - 1) + n->high, n->per) + 1; }
+static int64_t need_from(const struct need *n, int64_t from)
+{
+        return divide_down(n->scale * from + n->low, n->per);
+}
+static int64_t need_end(const struct need *n, int64_t end)
+{
+        return divide_down(n->scale * (end - 1) + n->high, n->per) + 1;
+}
 
-/* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where the windows do. */
+/* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where
+ * the windows do. */
 static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
 {
         reach[r->count - 1] = rows;
@@ -150,7 +176,10 @@ static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
         }
 }
 
-static int64_t limit(int64_t rows, int64_t most) { return rows < 0 ? 0 : rows < most ? rows : most; }
+static int64_t limit(int64_t rows, int64_t most)
+{
+        return rows < 0 ? 0 : rows < most ? rows : most;
+}
 
 /* Turns before the first row of the result in which some ring gets rows. */
 static void find_before(struct rings *r)
@@ -217,13 +246,15 @@ static void find_columns(const struct rings *r, int64_t start, int64_t *from, in
         }
 }
 
-/* Runs through all patches to see how many columns of each ring one needs at most, and how many are computed in all. */
+/* Runs through all patches to see how many columns of each ring one needs at most, and how many are
+ * computed in all. */
 static void find_width(struct rings *r)
 {
         int64_t from[RINGS_MAX], to[RINGS_MAX];
         for (int i = 0; i < r->count; i++)
                 r->list[i].width = r->patch ? 1 : r->list[i].columns;
-        for (int64_t start = 0; r->patch && start < r->list[r->count - 1].columns; start += r->patch) {
+        for (int64_t start = 0; r->patch && start < r->list[r->count - 1].columns;
+             start += r->patch) {
                 find_columns(r, start, from, to);
                 for (int i = 0; i < r->count; i++) {
                         struct ring *ring = &r->list[i];
@@ -238,8 +269,8 @@ static void find_width(struct rings *r)
 static bool add_ring(struct rings *r, struct value *v, double flops)
 {
         const struct type *t = v->type;
-        if (r->count == RINGS_MAX || t->rank <= SPATIAL || !type_is_static(t) || !type_elements(t) ||
-            (r->count && r->list[0].value->type->dims[0] != t->dims[0])) {
+        if (r->count == RINGS_MAX || t->rank <= SPATIAL || !type_is_static(t) ||
+            !type_elements(t) || (r->count && r->list[0].value->type->dims[0] != t->dims[0])) {
                 r->obstacle = v->op;
                 return false;
         }
@@ -255,7 +286,8 @@ static int64_t find_patch(const struct op *fusion)
         return patch > 0 && patch < rings_columns(fusion) ? patch : 0;
 }
 
-/* who needs what along rows, and with patches along columns: from the result on, each ring's dimension is what its readers go along */
+/* who needs what along rows, and with patches along columns: from the result on, each ring's
+ * dimension is what its readers go along */
 static bool find_axis(struct rings *r, int axis, const struct region *region, struct need *needs)
 {
         bool good = true;
@@ -264,7 +296,8 @@ static bool find_axis(struct rings *r, int axis, const struct region *region, st
                 good = r->list[i].dimension[axis] && find_reads(r, i, axis, region, needs);
         for (int i = 0; i < r->count && good; i++) {
                 struct ring *ring = &r->list[i];
-                good = ring->dimension[axis] && (axis == ROWS || ring->dimension[ROWS] != ring->dimension[COLUMNS]);
+                good = ring->dimension[axis] &&
+                       (axis == ROWS || ring->dimension[ROWS] != ring->dimension[COLUMNS]);
                 *(axis == ROWS ? &ring->rows : &ring->columns) = ring->value->type->dims[ring->dimension[axis]];
         }
         return good;
@@ -290,7 +323,8 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
         struct need *needs = arena_array(arena, (size_t)count + 1, sizeof *needs);
         for (int i = 0; i < r->count; i++)
                 r->list[i].columns = 1;
-        good = find_axis(r, ROWS, region, needs) && (!r->patch || find_axis(r, COLUMNS, region, needs));
+        good = find_axis(r, ROWS, region, needs) &&
+               (!r->patch || find_axis(r, COLUMNS, region, needs));
         arena_free(arena);
         if (!good)
                 return false;
@@ -302,7 +336,8 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
 static int64_t ring_elements(const struct ring *ring)
 {
         const struct type *t = ring->value->type;
-        return type_elements(t) / t->dims[0] / ring->rows / ring->columns * ring->kept * ring->width;
+        return type_elements(t) / t->dims[0] / ring->rows / ring->columns * ring->kept *
+               ring->width;
 }
 
 /* floating operations for columns that more than one patch computes */
@@ -320,7 +355,9 @@ static double count_again(const struct rings *r)
 bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct op **obstacle)
 {
         struct rings r;
-        const struct kernel_request request = { .region = fusion->code == OP_fusion ? fusion->regions[0] : NULL };
+        const struct kernel_request request = { .region = fusion->code == OP_fusion
+                                                                  ? fusion->regions[0]
+                                                                  : NULL };
         *cost = (struct rings_cost){ 0 };
         if (!rings_wanted(&request))
                 return true;
@@ -331,7 +368,9 @@ bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct o
         for (int i = 0; i < r.count; i++) {
                 cost->flops += r.list[i].flops;
                 if (i + 1 < r.count)
-                        cost->bytes += storage_bytes(ring_elements(&r.list[i]) * element_info[r.list[i].value->type->element].bytes);
+                        cost->bytes +=
+                                storage_bytes(ring_elements(&r.list[i]) *
+                                              element_info[r.list[i].value->type->element].bytes);
         }
         cost->again = count_again(&r);
         return true;
@@ -340,7 +379,8 @@ bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct o
 /* ---- writing ---- */
 
 /* (at * scale + add) / per, rounded down, where `at` is no less than `least` */
-static struct loop_expr *write_share(struct emit *e, struct loop_expr *at, const struct need *n, int64_t add, int64_t least)
+static struct loop_expr *write_share(struct emit *e, struct loop_expr *at, const struct need *n,
+                                     int64_t add, int64_t least)
 {
         int64_t lift = divide_up(-(least * n->scale + add), n->per);
         struct loop_expr *x = emit_op_int(e, LOOP_MUL, at, n->scale);
@@ -356,7 +396,8 @@ static struct loop_expr *write_from(struct emit *e, const struct need *n, struct
         return write_share(e, from, n, n->low, 0);
 }
 
-static struct loop_expr *write_end(struct emit *e, const struct need *n, struct loop_expr *end, int64_t least)
+static struct loop_expr *write_end(struct emit *e, const struct need *n, struct loop_expr *end,
+                                   int64_t least)
 {
         return write_share(e, end, n, n->high + n->per - n->scale, least);
 }
@@ -371,19 +412,23 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
                         const struct need *n = &r->list[k].reads[ROWS][i];
                         if (!n->any)
                                 continue;
-                        struct loop_expr *end = write_end(e, n, r->list[k].reach, r->list[k].least[ROWS]);
+                        struct loop_expr *end =
+                                write_end(e, n, r->list[k].reach, r->list[k].least[ROWS]);
                         reach = reach ? emit_op(e, LOOP_MAX, reach, end) : end;
                 }
                 r->list[i].reach = emit_let(e, "reach", reach ? reach : emit_int(e, 0));
         }
 }
 
-/* which columns of each ring the patch of the result needs that begins at `start`: as find_columns */
+/* which columns of each ring the patch of the result needs that begins at `start`: as
+ * find_columns */
 static void write_columns(struct emit *e, struct rings *r, struct loop_expr *start)
 {
         struct ring *last = &r->list[r->count - 1];
         last->from = start;
-        last->to = emit_let(e, "y_end", emit_op_int(e, LOOP_MIN, emit_op_int(e, LOOP_ADD, start, r->patch), last->columns));
+        last->to = emit_let(e, "y_end",
+                            emit_op_int(e, LOOP_MIN, emit_op_int(e, LOOP_ADD, start, r->patch),
+                                        last->columns));
         for (int i = r->count - 2; i >= 0; i--) {
                 struct ring *ring = &r->list[i];
                 struct loop_expr *from = NULL, *to = NULL;
@@ -392,29 +437,41 @@ static void write_columns(struct emit *e, struct rings *r, struct loop_expr *sta
                         if (!n->any)
                                 continue;
                         struct loop_expr *first = write_from(e, n, r->list[k].from);
-                        struct loop_expr *end = write_end(e, n, r->list[k].to, r->list[k].least[COLUMNS]);
+                        struct loop_expr *end =
+                                write_end(e, n, r->list[k].to, r->list[k].least[COLUMNS]);
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }
-                ring->from = emit_let(e, "left", from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
-                ring->to = emit_let(e, "right", to ? emit_op_int(e, LOOP_MIN, to, ring->columns) : emit_int(e, 0));
+                ring->from = emit_let(e, "left",
+                                      from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
+                ring->to =
+                        emit_let(e, "right",
+                                 to ? emit_op_int(e, LOOP_MIN, to, ring->columns) : emit_int(e, 0));
         }
 }
 
-/* a row of a value (of it, what the patch needs), stored into its ring, or where the whole result is */
-static void write_row(struct emit *e, const struct ring *ring, struct loop_buffer *whole, struct loop_expr *image, struct loop_expr *row)
+/* a row of a value (of it, what the patch needs), stored into its ring, or where the whole result
+ * is */
+static void write_row(struct emit *e, const struct ring *ring, struct loop_buffer *whole,
+                      struct loop_expr *image, struct loop_expr *row)
 {
         static const char *const names[] = { "n", "c", "row", "column", "i4", "i5" };
         const struct type *t = ring->value->type;
         struct loop_expr *index[RANK_MAX];
         for (int d = 0; d < t->rank; d++) {
                 bool part = d == ring->dimension[COLUMNS];
-                index[d] = d == 0 ? image : d == ring->dimension[ROWS] ? row
-                         : emit_for(e, d < 6 ? names[d] : "i", part ? ring->from : emit_int(e, 0), part ? ring->to : emit_int(e, t->dims[d]));
+                index[d] = d == 0 ? image
+                           : d == ring->dimension[ROWS]
+                                   ? row
+                                   : emit_for(e, d < 6 ? names[d] : "i",
+                                              part ? ring->from : emit_int(e, 0),
+                                              part ? ring->to : emit_int(e, t->dims[d]));
         }
         struct loop_expr *value = emit_element(e, ring->value, index);
-        emit_store(e, whole ? whole : ring->at.buffer, whole ? emit_position(e, t->rank, t->dims, index)
-                                                              : emit_ring_position(e, ring->value, &ring->at, index), value);
+        emit_store(e, whole ? whole : ring->at.buffer,
+                   whole ? emit_position(e, t->rank, t->dims, index)
+                         : emit_ring_position(e, ring->value, &ring->at, index),
+                   value);
         for (int d = 1; d < t->rank; d++)
                 if (d != ring->dimension[ROWS])
                         emit_end(e);
@@ -423,7 +480,8 @@ static void write_row(struct emit *e, const struct ring *ring, struct loop_buffe
 /* the rows of a ring that this turn needs and that are not there yet */
 static void write_ring(struct emit *e, struct ring *ring, struct loop_expr *image)
 {
-        struct loop_expr *end = emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
+        struct loop_expr *end =
+                emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
         struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), end);
         write_row(e, ring, NULL, image, made);
         emit_end(e);
@@ -433,28 +491,38 @@ static void write_ring(struct emit *e, struct ring *ring, struct loop_expr *imag
 
 bool rings_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
-        struct rings *r = ARENA_NEW(e->arena, struct rings);    /* what is read from a ring knows where it is, to the end */
+        struct rings *r = ARENA_NEW(e->arena, struct rings);    /* what is read from a ring knows
+                                                                 * where it is, to the end */
         if (!find_rings(r, request->region, request->results[0]))
                 return false;
         struct ring *last = &r->list[r->count - 1];
         for (const struct op *op = request->region->first; op->code != OP_yield; op = op->next)
-                emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: a ring is no tensor with fewer rows */
+                /* indices stay apart: a ring is no tensor with fewer rows */
+                emit_local(e, op_result(op))->splits = ~0u;
         e->kernel->again = count_again(r);
         for (int i = 0; i + 1 < r->count; i++)
-                r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element, ring_elements(&r->list[i]));
-        struct loop_expr *image = emit_for(e, "image", emit_int(e, 0), emit_int(e, last->value->type->dims[0]));
+                r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element,
+                                                    ring_elements(&r->list[i]));
+        struct loop_expr *image =
+                emit_for(e, "image", emit_int(e, 0), emit_int(e, last->value->type->dims[0]));
         if (r->patch) {
-                struct loop_expr *start = emit_for(e, "patch", emit_int(e, 0), emit_int(e, last->columns));
+                struct loop_expr *start =
+                        emit_for(e, "patch", emit_int(e, 0), emit_int(e, last->columns));
                 emit_loop(e, r->patch, false);
                 write_columns(e, r, start);
         }
         for (int i = 0; i + 1 < r->count; i++) {
                 struct ring *ring = &r->list[i];
-                ring->at = (struct emit_ring){ .buffer = ring->at.buffer, .rows = ring->dimension[ROWS], .columns = ring->dimension[COLUMNS],
-                                               .kept = ring->kept, .width = ring->width, .from = ring->from };
+                ring->at = (struct emit_ring){ .buffer = ring->at.buffer,
+                                               .rows = ring->dimension[ROWS],
+                                               .columns = ring->dimension[COLUMNS],
+                                               .kept = ring->kept,
+                                               .width = ring->width,
+                                               .from = ring->from };
                 ring->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
         }
-        struct loop_expr *row = emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
+        struct loop_expr *row =
+                emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
         write_reach(e, r, row);
         for (int i = 0; i + 1 < r->count; i++)
                 write_ring(e, &r->list[i], image);

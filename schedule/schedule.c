@@ -65,7 +65,8 @@ bool schedule_parse(const struct op *op, struct schedule *schedule, struct diag 
                 if (!length && !diag)
                         return false;
                 if (!length) {
-                        diag_error(diag, EXIT_INVALID, "node '%s' (%s): a schedule cannot say '%.*s'",
+                        diag_error(diag, EXIT_INVALID,
+                                   "node '%s' (%s): a schedule cannot say '%.*s'",
                                    op->location ? op->location : "", op_info[op->code].name,
                                    (int)strcspn(p, " "), p);
                         return false;

@@ -3,7 +3,8 @@
  *      thread      runs the largest share of the tiles
  *      weights     are read by every thread that has rows of its own, whole where panels are not shared
  *      operand     what others wrote lies in their caches, and comes from there slowly: most of it where a thread reads all channels,
- *                  none where the operand was shared as this is, by rows or (where panels read channels of their own) by panels
+ *                  none where the operand was shared as this is, by rows or (where panels read
+ *                  channels of their own) by panels
  *      result      the same for those who read it, in the way that they will share it
  *      gathered    what is put into strips first is so by every thread for the rows it has
  *      hand-off    to the others, and back
@@ -19,7 +20,10 @@
 enum sharing { BY_ROWS, BY_PANELS };
 
 /* each panel reads channels of its own */
-static bool is_apart(const struct op *op) { return op->code == OP_convolve_lanes || op->code == OP_reduce_window; }
+static bool is_apart(const struct op *op)
+{
+        return op->code == OP_convolve_lanes || op->code == OP_reduce_window;
+}
 
 static bool moves(const struct op *op)
 {
@@ -29,7 +33,8 @@ static bool moves(const struct op *op)
 /* the operation that a kernel is about: the contraction, if it has one */
 static const struct op *heart(const struct op *op)
 {
-        const struct op *contraction = op->code == OP_fusion ? schedule_contraction(op->regions[0], NULL) : NULL;
+        const struct op *contraction =
+                op->code == OP_fusion ? schedule_contraction(op->regions[0], NULL) : NULL;
         return contraction ? contraction : op;
 }
 
@@ -57,7 +62,8 @@ static const struct op *maker(const struct value *v)
         return v->kind == VALUE_RESULT ? heart(v->op) : NULL;
 }
 
-/* how many tasks made it; where nobody scheduled long loops, and for what comes from outside, as many as there may be */
+/* how many tasks made it; where nobody scheduled long loops, and for what comes from outside, as
+ * many as there may be */
 struct making { enum sharing how; int tasks; };
 
 /* Are the loops of a kernel that nobody scheduled worth sharing? */
@@ -65,7 +71,8 @@ static bool is_long(const struct op *kernel, const struct target *target)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         double elements = 0;
-        for (const struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL)
+        for (const struct op *op = region ? region->first : kernel; op;
+             op = region ? op->next : NULL)
                 elements += op->operand_count ? (double)type_elements(op_operand(op, 0)->type) : 0;
         return elements / target_lanes(target, E_F32) >= SCHEDULE_WORTH_CYCLES;
 }
@@ -92,8 +99,9 @@ static bool reads_all(const struct op *op, const struct op *made)
         return x;
 }
 
-/* How those who read what op makes are going to share it. What reads all channels does so by rows best. What reads its own channels, or
- * elements beside its own results, follows those who read these; but of several nobody is followed. */
+/* How those who read what op makes are going to share it. What reads all channels does so by rows
+ * best. What reads its own channels, or elements beside its own results, follows those who read
+ * these; but of several nobody is followed. */
 static enum sharing wanted(const struct op *op)
 {
         for (const struct op *next;; op = next) {
@@ -104,7 +112,8 @@ static enum sharing wanted(const struct op *op)
                         const struct op *reader = heart(kernel_of(use->user));
                         if (reader->code == OP_yield || reads_all(reader, kernel))
                                 return BY_ROWS;
-                        loops |= !schedule_contraction(NULL, (struct op *)(uintptr_t)reader) && !moves(reader);
+                        loops |= !schedule_contraction(NULL, (struct op *)(uintptr_t)reader) &&
+                                 !moves(reader);
                         several |= next && next != reader;
                         next = reader;
                 }
@@ -116,21 +125,33 @@ static enum sharing wanted(const struct op *op)
 /* ---- the choice ---- */
 
 /* what is known before tasks are; weights: cycles to read them */
-struct sharing_of { const struct schedule_work *work; bool apart; struct making made; enum sharing wanted; double weights, result; };
+struct sharing_of {
+        const struct schedule_work *work;
+        bool apart;
+        struct making made;
+        enum sharing wanted;
+        double weights, result;
+};
 
-static double share_of(int64_t count, int64_t threads) { return (double)divide_up(count, threads) / (double)count; }
+static double share_of(int64_t count, int64_t threads)
+{
+        return (double)divide_up(count, threads) / (double)count;
+}
 
 /* panels that are not shared evenly are cut (stage.c) */
 static double tiles_share(const struct schedule_work *work, int rows, int panels)
 {
         bool cut = rows == 1 && work->panels >= panels && !work->gathered;
-        return cut ? share_of(work->rows * work->panels, panels) : share_of(work->rows, rows) * share_of(work->panels, panels);
+        return cut ? share_of(work->rows * work->panels, panels)
+                   : share_of(work->rows, rows) * share_of(work->panels, panels);
 }
 
 /* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
 static double foreign(double bytes, bool agree, int tasks)
 {
-        return agree || tasks == 1 || bytes <= 0 ? 0 : SCHEDULE_FOREIGN_FIRST + bytes * (1 - 1.0 / tasks) / SCHEDULE_FOREIGN;
+        return agree || tasks == 1 || bytes <= 0
+                       ? 0
+                       : SCHEDULE_FOREIGN_FIRST + bytes * (1 - 1.0 / tasks) / SCHEDULE_FOREIGN;
 }
 
 /* who is alone among threads that share reads what these have made, and they what he makes */
@@ -138,17 +159,26 @@ static double shared_cycles(const struct sharing_of *s, int rows, int panels)
 {
         int tasks = rows * panels, team = tasks > 1 ? tasks : s->made.tasks;
         enum sharing how = panels > rows ? BY_PANELS : BY_ROWS;
-        double operand = s->work->operand / rows / (s->apart ? panels : 1), cycles = s->work->cycles * tiles_share(s->work, rows, panels);
-        bool reads_own = tasks > 1 && s->made.tasks > 1 && s->made.how == how && (s->apart || how == BY_ROWS);
+        double operand = s->work->operand / rows / (s->apart ? panels : 1),
+               cycles = s->work->cycles * tiles_share(s->work, rows, panels);
+        bool reads_own = tasks > 1 && s->made.tasks > 1 && s->made.how == how &&
+                         (s->apart || how == BY_ROWS);
         bool read_by_own = tasks > 1 && how == s->wanted;
-        cycles += s->work->gathered / GATHERED * share_of(s->work->rows, rows) + s->weights * share_of(s->work->panels, panels);
+        cycles += s->work->gathered / GATHERED * share_of(s->work->rows, rows) +
+                  s->weights * share_of(s->work->panels, panels);
         cycles += foreign(operand, reads_own, team) + foreign(s->result / team, read_by_own, team);
         return cycles + (tasks > 1 ? SCHEDULE_HAND_OFF : 0);
 }
 
-double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work, const struct schedule_machine *machine)
+double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work,
+                      const struct schedule_machine *machine)
 {
-        struct sharing_of of = { work, is_apart(op), { BY_ROWS, 1 }, BY_ROWS, cost_weights_cycles(work->weights, machine->target), 0 };
+        struct sharing_of of = { work,
+                                 is_apart(op),
+                                 { BY_ROWS, 1 },
+                                 BY_ROWS,
+                                 cost_weights_cycles(work->weights, machine->target),
+                                 0 };
         if (machine->threads > 1) {
                 const struct type *y = op_result(op)->type;
                 of.result = (double)(type_elements(y) * element_info[y->element].bytes);

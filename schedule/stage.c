@@ -13,8 +13,9 @@ struct cut cut_evenly(int64_t extent, int most)
         return cut;
 }
 
-bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name, struct loop_expr *from,
-                 struct loop_expr *to, struct loop_expr **tile, struct loop_expr **at)
+bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
+                 struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
+                 struct loop_expr **at)
 {
         struct emit *e = s->e;
         if (large ? !cut->large : cut->large == cut->count)
@@ -44,7 +45,9 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
         bool one = s->spatial_count == 1, good = true;
         struct loop_expr *row = number(e, 0), *column = number(e, 0);
         for (int r = 1; r >= 0 && good; r--) {
-                if (one ? !r : !stage_tiles(s, &s->row, r, "row", from, to, &row, &s->position[s->spatial_count - 2]))
+                if (one ? !r
+                        : !stage_tiles(s, &s->row, r, "row", from, to, &row,
+                                       &s->position[s->spatial_count - 2]))
                         continue;
                 for (int c = 1; c >= 0 && good; c--) {
                         if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
@@ -55,7 +58,8 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                                         &s->position[s->spatial_count - 1]))
                                 continue;
                         struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
-                        s->tile_number = one ? before : plus(e, times(e, before, s->column.count), column);
+                        s->tile_number =
+                                one ? before : plus(e, times(e, before, s->column.count), column);
                         good = tile(s, cut_size(&s->row, r), cut_size(&s->column, c));
                         emit_end(e);
                 }
@@ -150,13 +154,15 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
 {
-        struct loop_variable *sums = emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
+        struct loop_variable *sums =
+                emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
         sums->rows = rows;
         sums->columns = columns;
         return sums;
 }
 
-void stage_set(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *value)
+void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *value)
 {
         struct loop_stmt *set = loop_append(s->arena, s->e->scope->block, STMT_SET);
         set->variable = sums;
@@ -165,18 +171,22 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
         set->a = value;
 }
 
-void stage_add(struct stage *s, struct loop_variable *sums, int row, int column, struct loop_expr *a, struct loop_expr *b)
+void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
-        stage_set(s, sums, row, column, s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
-                                                   : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
+        stage_set(s, sums, row, column,
+                  s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
+                             : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 
-struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b, struct loop_expr *at, int64_t add,
-                             int live)
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+                             struct loop_expr *at, int64_t add, int live)
 {
-        struct loop_expr *mask = live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
-        struct loop_expr *x = loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
+        struct loop_expr *mask =
+                live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
+        struct loop_expr *x =
+                loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
         return emit_let(s->e, name, loop_cast(s->arena, element_info[b->element].compute, x));
 }
 
@@ -187,7 +197,9 @@ bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int r
         int64_t whole = depth - depth % s->lanes;
         bool good = true;
         if (whole) {
-                part->first = times(e, emit_for(e, "part", number(e, 0), number(e, whole / s->lanes)), s->lanes);
+                part->first =
+                        times(e, emit_for(e, "part", number(e, 0), number(e, whole / s->lanes)),
+                              s->lanes);
                 part->live = s->lanes;
                 good = write(s, rows, columns);
                 emit_end(e);
@@ -197,13 +209,16 @@ bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int r
         return good && (!part->live || write(s, rows, columns));
 }
 
-bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to, struct loop_expr *at)
+bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to,
+                        struct loop_expr *at)
 {
         struct emit *e = s->e;
         struct loop_block *scalar = emit_aside(e);
-        struct loop_variable *lane = loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *lane =
+                loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         enum element element = op_result(s->op)->type->element;
-        struct loop_variable *value = loop_variable_new(s->arena, "sum", LOOP_TYPE(element), VARIABLE_LET);
+        struct loop_variable *value =
+                loop_variable_new(s->arena, "sum", LOOP_TYPE(element), VARIABLE_LET);
         lane->number = value->number = e->scope->depth;
         v->index[s->rank - 1] = loop_use(s->arena, lane);
         if (v->sum)
@@ -213,11 +228,20 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         emit_store(e, to, at, result);
         emit_mark_overlaps(e, scalar, v->sum && !s->between ? at : number(e, -1));
         emit_end(e);
-        const struct vector_substitution known = { value, v->sum ? loop_cast(s->arena, element, v->sum) : NULL };
+        const struct vector_substitution known = { value,
+                                                   v->sum ? loop_cast(s->arena, element, v->sum)
+                                                          : NULL };
         const struct vector_request request = {
-                .arena = s->arena, .lane = lane, .base = v->part.first, .lanes = s->lanes,
-                .mask = v->part.live < s->lanes ? vector_mask(s->arena, s->lanes, number(e, v->part.live)) : NULL,
-                .substitutions = &known, .substitution_count = v->sum ? 1 : 0 };
+                .arena = s->arena,
+                .lane = lane,
+                .base = v->part.first,
+                .lanes = s->lanes,
+                .mask = v->part.live < s->lanes
+                                ? vector_mask(s->arena, s->lanes, number(e, v->part.live))
+                                : NULL,
+                .substitutions = &known,
+                .substitution_count = v->sum ? 1 : 0
+        };
         return vector_block(&request, scalar, e->scope->block);
 }
 
@@ -229,7 +253,8 @@ struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index)
         return at;
 }
 
-bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index, struct loop_expr *first_lane, int live)
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index,
+                 struct loop_expr *first_lane, int live)
 {
         const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
         return stage_write_vector(s, &v, s->ys, stage_y(s, index));
@@ -237,7 +262,8 @@ bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **inde
 
 /* ---- the halo ---- */
 
-void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at, struct loop_expr *count, int lanes, union scalar value)
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at,
+                struct loop_expr *count, int lanes, union scalar value)
 {
         struct emit *e = s->e;
         int64_t known;
@@ -245,12 +271,14 @@ void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *a
         struct loop_expr *i = emit_for(e, "halo", number(e, 0), one ? number(e, 1) : count);
         emit_loop(e, lanes, false);
         struct loop_expr *element = loop_literal(s->arena, LOOP_TYPE(buffer->element), value);
-        emit_store(e, buffer, plus(e, at, i), lanes > 1 ? loop_splat(s->arena, lanes, element) : element);
+        emit_store(e, buffer, plus(e, at, i),
+                   lanes > 1 ? loop_splat(s->arena, lanes, element) : element);
         emit_end(e);
 }
 
 /* elements from * stride .. to * stride of the padded result, from `base` on */
-static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr *from, struct loop_expr *to, int64_t stride)
+static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr *from,
+                      struct loop_expr *to, int64_t stride)
 {
         struct emit *e = s->e;
         bool whole = s->ys->element == E_F32 && stride % s->lanes == 0;
@@ -293,7 +321,8 @@ void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
 
 /* ---- the kernel ---- */
 
-void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent, struct loop_expr **from, struct loop_expr **to)
+void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
+                 struct loop_expr **from, struct loop_expr **to)
 {
         *from = number(e, 0);
         *to = number(e, extent);
@@ -311,16 +340,18 @@ static int64_t rows_of_panels(const struct stage *s, int64_t rows)
         return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
 }
 
-/* Are panels cut where tasks cannot share them evenly? Not where what a strip reads is computed for all of its panels at once. */
+/* Are panels cut where tasks cannot share them evenly? Not where what a strip reads is computed for
+ * all of its panels at once. */
 static bool cuts_panels(const struct stage *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
         bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
-        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 && s->panels >= tasks && !s->prologue &&
-               !s->schedule.strip && !s->all_rows;
+        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 && s->panels >= tasks &&
+               !s->prologue && !s->schedule.strip && !s->all_rows;
 }
 
-/* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the middle of a panel. */
+/* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the
+ * middle of a panel. */
 static bool write_cut_panels(struct stage *s, int64_t rows, struct loop_expr *task)
 {
         struct emit *e = s->e;
@@ -332,10 +363,14 @@ static bool write_cut_panels(struct stage *s, int64_t rows, struct loop_expr *ta
         struct loop_expr *is_last = emit_op_int(e, LOOP_DIV, plus(e, task, number(e, 1)), tasks);
         end = emit_let(e, "end", plus(e, end, times(e, is_last, rows * s->panels - count)));
         struct loop_expr *stop = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, rows - 1)), rows);
-        struct loop_expr *panel = emit_for(e, "panel", emit_op_int(e, LOOP_DIV, first, rows), stop), *before = times(e, panel, rows);
-        struct loop_expr *from = emit_let(e, "from", maximum(e, minus(e, first, before), number(e, 0)));
-        struct loop_expr *to = emit_let(e, "to", minimum(e, minus(e, end, before), number(e, rows)));
-        bool good = s->write(s, from, to, panel, emit_let(e, "next_panel", plus(e, panel, number(e, 1))));
+        struct loop_expr *panel = emit_for(e, "panel", emit_op_int(e, LOOP_DIV, first, rows), stop),
+                         *before = times(e, panel, rows);
+        struct loop_expr *from =
+                emit_let(e, "from", maximum(e, minus(e, first, before), number(e, 0)));
+        struct loop_expr *to =
+                emit_let(e, "to", minimum(e, minus(e, end, before), number(e, rows)));
+        bool good = s->write(s, from, to, panel,
+                             emit_let(e, "next_panel", plus(e, panel, number(e, 1))));
         emit_end(e);
         return good;
 }
@@ -347,24 +382,30 @@ static bool write_tasks(struct stage *s)
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
         bool cut = cuts_panels(s, row_count);
-        struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
+        struct loop_expr *task =
+                emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
         s->task = task;
         struct loop_expr *from, *to, *first, *end;
-        stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count, &from, &to);
-        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, cut ? 1 : panels, s->panels, &first, &end);
+        stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
+                    &from, &to);
+        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, cut ? 1 : panels,
+                    s->panels, &first, &end);
         if (s->pad)
                 stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
-        s->image = emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
+        s->image =
+                emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
-                s->position[d] = emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
+                s->position[d] =
+                        emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
         bool good = cut ? write_cut_panels(s, row_count, task) : s->write(s, from, to, first, end);
         for (opened += 2; opened > 0; opened--)
                 emit_end(e);
         return good;
 }
 
-/* what has vectors as long as those of f32: what an epilogue makes of sums are floats, or integers where it quantizes them */
+/* what has vectors as long as those of f32: what an epilogue makes of sums are floats, or integers
+ * where it quantizes them */
 static bool can_store(const struct value *v)
 {
         enum element e = v->type->element;
@@ -374,7 +415,8 @@ static bool can_store(const struct value *v)
 /* what is stored is a window's of result */
 static void find_pool(struct stage *s)
 {
-        if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) || s->result->op->region != s->region)
+        if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) ||
+            s->result->op->region != s->region)
                 return;
         s->pool = s->result->op;
         s->result = op_operand(s->pool, 0);
@@ -392,7 +434,8 @@ static bool find_access(struct stage *s, struct value *result)
             !access_store(s->region, result, &s->result, &s->y, &s->pad))
                 return false;
         find_pool(s);
-        return type_same_dims(s->result->type, op_result(s->op)->type) && s->y.stride[s->rank - 1] == 1;
+        return type_same_dims(s->result->type, op_result(s->op)->type) &&
+               s->y.stride[s->rank - 1] == 1;
 }
 
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
@@ -408,8 +451,8 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
                type_elements(op_operand(op, 0)->type);
 }
 
-bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer,
-                  stage_prepare prepare)
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
+                  struct loop_buffer *buffer, stage_prepare prepare)
 {
         struct stage common;
         if (!stage_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||

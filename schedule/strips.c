@@ -10,9 +10,10 @@
  *                     |  . . . . . . |               computed twice, but at the border of two tasks.
  *                     +--------------+
  *
- * One contraction may be wide (a window, a stride or a halo along the rows); the others are pointwise. Each is written by
- * its own lowering, those before the wide one and those whose tiles do not divide a strip in tiles of one row. Tasks have equal shares of
- * the rows, each in strips. Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
+ * One contraction may be wide (a window, a stride or a halo along the rows); the others are
+ * pointwise. Each is written by its own lowering, those before the wide one and those whose tiles
+ * do not divide a strip in tiles of one row. Tasks have equal shares of the rows, each in strips.
+ * Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
 #include "schedule/chain.h"
 #include "schedule/stage.h"
 
@@ -23,8 +24,10 @@ struct strip {
         const struct type *type;        /* all of it: what the second contraction reads */
         const struct chain_link *before;
         struct loop_buffer *buffer;
-        int64_t rows, row, block, size; /* how many; elements of a row, of a block in it; of all rows */
-        int64_t low[RANK_MAX];          /* the halo before the first contraction's result; rows of it may be left out */
+        int64_t rows, row, block, size; /* how many; elements of a row, of a block in it; of all
+                                         * rows */
+        int64_t low[RANK_MAX];          /* the halo before the first contraction's result; rows of
+                                         * it may be left out */
         struct loop_expr *start;        /* of the task */
 };
 
@@ -34,8 +37,10 @@ struct strips {
         struct stage *stages[CHAIN_MAX];
         struct strip between[CHAIN_MAX];          /* [i]: between stages i - 1 and i */
         int64_t strip;                  /* rows of the result */
-        int64_t rows, rows_made;        /* of the result; of what the wide contraction reads, without its halo */
-        int64_t tile;                   /* rows of the result that all tiles divide, and that tasks do not share */
+        int64_t rows, rows_made;        /* of the result; of what the wide contraction reads,
+                                         * without its halo */
+        int64_t tile;                   /* rows of the result that all tiles divide, and that tasks
+                                         * do not share */
         int64_t stride, reach;          /* of the wide contraction */
         int tasks;
 };
@@ -73,13 +78,16 @@ static int64_t common_multiple(int64_t a, int64_t b)
         return multiple;
 }
 
-static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request, stage_prepare prepare)
+static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request,
+                          stage_prepare prepare)
 {
         const struct chain_link *link = &s->chain.links[i];
         struct stage common;
-        if (!stage_begin(&common, s->e, request->region, link->op) || link->result->type->element != E_F32)
+        if (!stage_begin(&common, s->e, request->region, link->op) ||
+            link->result->type->element != E_F32)
                 return false;
-        bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 && s->rows % common.schedule.rows == 0;
+        bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 &&
+                        s->rows % common.schedule.rows == 0;
         common.schedule.rows = in_tiles ? common.schedule.rows : 1;
         s->tile = common_multiple(s->tile, common.schedule.rows);
         common.schedule.flat = common.schedule.strip = 0;
@@ -102,7 +110,8 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
 static bool prepare_strips(struct strips *s, const struct kernel_request *request)
 {
         const struct chain *chain = &s->chain;
-        const struct op *last = chain->links[chain->count - 1].op, *wide = chain->links[chain->wide].op;
+        const struct op *last = chain->links[chain->count - 1].op,
+                        *wide = chain->links[chain->wide].op;
         struct schedule schedule;
         if (!schedule_parse(last, &schedule, s->e->diag)) {
                 s->e->failed = true;
@@ -114,7 +123,8 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         s->tile = 1;
         s->stride = chain->wide ? chain_stride(wide) : 1;
         s->reach = chain->wide ? chain_reach(wide) : 1;
-        s->rows_made = chain->wide ? chain->links[chain->wide - 1].result->type->dims[ROWS] : s->rows;
+        s->rows_made =
+                chain->wide ? chain->links[chain->wide - 1].result->type->dims[ROWS] : s->rows;
         for (int i = 1; i < chain->count; i++)
                 find_strip(s, i);
         for (int i = 0; i < chain->count; i++)
@@ -130,7 +140,9 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
         for (int i = 0; i < s->chain.count; i++) {
                 struct stage *stage = s->stages[i];
                 struct strip *b = &s->between[i];
-                stage->ws = stage->op->operand_count > 1 ? emit_parameter(e, op_operand(stage->op, 1)) : NULL;
+                stage->ws = stage->op->operand_count > 1
+                                    ? emit_parameter(e, op_operand(stage->op, 1))
+                                    : NULL;
                 if (i)
                         b->buffer = emit_scratch(e, "strip", E_F32, s->tasks * b->size);
                 stage->xs = i ? b->buffer : emit_parameter(e, stage->x.value);
@@ -166,8 +178,8 @@ static void write_sides(struct strips *s, const struct strip *b)
 }
 
 /* rows from..to of what the wide contraction reads; first: the one at the front of the strip */
-static void fill_rows(struct strips *s, const struct strip *b, struct loop_expr *from, struct loop_expr *to,
-                      struct loop_expr *first)
+static void fill_rows(struct strips *s, const struct strip *b, struct loop_expr *from,
+                      struct loop_expr *to, struct loop_expr *first)
 {
         struct emit *e = s->e;
         struct loop_expr *row = emit_for(e, "outside", from, to);
@@ -184,17 +196,20 @@ static void keep_rows(struct strips *s, const struct strip *b)
         struct emit *e = s->e;
         int lanes = s->stages[0]->lanes;
         int64_t shift = s->strip * s->stride * b->row;
-        struct loop_expr *i = emit_for(e, "kept", number(e, 0), number(e, (s->reach - s->stride) * b->row));
+        struct loop_expr *i =
+                emit_for(e, "kept", number(e, 0), number(e, (s->reach - s->stride) * b->row));
         emit_loop(e, lanes, false);
         struct loop_expr *to = plus(e, b->start, i);
-        struct loop_expr *kept = loop_load_vector(e->arena, b->buffer, plus(e, to, number(e, shift)), lanes, NULL);
+        struct loop_expr *kept =
+                loop_load_vector(e->arena, b->buffer, plus(e, to, number(e, shift)), lanes, NULL);
         emit_store(e, b->buffer, to, kept);
         emit_end(e);
 }
 
 /* rows *from..*to of what the wide contraction reads are made now, without its halo */
-static void open_wide(struct strips *s, struct loop_expr *again, struct loop_expr *row, struct loop_expr *end,
-                      struct loop_expr **first, struct loop_expr **from, struct loop_expr **to)
+static void open_wide(struct strips *s, struct loop_expr *again, struct loop_expr *row,
+                      struct loop_expr *end, struct loop_expr **first, struct loop_expr **from,
+                      struct loop_expr **to)
 {
         struct emit *e = s->e;
         const struct strip *b = &s->between[s->chain.wide];
@@ -219,7 +234,8 @@ static void open_wide(struct strips *s, struct loop_expr *again, struct loop_exp
 }
 
 /* rows row..end of the result; again: the task has written a strip of this image before */
-static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_expr *row, struct loop_expr *end)
+static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_expr *row,
+                        struct loop_expr *end)
 {
         struct emit *e = s->e;
         struct loop_expr *first = row, *from = row, *to = end;
@@ -227,20 +243,26 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
         if (wide)
                 open_wide(s, again, row, end, &first, &from, &to);
         for (int i = 0; i < s->chain.count; i++) {
-                struct stage *stage = s->stages[i], *next = i + 1 < s->chain.count ? s->stages[i + 1] : NULL;
+                struct stage *stage = s->stages[i],
+                             *next = i + 1 < s->chain.count ? s->stages[i + 1] : NULL;
                 const struct strip *b = &s->between[i + 1];
                 struct loop_expr *f = i < wide ? from : row;
-                if (next) {     /* of the row that is at the front of the strip between: where it is stored, where it is read */
+                if (next) {     /* of the row that is at the front of the strip between: where it is
+                                 * stored, where it is read */
                         struct loop_expr *front = i + 1 == wide ? first : f;
-                        struct loop_expr *start = emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));
+                        struct loop_expr *start =
+                                emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));
                         start = emit_let(e, "at", start);
-                        int64_t low = b->low[ROWS] * b->row + b->low[COLUMNS] * b->type->dims[LANES];
+                        int64_t low =
+                                b->low[ROWS] * b->row + b->low[COLUMNS] * b->type->dims[LANES];
                         stage->y_start = plus(e, start, number(e, low));
                         next->x_start = plus(e, start, number(e, chain_low(next->op) * b->row));
                 }
                 struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, stage->schedule.rows);
-                struct loop_expr *end_tile = emit_op_int(e, LOOP_DIV, i < wide ? to : end, stage->schedule.rows);
-                if (!stage->write(stage, first_tile, end_tile, number(e, 0), number(e, stage->panels)))
+                struct loop_expr *end_tile =
+                        emit_op_int(e, LOOP_DIV, i < wide ? to : end, stage->schedule.rows);
+                if (!stage->write(stage, first_tile, end_tile, number(e, 0),
+                                  number(e, stage->panels)))
                         return false;
         }
         return true;
@@ -260,7 +282,8 @@ static bool write_task(struct strips *s, struct loop_expr *task)
                 s->between[i].start = emit_let(e, "start", times(e, task, s->between[i].size));
                 write_sides(s, &s->between[i]);
         }
-        struct loop_expr *image = emit_for(e, "image", number(e, 0), number(e, op_result(last->op)->type->dims[0]));
+        struct loop_expr *image =
+                emit_for(e, "image", number(e, 0), number(e, op_result(last->op)->type->dims[0]));
         for (int i = 0; i < s->chain.count; i++)
                 s->stages[i]->image = image;
         bool one = s->tasks == 1 && s->strip == s->rows;
@@ -278,7 +301,8 @@ static bool write_task(struct strips *s, struct loop_expr *task)
 bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
         struct strips s = { .e = e };
-        if (!chain_find(request->region, (struct op *)(uintptr_t)request->op, request->results[0], &s.chain) ||
+        if (!chain_find(request->region, (struct op *)(uintptr_t)request->op, request->results[0],
+                        &s.chain) ||
             !prepare_strips(&s, request))
                 return false;
         find_memory(&s, buffer);

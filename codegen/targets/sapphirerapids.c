@@ -1,5 +1,6 @@
-/* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16 rows of 64 bytes; eight of them hold, at their best, 2 by 2
- * tiles of sums, two of positions and two of weights: sixteen cycles a product, 1024 operations on bf16 each cycle. */
+/* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16
+ * rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of positions and
+ * two of weights: sixteen cycles a product, 1024 operations on bf16 each cycle. */
 #include "ir/spelling.h"
 
 #include "codegen/targets/x86.h"
@@ -50,6 +51,7 @@ const struct target target_sapphirerapids = {
         .tile_registers = 8,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
-        .attribute = "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .attribute =
+                "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

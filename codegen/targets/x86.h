@@ -1,9 +1,9 @@
-/* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics begin
- * with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer registers, and N
- * what ends names of helper functions ("x16"). Include ir/spelling.h first.
+/* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics
+ * begin with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer
+ * registers, and N what ends names of helper functions ("x16"). Include ir/spelling.h first.
  *
- * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b kept,
- * which legalize proves needless where b is a literal. */
+ * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b
+ * kept, which legalize proves needless where b is a literal. */
 #ifndef CODEGEN_TARGETS_X86_H
 #define CODEGEN_TARGETS_X86_H
 

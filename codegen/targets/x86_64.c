@@ -1,5 +1,5 @@
-/* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize and the
- * library's formulas stand in. */
+/* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
+ * and the library's formulas stand in. */
 #include "ir/spelling.h"
 
 #include "codegen/targets/x86.h"

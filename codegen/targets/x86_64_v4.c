@@ -1,4 +1,5 @@
-/* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask registers. */
+/* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask
+ * registers. */
 #include "ir/spelling.h"
 
 #include "codegen/targets/x86.h"

@@ -1,4 +1,5 @@
-/* ONNX import, inside: what the files of this room share. The room's door is onnx_import (compiler/import/import.h).
+/* ONNX import, inside: what the files of this room share. The room's door is onnx_import
+ * (compiler/import/import.h).
  *
  *   onnx_wire.c       iterative scan of the bytes before protobuf-c unpacks them: depth, lengths, counts, wire types
  *   onnx_tensor.c     TensorProto -> constant; onnx_external.c: its data in another file
@@ -8,8 +9,8 @@
  *   onnx_ops.def      one row per framework operator and opset range
  *   onnx_op_*.c       importers: a node becomes Tensor IR in a few lines
  *
- * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message but through
- * text_safe. */
+ * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message
+ * but through text_safe. */
 #ifndef COMPILER_IMPORT_ONNX_H
 #define COMPILER_IMPORT_ONNX_H
 
@@ -21,7 +22,8 @@
 
 struct onnx_import {
         struct module *m;
-        struct builder b;               /* region and location are set for the node at hand; folds as it builds */
+        struct builder b;               /* region and location are set for the node at hand; folds
+                                         * as it builds */
         struct diag *diag;
         struct pass_context *context;   /* of the folder; limits */
         const struct import_options *options;
@@ -32,7 +34,8 @@ struct onnx_import {
         struct onnx_model *model;       /* onnx_model.h */
 };
 
-/* A node as its importer sees it. The importer sets outputs[0..output_count) for every output it defines. */
+/* A node as its importer sees it. The importer sets outputs[0..output_count) for every output it
+ * defines. */
 struct onnx_node {
         const char *name, *op, *domain; /* text_safe */
         int opset;                      /* of its domain */
@@ -43,13 +46,22 @@ struct onnx_node {
         const bool *wanted;             /* per output: named by the node ("" is not) */
         const struct onnx_row *row;     /* NULL: a call of a model's function */
         const Onnx__NodeProto *proto;   /* attribute references of a function's body filled in */
-        unsigned char *attribute_used;  /* per attribute; an attribute that no accessor asked for is an error */
+        unsigned char *attribute_used;  /* per attribute; an attribute that no accessor asked for is
+                                         * an error */
 };
 
 /* What a Reduce* operator computes: the variant of its rows. */
 enum reduce_operator {
-        REDUCE_OP_SUM, REDUCE_OP_MEAN, REDUCE_OP_MAX, REDUCE_OP_MIN, REDUCE_OP_PROD, REDUCE_OP_L1, REDUCE_OP_L2, REDUCE_OP_LOG_SUM,
-        REDUCE_OP_LOG_SUM_EXP, REDUCE_OP_SUM_SQUARE
+        REDUCE_OP_SUM,
+        REDUCE_OP_MEAN,
+        REDUCE_OP_MAX,
+        REDUCE_OP_MIN,
+        REDUCE_OP_PROD,
+        REDUCE_OP_L1,
+        REDUCE_OP_L2,
+        REDUCE_OP_LOG_SUM,
+        REDUCE_OP_LOG_SUM_EXP,
+        REDUCE_OP_SUM_SQUARE
 };
 
 /* One row of onnx_ops.def. */
@@ -59,33 +71,43 @@ struct onnx_row {
         int inputs_min, inputs_max;     /* 999: any */
         int outputs_max;
         bool (*import)(struct onnx_import *im, struct onnx_node *n);
-        int variant;                    /* passed through onnx_node_variant: an opcode, a reducer, ... */
+        int variant;                    /* passed through onnx_node_variant: an opcode, a reducer,
+                                         * ... */
 };
 int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
 int onnx_variant(const struct onnx_node *n);              /* the row's variant */
 
-/* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds to the list that is printed
- * once and the node's outputs count as unknown; the rest of the graph is still examined. */
+/* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds to the
+ * list that is printed once and the node's outputs count as unknown; the rest of the graph is still
+ * examined. */
 bool onnx_invalid(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 bool onnx_unsupported(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* Attributes. Each returns false after one error (wrong type, given twice); an absent one gives the preset. */
+/* Attributes. Each returns false after one error (wrong type, given twice); an absent one gives the
+ * preset. */
 bool onnx_has(const struct onnx_node *n, const char *name);       /* does not count as use */
-bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t *value);
-bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset, float *value);
+bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
+              int64_t *value);
+bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset,
+                float *value);
 /* *values: NULL and *count 0 when absent; points into the model */
-bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name, const int64_t **values, int *count);
-bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, const float **values, int *count);
+bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name,
+               const int64_t **values, int *count);
+bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name,
+                 const float **values, int *count);
 /* one of a NULL-terminated list; *which is its index; absent: preset */
-bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset,
-                 int *which);
+bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name,
+                 const char *const *names, int preset, int *which);
 /* *constant: NULL when absent */
-bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant);
-const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n, const char *name);
+bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
+                           struct value **constant);
+const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n,
+                                             const char *name);
 
-/* TensorProto to constant; external data through the options' rules. NULL after one error that names the tensor. */
+/* TensorProto to constant; external data through the options' rules. NULL after one error that
+ * names the tensor. */
 struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, const char *what);
 
 /* Imports a subgraph's nodes into region (arguments bound to its inputs); yields its outputs. */
@@ -95,12 +117,15 @@ bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct reg
 struct onnx_region { struct region *region; struct op *counted; };
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
 void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
-/* The same nodes straight into the current region (a branch known at compile time); outputs[output_count] are set. */
-bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
-                       int argument_count, struct value **outputs, int output_count);
+/* The same nodes straight into the current region (a branch known at compile time);
+ * outputs[output_count] are set. */
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
+                       struct value *const *arguments, int argument_count, struct value **outputs,
+                       int output_count);
 
-/* What protobuf-c unpacks: the same messages, without fields that are unknown and without tensors' raw_data of CONSTANT_LARGE
- * bytes and more. These are listed, where they lie in the file; their tensors have long_data, which is an index. */
+/* What protobuf-c unpacks: the same messages, without fields that are unknown and without tensors'
+ * raw_data of CONSTANT_LARGE bytes and more. These are listed, where they lie in the file; their
+ * tensors have long_data, which is an index. */
 struct onnx_image {
         struct arena *arena;            /* of the list */
         struct text bytes;              /* text_free it */
@@ -108,17 +133,22 @@ struct onnx_image {
         size_t long_count;
 };
 /* Scan before unpacking as `message`: false after one error. Constant stack, one pass. */
-bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,
-                     const struct limits *limits, struct onnx_image *image, struct diag *diag);
+bool onnx_wire_check(const unsigned char *bytes, size_t length,
+                     const ProtobufCMessageDescriptor *message, const struct limits *limits,
+                     struct onnx_image *image, struct diag *diag);
 
 /* ---- helpers of importers (onnx_helpers.c) ---- */
 
 /* axis in [-rank, rank) made positive; false after one error */
-bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank, int *result);
-/* a constant integer operand of rank 0 or 1 (int32 or int64); *known false when it is a run-time value */
-bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input, int64_t *values, int room, int *count, bool *known);
+bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank,
+               int *result);
+/* a constant integer operand of rank 0 or 1 (int32 or int64); *known false when it is a run-time
+ * value */
+bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input,
+                       int64_t *values, int room, int *count, bool *known);
 /* both sides of a numpy broadcast (NULL after an error) */
-bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values, int count);
+bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values,
+                    int count);
 /* the declared type of an output, or an error that says what to add */
 const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output);
 

@@ -36,17 +36,19 @@ static const char *type_name(int type)
 static unsigned values_present(const attribute_t *a)
 {
 #define HAS(condition, type) ((condition) ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##type : 0u)
-        return HAS(a->has_f, FLOAT) | HAS(a->has_i, INT) | HAS(a->has_s, STRING) | HAS(a->t, TENSOR) |
-               HAS(a->g, GRAPH) | HAS(a->sparse_tensor, SPARSE_TENSOR) | HAS(a->tp, TYPE_PROTO) |
-               HAS(a->n_floats, FLOATS) | HAS(a->n_ints, INTS) | HAS(a->n_strings, STRINGS) |
-               HAS(a->n_tensors, TENSORS) | HAS(a->n_graphs, GRAPHS) | HAS(a->n_sparse_tensors, SPARSE_TENSORS) |
-               HAS(a->n_type_protos, TYPE_PROTOS);
+        return HAS(a->has_f, FLOAT) | HAS(a->has_i, INT) | HAS(a->has_s, STRING) |
+               HAS(a->t, TENSOR) | HAS(a->g, GRAPH) | HAS(a->sparse_tensor, SPARSE_TENSOR) |
+               HAS(a->tp, TYPE_PROTO) | HAS(a->n_floats, FLOATS) | HAS(a->n_ints, INTS) |
+               HAS(a->n_strings, STRINGS) | HAS(a->n_tensors, TENSORS) | HAS(a->n_graphs, GRAPHS) |
+               HAS(a->n_sparse_tensors, SPARSE_TENSORS) | HAS(a->n_type_protos, TYPE_PROTOS);
 #undef HAS
 }
 
-static bool attribute_error(struct onnx_import *im, const Onnx__NodeProto *node, const attribute_t *a, const char *what)
+static bool attribute_error(struct onnx_import *im, const Onnx__NodeProto *node,
+                            const attribute_t *a, const char *what)
 {
-        return onnx_error(im, "%s: attribute '%s' %s", onnx_node_text(im, node), SAFE(im, a->name), what);
+        return onnx_error(im, "%s: attribute '%s' %s", onnx_node_text(im, node), SAFE(im, a->name),
+                          what);
 }
 
 bool onnx_attributes_check(struct onnx_import *im, const Onnx__NodeProto *node)
@@ -63,7 +65,8 @@ bool onnx_attributes_check(struct onnx_import *im, const Onnx__NodeProto *node)
                 } else
                         for (size_t k = 0; k < i; k++)
                                 twice |= node->attribute[k]->name.len == a->name.len &&
-                                         !memcmp(node->attribute[k]->name.data, a->name.data, a->name.len);
+                                         !memcmp(node->attribute[k]->name.data, a->name.data,
+                                                 a->name.len);
                 if (twice)
                         return attribute_error(im, node, a, "is given twice");
                 const char *type = type_name(a->type);
@@ -73,7 +76,9 @@ bool onnx_attributes_check(struct onnx_import *im, const Onnx__NodeProto *node)
                         return attribute_error(im, node, a, "has a value and refers to one");
                 if (values_present(a) & ~(1u << a->type))
                         return attribute_error(im, node, a,
-                                               arena_printf(im->arena, "says it is %s and holds another value", type));
+                                               arena_printf(im->arena,
+                                                            "says it is %s and holds another value",
+                                                            type));
         }
         return true;
 }
@@ -82,7 +87,8 @@ bool onnx_attributes_used(struct onnx_import *im, const struct onnx_node *n)
 {
         for (size_t i = 0; i < n->proto->n_attribute; i++)
                 if (!n->attribute_used[i])
-                        return onnx_invalid(im, n, "unknown attribute '%s'", SAFE(im, n->proto->attribute[i]->name));
+                        return onnx_invalid(im, n, "unknown attribute '%s'",
+                                            SAFE(im, n->proto->attribute[i]->name));
         return true;
 }
 
@@ -115,12 +121,14 @@ static bool attribute_get(struct onnx_import *im, struct onnx_node *n, const cha
         n->attribute_used[index] = 1;
         const attribute_t *a = n->proto->attribute[index];
         if ((int)a->type != type)
-                return onnx_invalid(im, n, "attribute '%s' is %s, want %s", name, type_name(a->type), type_name(type));
+                return onnx_invalid(im, n, "attribute '%s' is %s, want %s", name,
+                                    type_name(a->type), type_name(type));
         *found = a;
         return true;
 }
 
-bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t *value)
+bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
+              int64_t *value)
 {
         const attribute_t *a;
         *value = preset;
@@ -131,7 +139,8 @@ bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int
         return true;
 }
 
-bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset, float *value)
+bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset,
+                float *value)
 {
         const attribute_t *a;
         *value = preset;
@@ -142,7 +151,8 @@ bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, f
         return true;
 }
 
-static bool count_fits(struct onnx_import *im, struct onnx_node *n, const char *name, size_t given, int *count)
+static bool count_fits(struct onnx_import *im, struct onnx_node *n, const char *name, size_t given,
+                       int *count)
 {
         if (given > INT_MAX)
                 return onnx_invalid(im, n, "attribute '%s' has %zu values", name, given);
@@ -150,7 +160,8 @@ static bool count_fits(struct onnx_import *im, struct onnx_node *n, const char *
         return true;
 }
 
-bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name, const int64_t **values, int *count)
+bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name,
+               const int64_t **values, int *count)
 {
         const attribute_t *a;
         *values = NULL;
@@ -163,7 +174,8 @@ bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name, co
         return !a || count_fits(im, n, name, a->n_ints, count);
 }
 
-bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, const float **values, int *count)
+bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name,
+                 const float **values, int *count)
 {
         const attribute_t *a;
         *values = NULL;
@@ -176,8 +188,8 @@ bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name, 
         return !a || count_fits(im, n, name, a->n_floats, count);
 }
 
-bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, const char *const *names, int preset,
-                 int *which)
+bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name,
+                 const char *const *names, int preset, int *which)
 {
         const attribute_t *a;
         *which = preset;
@@ -190,10 +202,12 @@ bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name, 
                         *which = i;
                         return true;
                 }
-        return onnx_invalid(im, n, "attribute '%s' is '%s', which is none of its values", name, SAFE(im, a->s));
+        return onnx_invalid(im, n, "attribute '%s' is '%s', which is none of its values", name,
+                            SAFE(im, a->s));
 }
 
-bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant)
+bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
+                           struct value **constant)
 {
         const attribute_t *a;
         *constant = NULL;
@@ -204,11 +218,13 @@ bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const ch
         if (!a->t)
                 return onnx_invalid(im, n, "attribute '%s' holds no tensor", name);
         *constant = onnx_tensor(im, a->t,
-                                arena_printf(im->arena, "%s: attribute '%s'", onnx_node_text(im, n->proto), name));
+                                arena_printf(im->arena, "%s: attribute '%s'",
+                                             onnx_node_text(im, n->proto), name));
         return *constant != NULL;
 }
 
-const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n, const char *name)
+const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n,
+                                             const char *name)
 {
         const attribute_t *a;
         if (!attribute_get(im, n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH, &a))

@@ -12,7 +12,8 @@ enum { INPUTS_MAX = 65000 };            /* ir/tensor.c holds 65,536 arguments */
 
 /* ---- options ---- */
 
-static bool usage(struct onnx_import *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool usage(struct onnx_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 static bool usage(struct onnx_import *im, const char *format, ...)
 {
         va_list list;
@@ -28,17 +29,20 @@ static const char *safe(struct onnx_import *im, const char *option)
         const char *equals = strrchr(option, '=');
         size_t length = equals ? (size_t)(equals - option) : strlen(option);
         const char *name = text_safe(im->arena, option, length);
-        return equals ? arena_printf(im->arena, "%s=%s", name, text_safe(im->arena, equals + 1, strlen(equals + 1)))
+        return equals ? arena_printf(im->arena, "%s=%s", name,
+                                     text_safe(im->arena, equals + 1, strlen(equals + 1)))
                       : name;
 }
 
 /* Binds a symbol, or checks that it was bound to the same extent. */
-static bool bind(struct onnx_import *im, const char *symbol, size_t length, int64_t extent, const char *origin)
+static bool bind(struct onnx_import *im, const char *symbol, size_t length, int64_t extent,
+                 const char *origin)
 {
         struct onnx_binding *b = map_get(im->model->dims, symbol, length);
         if (b && b->extent != extent)
                 return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s",
-                             text_safe(im->arena, symbol, length), b->extent, b->origin, extent, origin);
+                             text_safe(im->arena, symbol, length), b->extent, b->origin, extent,
+                             origin);
         if (!b) {
                 b = ARENA_NEW(im->arena, struct onnx_binding);
                 *b = (struct onnx_binding){ .extent = extent, .origin = origin };
@@ -53,9 +57,10 @@ bool onnx_read_options(struct onnx_import *im)
         for (int i = 0; i < o->dim_count; i++) {
                 const char *equals = strrchr(o->dims[i], '=');
                 int64_t extent;
-                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) || extent < 0 ||
-                    extent > INT32_MAX)
-                        return usage(im, "--dim %s: want NAME=N with N from 0 to %d", safe(im, o->dims[i]), INT32_MAX);
+                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) ||
+                    extent < 0 || extent > INT32_MAX)
+                        return usage(im, "--dim %s: want NAME=N with N from 0 to %d",
+                                     safe(im, o->dims[i]), INT32_MAX);
                 if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
                           arena_printf(im->arena, "--dim %s", safe(im, o->dims[i]))))
                         return false;
@@ -63,7 +68,8 @@ bool onnx_read_options(struct onnx_import *im)
         for (int i = 0; i < o->input_count; i++) {
                 const char *equals = strrchr(o->inputs[i], '=');
                 if (!equals || equals == o->inputs[i])
-                        return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, o->inputs[i]));
+                        return usage(im, "--input %s: want NAME=1x3x224x224",
+                                     safe(im, o->inputs[i]));
                 if (map_get(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i])))
                         return usage(im, "--input %s: given twice", safe(im, o->inputs[i]));
                 map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]),
@@ -83,7 +89,8 @@ static bool shape_parse(struct arena *arena, const char *text, dim_t *dims, int 
                 next = strchr(at, 'x');
                 if (next)
                         *next++ = 0;
-                if (*rank == RANK_MAX || !int_parse(at, &dims[*rank]) || dims[*rank] < 0 || dims[*rank] > INT32_MAX)
+                if (*rank == RANK_MAX || !int_parse(at, &dims[*rank]) || dims[*rank] < 0 ||
+                    dims[*rank] > INT32_MAX)
                         return false;
                 ++*rank;
         }
@@ -92,15 +99,19 @@ static bool shape_parse(struct arena *arena, const char *text, dim_t *dims, int 
 
 /* ---- declarations ---- */
 
-static bool read_dim(struct onnx_import *im, const char *what, const Onnx__TensorShapeProto__Dimension *d, dim_t *dim)
+static bool read_dim(struct onnx_import *im, const char *what,
+                     const Onnx__TensorShapeProto__Dimension *d, dim_t *dim)
 {
         *dim = -1;
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
                 if (d->dim_value < -1 || d->dim_value > INT32_MAX)
-                        return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what, d->dim_value, INT32_MAX);
+                        return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what,
+                                          d->dim_value, INT32_MAX);
                 *dim = d->dim_value;            /* some exporters write -1 for an open one */
-        } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param.len) {
-                struct onnx_binding *b = map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+        } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                   d->dim_param.len) {
+                struct onnx_binding *b =
+                        map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
                 if (b)
                         *dim = b->extent;
         }
@@ -109,7 +120,9 @@ static bool read_dim(struct onnx_import *im, const char *what, const Onnx__Tenso
 
 static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
 {
-        return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? v->type->tensor_type : NULL;
+        return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+                       ? v->type->tensor_type
+                       : NULL;
 }
 
 /* The static type, once all dims are known; NULL when open, too large, or of elements without
@@ -117,13 +130,14 @@ static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
 static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
 {
         int64_t count;
-        if (d->rank < 0 || !element_is_stored(d->element) || !size_elements(d->dims, d->rank, &count))
+        if (d->rank < 0 || !element_is_stored(d->element) ||
+            !size_elements(d->dims, d->rank, &count))
                 return NULL;
         return type_tensor(im->m, d->element, d->rank, d->dims);
 }
 
-static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v,
-                             struct onnx_declaration *d)
+static bool read_declaration(struct onnx_import *im, const char *what,
+                             const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
 {
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
         d->rank = -1;
@@ -132,8 +146,8 @@ static bool read_declaration(struct onnx_import *im, const char *what, const Onn
         if (!t->shape)
                 return true;
         if (t->shape->n_dim > RANK_MAX) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", what, t->shape->n_dim,
-                           RANK_MAX);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported",
+                           what, t->shape->n_dim, RANK_MAX);
                 return false;
         }
         d->rank = (int)t->shape->n_dim;
@@ -145,8 +159,8 @@ static bool read_declaration(struct onnx_import *im, const char *what, const Onn
         return true;
 }
 
-bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count,
-                  bool output)
+bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
+                  Onnx__ValueInfoProto *const *values, size_t count, bool output)
 {
         if (!scope->declared)
                 scope->declared = map_new(im->arena);
@@ -158,7 +172,10 @@ bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueI
                 d->output = output;
                 if (!tensor_type(v)->elem_type)
                         continue;               /* says nothing */
-                if (!read_declaration(im, arena_printf(im->arena, "declared type of '%s'", SAFE(im, v->name)), v, d))
+                if (!read_declaration(im,
+                                      arena_printf(im->arena, "declared type of '%s'",
+                                                   SAFE(im, v->name)),
+                                      v, d))
                         return false;
                 map_set(scope->declared, (const char *)v->name.data, v->name.len, d);
         }
@@ -182,19 +199,22 @@ static char *declared_text(struct onnx_import *im, const struct onnx_declaration
 
 const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name)
 {
-        return scope->declared && name.len ? map_get(scope->declared, (const char *)name.data, name.len) : NULL;
+        return scope->declared && name.len
+                       ? map_get(scope->declared, (const char *)name.data, name.len)
+                       : NULL;
 }
 
-bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name, const struct onnx_declaration *d,
-                         const struct type *t)
+bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
+                         const struct onnx_declaration *d, const struct type *t)
 {
         bool element = d->element == t->element, shape = d->rank < 0 || d->rank == t->rank;
         for (int i = 0; shape && i < d->rank; i++)
                 shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) || d->dims[i] == t->dims[i];
         if (element && shape)
                 return true;
-        const char *text = arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
-                                        type_text(im->arena, im->m, t), declared_text(im, d));
+        const char *text =
+                arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
+                             type_text(im->arena, im->m, t), declared_text(im, d));
         im->model->contradicted = true;
         if (!element || d->output)
                 return onnx_error(im, "%s", text);
@@ -221,41 +241,51 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
         if (!t || !t->shape)
                 return true;
         if (t->shape->n_dim != (size_t)rank)
-                return usage(im, "--input %s: the input has rank %zu", safe(im, option), t->shape->n_dim);
+                return usage(im, "--input %s: the input has rank %zu", safe(im, option),
+                             t->shape->n_dim);
         for (int i = 0; i < rank; i++) {
                 const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
-                if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param.len) {
+                if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                    d->dim_param.len) {
                         if (!bind(im, (const char *)d->dim_param.data, d->dim_param.len, dims[i],
                                   arena_printf(im->arena, "--input %s", safe(im, option))))
                                 return false;
-                } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0 &&
-                           d->dim_value != dims[i])
-                        return usage(im, "--input %s: dimension %d of the input is %" PRId64, safe(im, option), i,
-                                     d->dim_value);
+                } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+                           d->dim_value >= 0 && d->dim_value != dims[i])
+                        return usage(im, "--input %s: dimension %d of the input is %" PRId64,
+                                     safe(im, option), i, d->dim_value);
         }
         return true;
 }
 
 /* Tells which option is missing, each symbol once. */
-static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const struct onnx_declaration *d)
+static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v,
+                           const struct onnx_declaration *d)
 {
         const char *name = SAFE(im, v->name);
         if (d->rank < 0) {
-                onnx_error(im, "input '%s' has no shape: add --input %s=1x3x224x224, with its extents", name, name);
+                onnx_error(im,
+                           "input '%s' has no shape: add --input %s=1x3x224x224, with its extents",
+                           name, name);
                 return;
         }
         for (int i = 0; i < d->rank; i++) {
                 const Onnx__TensorShapeProto__Dimension *dim = tensor_type(v)->shape->dim[i];
                 if (d->dims[i] >= 0)
                         continue;
-                if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !dim->dim_param.len) {
-                        onnx_error(im, "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents",
-                                   name, i, name, d->rank == 1 ? "N" : "1x...", d->rank);
+                if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
+                    !dim->dim_param.len) {
+                        onnx_error(
+                                im,
+                                "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents",
+                                name, i, name, d->rank == 1 ? "N" : "1x...", d->rank);
                         return;
                 }
-                if (map_get(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len))
+                if (map_get(im->model->asked, (const char *)dim->dim_param.data,
+                            dim->dim_param.len))
                         continue;
-                map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len, im);
+                map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
+                        im);
                 onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=...", name,
                            SAFE(im, dim->dim_param), SAFE(im, dim->dim_param));
         }
@@ -283,9 +313,11 @@ const char *onnx_kind_text(const Onnx__TypeProto *t)
 }
 
 /* The static type of one input. NULL: *skipped (listed as unsupported), or an error. */
-static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v, bool *skipped)
+static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v,
+                                     bool *skipped)
 {
-        const char *what = arena_printf(im->arena, "input '%s'", SAFE(im, v->name)), *option = option_of(im, v->name);
+        const char *what = arena_printf(im->arena, "input '%s'", SAFE(im, v->name)),
+                   *option = option_of(im, v->name);
         struct onnx_declaration d = { .rank = -1 };
         *skipped = v->type && v->type->value_case && !tensor_type(v);
         if (*skipped) {
@@ -300,7 +332,8 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                 return NULL;
         *skipped = !element_is_stored(d.element);
         if (*skipped) {
-                onnx_list(im, "%s has element type %s, which is not supported", what, element_info[d.element].text);
+                onnx_list(im, "%s has element type %s, which is not supported", what,
+                          element_info[d.element].text);
                 return NULL;
         }
         if (option) {
@@ -315,7 +348,9 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         }
         int64_t limit = im->context->limits.tensor_bytes;
         if (!d.type || type_elements(d.type) > limit / element_info[d.element].bytes) {
-                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, &d)),
+                onnx_over_limit(im,
+                                arena_printf(im->arena, "%s: bytes of %s", what,
+                                             declared_text(im, &d)),
                                 "tensor_bytes", limit);
                 return NULL;
         }
@@ -324,21 +359,24 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
 
 static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, bytes_t name)
 {
-        const struct onnx_entry *e = name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
+        const struct onnx_entry *e =
+                name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
         return e && e->initializer ? e : NULL;
 }
 
 /* An initializer listed as an input too is a constant. */
-static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e, const Onnx__ValueInfoProto *v)
+static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e,
+                              const Onnx__ValueInfoProto *v)
 {
         struct onnx_declaration d = { .output = true };
         const char *what = arena_printf(im->arena, "initializer '%s'", SAFE(im, v->name));
         if (option_of(im, v->name))
-                return usage(im, "--input %s: '%s' is a constant of the model", safe(im, option_of(im, v->name)),
-                             SAFE(im, v->name));
+                return usage(im, "--input %s: '%s' is a constant of the model",
+                             safe(im, option_of(im, v->name)), SAFE(im, v->name));
         if (!e->value || !tensor_type(v))
                 return true;
-        return read_declaration(im, what, v, &d) && onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
+        return read_declaration(im, what, v, &d) &&
+               onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
 }
 
 static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count)
@@ -347,10 +385,12 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                 const Onnx__TypeProto__Tensor *t = tensor_type(values[i]);
                 for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
                         const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
-                        if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !d->dim_param.len)
+                        if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
+                            !d->dim_param.len)
                                 continue;
                         struct onnx_binding *b =
-                                map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+                                map_get(im->model->dims, (const char *)d->dim_param.data,
+                                        d->dim_param.len);
                         if (b)
                                 b->used = true;
                 }
@@ -365,10 +405,13 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         bool ok = true;
         for (size_t i = 0; i < g->n_input && o->input_count; i++)
                 if (g->input[i]->name.len)
-                        map_set(names, (const char *)g->input[i]->name.data, g->input[i]->name.len, im);
+                        map_set(names, (const char *)g->input[i]->name.data, g->input[i]->name.len,
+                                im);
         for (int i = 0; i < o->input_count; i++)
-                if (!map_get(names, o->inputs[i], (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
-                        ok = usage(im, "--input %s: the model has no such input", safe(im, o->inputs[i]));
+                if (!map_get(names, o->inputs[i],
+                             (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
+                        ok = usage(im, "--input %s: the model has no such input",
+                                   safe(im, o->inputs[i]));
         if (o->dim_count) {
                 note_symbols(im, g->input, g->n_input);
                 note_symbols(im, g->output, g->n_output);
@@ -376,9 +419,11 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         }
         for (int i = 0; i < o->dim_count; i++) {
                 const struct onnx_binding *b =
-                        map_get(im->model->dims, o->dims[i], (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
+                        map_get(im->model->dims, o->dims[i],
+                                (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
                 if (!b->used)
-                        ok = usage(im, "--dim %s: the model has no such dimension", safe(im, o->dims[i]));
+                        ok = usage(im, "--dim %s: the model has no such dimension",
+                                   safe(im, o->dims[i]));
         }
         return ok;
 }
@@ -397,19 +442,22 @@ static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct 
                 return false;
         }
         if (type && v->name.len && !memchr(v->name.data, 0, v->name.len))
-                entry = (struct onnx_entry){ .value = function_add_input(f, onnx_string(im->m->arena, v->name), type) };
+                entry = (struct onnx_entry){
+                        .value = function_add_input(f, onnx_string(im->m->arena, v->name), type)
+                };
         return onnx_scope_define(im, scope, v->name, entry, "input", NULL) && (type || skipped);
 }
 
-bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__GraphProto *g,
-                      struct map *needed)
+bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
+                      const Onnx__GraphProto *g, struct map *needed)
 {
         bool ok = true;
         if (!check_options_used(im, g))
                 return false;
         for (size_t i = 0; i < g->n_input; i++) {
                 const char *option = option_of(im, g->input[i]->name);
-                if (option && !initializer_of(scope, g->input[i]->name) && !apply_option(im, g->input[i], option))
+                if (option && !initializer_of(scope, g->input[i]->name) &&
+                    !apply_option(im, g->input[i], option))
                         return false;
         }
         if (!onnx_declare(im, scope, g->value_info, g->n_value_info, false) ||
@@ -418,8 +466,10 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
         for (size_t i = 0; i < g->n_input; i++) {
                 const Onnx__ValueInfoProto *v = g->input[i];
                 const struct onnx_entry *initializer = initializer_of(scope, v->name);
-                bool wanted = !needed || (v->name.len && map_get(needed, (const char *)v->name.data, v->name.len));
-                ok &= initializer ? check_initializer(im, initializer, v) : bind_input(im, scope, f, v, wanted);
+                bool wanted = !needed || (v->name.len &&
+                                          map_get(needed, (const char *)v->name.data, v->name.len));
+                ok &= initializer ? check_initializer(im, initializer, v)
+                                  : bind_input(im, scope, f, v, wanted);
         }
         return ok;
 }

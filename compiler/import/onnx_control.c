@@ -1,8 +1,8 @@
 /* Control flow: If. A branch that is known at compile time stands in the node's place and the other
- * one is never looked at, which is how exporters guard code for other shapes. A branch that only a run
- * can choose may be for other shapes, too (another sampling rate, say): where its values are not
- * what the file declares them to be, and it cannot be imported for that, a run that chooses it ends
- * with INDEX. */
+ * one is never looked at, which is how exporters guard code for other shapes. A branch that only a
+ * run can choose may be for other shapes, too (another sampling rate, say): where its values are
+ * not what the file declares them to be, and it cannot be imported for that, a run that chooses it
+ * ends with INDEX. */
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
 
@@ -14,7 +14,8 @@ static struct value *condition(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *c = n->inputs[0];
         if (c->type->element != E_BOOL || !type_is_static(c->type) || type_elements(c->type) != 1) {
-                onnx_invalid(im, n, "the condition is %s, want one bool", type_text(im->arena, im->m, c->type));
+                onnx_invalid(im, n, "the condition is %s, want one bool",
+                             type_text(im->arena, im->m, c->type));
                 return NULL;
         }
         return build_reshape(&im->b, c, 0, NULL);
@@ -25,10 +26,13 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
 {
         const struct op *yields[] = { op->regions[0]->last, op->regions[1]->last };
         for (int i = 0; i < op->result_count; i++) {
-                const struct type *t = op_operand(yields[0], i)->type, *other = op_operand(yields[1], i)->type;
+                const struct type *t = op_operand(yields[0], i)->type,
+                                  *other = op_operand(yields[1], i)->type;
                 if (t != other)
-                        return onnx_unsupported(im, n, "output %d is %s in one branch and %s in the other", i,
-                                                type_text(im->arena, im->m, t), type_text(im->arena, im->m, other));
+                        return onnx_unsupported(im, n,
+                                                "output %d is %s in one branch and %s in the other",
+                                                i, type_text(im->arena, im->m, t),
+                                                type_text(im->arena, im->m, other));
                 op->results[i].type = t;
         }
         return true;
@@ -44,11 +48,14 @@ static const char *reason(struct onnx_import *im, const struct refusal *refusal)
 {
         static const char word[] = "error: ";
         const char *line = strstr(refusal->text, word);
-        return line ? arena_printf(im->arena, "%.*s", (int)strcspn(line, "\n") - (int)strlen(word), line + strlen(word)) : "";
+        return line ? arena_printf(im->arena, "%.*s", (int)strcspn(line, "\n") - (int)strlen(word),
+                                   line + strlen(word))
+                    : "";
 }
 
 /* Imports a branch; what is said meanwhile is kept in *refusal, or said when all is well. */
-static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch, struct region *region, struct refusal *refusal)
+static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch,
+                          struct region *region, struct refusal *refusal)
 {
         struct onnx_model *model = im->model;
         struct onnx_import before = *im;
@@ -63,10 +70,12 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
         if (kept)
                 fclose(kept);
         im->diag->stream = diag.stream;
-        refusal->misfit = !ok && kept && model->contradicted && !model->skip && im->unsupported_count == before.unsupported_count;
+        refusal->misfit = !ok && kept && model->contradicted && !model->skip &&
+                          im->unsupported_count == before.unsupported_count;
         model->contradicted |= state.contradicted;
         if (!refusal->misfit) {
-                fputs(kept && !diag.silent ? refusal->text : "", diag.stream ? diag.stream : stderr);
+                fputs(kept && !diag.silent ? refusal->text : "",
+                      diag.stream ? diag.stream : stderr);
                 return ok;
         }
         im->diag->errors = diag.errors;
@@ -79,25 +88,31 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
         return false;
 }
 
-/* In place of what was imported of it: zeros of the types that the other branch yields, taken from behind their end. */
-static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *op, int which, const struct refusal *refusal)
+/* In place of what was imported of it: zeros of the types that the other branch yields, taken from
+ * behind their end. */
+static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *op, int which,
+                        const struct refusal *refusal)
 {
         struct region *region = op->regions[which];
         const struct op *other = op->regions[!which]->last;
-        diag_warning(im->diag, "%s: a run that chooses the %s branch fails, it is not for these shapes: %s", onnx_node_text(im, n->proto),
-                     which ? "else" : "then", reason(im, refusal));
+        diag_warning(im->diag,
+                     "%s: a run that chooses the %s branch fails, it is not for these shapes: %s",
+                     onnx_node_text(im, n->proto), which ? "else" : "then", reason(im, refusal));
         while (region->last)
                 op_erase(region->last);
         struct onnx_region outer = onnx_region_enter(im, region);
-        struct value *behind = onnx_with(im, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
-        struct value **yields = arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
+        struct value *behind =
+                onnx_with(im, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
+        struct value **yields =
+                arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
         bool ok = behind != NULL;
         for (int i = 0; i < other->operand_count && ok; i++) {
                 const struct type *t = op_operand(other, i)->type;
                 dim_t dims[RANK_MAX + 1] = { 1 };
                 memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
                 const struct type *rows = type_tensor(im->m, t->element, t->rank + 1, dims);
-                yields[i] = rows ? build_gather(&im->b, constant_number(im->m, rows, 0), behind, 0) : NULL;
+                yields[i] = rows ? build_gather(&im->b, constant_number(im->m, rows, 0), behind, 0)
+                                 : NULL;
                 ok = yields[i] != NULL;
         }
         ok = ok && build_yield(&im->b, yields, other->operand_count);
@@ -106,7 +121,8 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
 }
 
 /* The second one too when the first is not supported: its nodes are listed. */
-static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op, const Onnx__GraphProto *const *branches)
+static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
+                            const Onnx__GraphProto *const *branches)
 {
         struct refusal refusals[2] = { { 0 } };
         bool ok[2], skipped = false, failed = false;
@@ -118,7 +134,8 @@ static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct 
         }
         im->model->skip = skipped;
         if (refusals[0].misfit && refusals[1].misfit)
-                onnx_invalid(im, n, "neither branch is for these shapes: %s", reason(im, &refusals[0]));
+                onnx_invalid(im, n, "neither branch is for these shapes: %s",
+                             reason(im, &refusals[0]));
         for (int i = 0; i < 2 && !failed && !skipped; i++)
                 if (!ok[i] && ok[!i])
                         ok[i] = fail_branch(im, n, op, i, &refusals[i]);
@@ -132,17 +149,20 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
 {
         int count = (int)branches[0]->n_output;
         if (branches[0]->n_output != branches[1]->n_output)
-                return onnx_invalid(im, n, "the branches have %zu and %zu outputs", branches[0]->n_output,
-                                    branches[1]->n_output);
+                return onnx_invalid(im, n, "the branches have %zu and %zu outputs",
+                                    branches[0]->n_output, branches[1]->n_output);
         if (n->output_count > count)
-                return onnx_invalid(im, n, "%d outputs, its branches have %d", n->output_count, count);
+                return onnx_invalid(im, n, "%d outputs, its branches have %d", n->output_count,
+                                    count);
         const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
         for (int i = 0; i < count; i++)
-                types[i] = c->type;             /* any, until the branches have said what they yield */
+                types[i] = c->type;             /* any, until the branches have said what they
+                                                 * yield */
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;
-        if (!import_branches(im, n, op, branches) || !check_branches(im, n, op) || !op_infer(im->m, op, im->diag))
+        if (!import_branches(im, n, op, branches) || !check_branches(im, n, op) ||
+            !op_infer(im->m, op, im->diag))
                 return false;
         for (int i = 0; i < n->output_count; i++)
                 n->outputs[i] = &op->results[i];
@@ -160,5 +180,6 @@ bool onnx_import_if(struct onnx_import *im, struct onnx_node *n)
         if (!value_is_constant(c))
                 return run_time_if(im, n, c, branches);
         number = (int64_t)constant_element(c->constant, 0).u;
-        return onnx_inline_graph(im, branches[number ? 0 : 1], NULL, 0, n->outputs, n->output_count);
+        return onnx_inline_graph(im, branches[number ? 0 : 1], NULL, 0, n->outputs,
+                                 n->output_count);
 }

@@ -35,8 +35,8 @@ static bool key_is(const Onnx__StringStringEntryProto *e, const char *key)
 }
 
 /* decimal digits and nothing else */
-static bool read_number(struct onnx_import *im, const char *what, const Onnx__StringStringEntryProto *e,
-                        int64_t *number)
+static bool read_number(struct onnx_import *im, const char *what,
+                        const Onnx__StringStringEntryProto *e, int64_t *number)
 {
         bytes_t v = e->value;
         bool ok = v.len > 0 && v.len < 20;
@@ -45,8 +45,8 @@ static bool read_number(struct onnx_import *im, const char *what, const Onnx__St
                 ok = v.data[i] >= '0' && v.data[i] <= '9' && int_mul(*number, 10, number) &&
                      int_add(*number, v.data[i] - '0', number);
         if (!ok)
-                return onnx_error(im, "%s: external data: %s '%s' is no byte count", what, SAFE(im, e->key),
-                                  SAFE(im, v));
+                return onnx_error(im, "%s: external data: %s '%s' is no byte count", what,
+                                  SAFE(im, e->key), SAFE(im, v));
         return true;
 }
 
@@ -55,7 +55,8 @@ static bool location_check(struct onnx_import *im, const char *what, bytes_t loc
         const char *wrong = NULL;
         if (!location.len)
                 wrong = "names no file";
-        else if (memchr(location.data, 0, location.len) || memchr(location.data, '\\', location.len))
+        else if (memchr(location.data, 0, location.len) ||
+                 memchr(location.data, '\\', location.len))
                 wrong = "holds a NUL or a backslash";
         else if (location.data[0] == '/')
                 wrong = "is absolute";
@@ -72,11 +73,13 @@ static bool location_check(struct onnx_import *im, const char *what, bytes_t loc
                 at = slash + 1;
         }
         if (wrong)
-                return onnx_error(im, "%s: external data: location '%s' %s", what, SAFE(im, location), wrong);
+                return onnx_error(im, "%s: external data: location '%s' %s", what,
+                                  SAFE(im, location), wrong);
         return true;
 }
 
-static bool read_place(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct place *p)
+static bool read_place(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
+                       struct place *p)
 {
         const Onnx__StringStringEntryProto *location = NULL, *offset = NULL, *length = NULL;
         *p = (struct place){ .length = -1 };
@@ -87,13 +90,15 @@ static bool read_place(struct onnx_import *im, const Onnx__TensorProto *t, const
                                                             : key_is(e, "length") ? &length
                                                                                   : NULL;
                 if (slot && *slot)
-                        return onnx_error(im, "%s: external data: two entries '%s'", what, SAFE(im, e->key));
+                        return onnx_error(im, "%s: external data: two entries '%s'", what,
+                                          SAFE(im, e->key));
                 if (slot)
                         *slot = e;
         }
         if (!location)
                 return onnx_error(im, "%s: external data without a location", what);
-        if (!location_check(im, what, location->value) || (offset && !read_number(im, what, offset, &p->offset)) ||
+        if (!location_check(im, what, location->value) ||
+            (offset && !read_number(im, what, offset, &p->offset)) ||
             (length && !read_number(im, what, length, &p->length)))
                 return false;
         p->location = location->value;
@@ -105,7 +110,8 @@ static bool read_place(struct onnx_import *im, const Onnx__TensorProto *t, const
 
 static bool cannot(struct onnx_import *im, const char *what, const struct place *p, const char *why)
 {
-        diag_error(im->diag, EXIT_IO, "%s: external data '%s': %s", what, SAFE(im, p->location), why);
+        diag_error(im->diag, EXIT_IO, "%s: external data '%s': %s", what, SAFE(im, p->location),
+                   why);
         return false;
 }
 
@@ -134,8 +140,9 @@ static int open_beneath(const char *folder, char *path)
                 next = strchr(path, '/');
                 if (next)
                         *next++ = 0;
-                int inner = openat(
-                        at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (next ? O_DIRECTORY : 0));
+                int inner = openat(at, path,
+                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                                           (next ? O_DIRECTORY : 0));
                 int error = errno;
                 close(at);
                 errno = error;
@@ -161,7 +168,8 @@ static bool read_range(int fd, unsigned char *into, size_t bytes, int64_t offset
         return true;
 }
 
-static bool check_file(struct onnx_import *im, const char *what, const struct place *p, int fd, size_t bytes)
+static bool check_file(struct onnx_import *im, const char *what, const struct place *p, int fd,
+                       size_t bytes)
 {
         struct stat st;
         int64_t end, limit = im->context->limits.file_bytes;
@@ -173,16 +181,21 @@ static bool check_file(struct onnx_import *im, const char *what, const struct pl
                 return cannot(im, what, p, "the file has several names (hard links)");
         if (st.st_size > limit)
                 return onnx_over_limit(im,
-                                       arena_printf(im->arena, "%s: external data '%s' of %lld bytes", what,
+                                       arena_printf(im->arena,
+                                                    "%s: external data '%s' of %lld bytes", what,
                                                     SAFE(im, p->location), (long long)st.st_size),
                                        "file_bytes", limit);
         if (p->length >= 0 && (size_t)p->length != bytes)
-                return onnx_error(im, "%s: external data has %" PRId64 " bytes, its shape and type want %zu", what,
-                                  p->length, bytes);
+                return onnx_error(im,
+                                  "%s: external data has %" PRId64
+                                  " bytes, its shape and type want %zu",
+                                  what, p->length, bytes);
         if (!int_add(p->offset, (int64_t)bytes, &end) || end > st.st_size)
-                return onnx_error(
-                        im, "%s: external data: offset %" PRId64 " and %zu bytes pass the end of '%s' (%lld bytes)",
-                        what, p->offset, bytes, SAFE(im, p->location), (long long)st.st_size);
+                return onnx_error(im,
+                                  "%s: external data: offset %" PRId64
+                                  " and %zu bytes pass the end of '%s' (%lld bytes)",
+                                  what, p->offset, bytes, SAFE(im, p->location),
+                                  (long long)st.st_size);
         return true;
 }
 
@@ -199,13 +212,14 @@ static struct file *file_of(struct onnx_import *im, const struct place *p, const
         if (model->dependency) {
                 bool here = !strcmp(folder, ".");
                 model->dependency(model->dependency_context,
-                                  arena_printf(im->arena, "%s%s%s", here ? "" : folder, here ? "" : "/", p->path));
+                                  arena_printf(im->arena, "%s%s%s", here ? "" : folder,
+                                               here ? "" : "/", p->path));
         }
         return file;
 }
 
-static const void *read_file(struct onnx_import *im, const char *what, const struct place *p, const char *folder,
-                             int fd, size_t bytes)
+static const void *read_file(struct onnx_import *im, const char *what, const struct place *p,
+                             const char *folder, int fd, size_t bytes)
 {
         struct file *file = file_of(im, p, folder);
         const int64_t range[2] = { p->offset, (int64_t)bytes };
@@ -213,8 +227,10 @@ static const void *read_file(struct onnx_import *im, const char *what, const str
         if (data)
                 return data;
         struct stat st;
-        if (fstat(fd, &st) || !int_add(file->read, (int64_t)bytes, &file->read) || file->read > st.st_size) {
-                onnx_error(im, "%s: external data: ranges of '%s' overlap", what, SAFE(im, p->location));
+        if (fstat(fd, &st) || !int_add(file->read, (int64_t)bytes, &file->read) ||
+            file->read > st.st_size) {
+                onnx_error(im, "%s: external data: ranges of '%s' overlap", what,
+                           SAFE(im, p->location));
                 return NULL;
         }
         data = constant_room(im->m, bytes);
@@ -227,7 +243,8 @@ static const void *read_file(struct onnx_import *im, const char *what, const str
         return data;
 }
 
-const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, size_t bytes)
+const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
+                          size_t bytes)
 {
         struct place p;
         if (!read_place(im, t, what, &p))
@@ -245,7 +262,9 @@ const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, co
                 cannot(im, what, &p, errno == ELOOP ? "links are not followed" : strerror(errno));
                 return NULL;
         }
-        const void *data = check_file(im, what, &p, fd, bytes) ? read_file(im, what, &p, folder, fd, bytes) : NULL;
+        const void *data = check_file(im, what, &p, fd, bytes)
+                                   ? read_file(im, what, &p, folder, fd, bytes)
+                                   : NULL;
         close(fd);
         return data;
 }

@@ -13,8 +13,8 @@ enum { OPSET_NEWEST = 27 };             /* of ai.onnx */
 
 /* ---- operator sets ---- */
 
-bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count,
-                 const char *of)
+bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list,
+                 size_t count, const char *of)
 {
         *opsets = map_new(im->arena);
         if (!count)
@@ -24,7 +24,8 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
                 int64_t version = list[i]->version;
                 const char *name = domain.len ? SAFE(im, domain) : "ai.onnx";
                 if (version < 1)
-                        return onnx_error(im, "%s imports opset %" PRId64 " of %s", of, version, name);
+                        return onnx_error(im, "%s imports opset %" PRId64 " of %s", of, version,
+                                          name);
                 if (version > (domain.len ? INT32_MAX : OPSET_NEWEST)) {
                         diag_error(im->diag, EXIT_UNSUPPORTED,
                                    "%s imports opset %" PRId64 " of %s, %d is the newest that is supported", of,
@@ -33,8 +34,8 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
                 }
                 int *known = map_get(*opsets, (const char *)domain.data, domain.len);
                 if (known && *known != version)
-                        return onnx_error(im, "%s imports opset %d and opset %" PRId64 " of %s", of, *known, version,
-                                          name);
+                        return onnx_error(im, "%s imports opset %d and opset %" PRId64 " of %s", of,
+                                          *known, version, name);
                 known = ARENA_NEW(im->arena, int);
                 *known = (int)version;
                 map_set(*opsets, (const char *)domain.data, domain.len, known);
@@ -45,8 +46,8 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
 /* ---- the table ---- */
 
 /* domain NUL name NUL overload */
-static const char *function_key(struct onnx_import *im, char *room, size_t size, bytes_t domain, bytes_t name,
-                                bytes_t overload, size_t *length)
+static const char *function_key(struct onnx_import *im, char *room, size_t size, bytes_t domain,
+                                bytes_t name, bytes_t overload, size_t *length)
 {
         bytes_t parts[] = { onnx_domain(domain), name, overload };
         *length = parts[0].len + parts[1].len + parts[2].len + 2;
@@ -67,7 +68,8 @@ struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__Nod
         size_t length;
         if (!im->model->proto->n_functions)
                 return NULL;
-        const char *key = function_key(im, room, sizeof room, node->domain, node->op_type, node->overload, &length);
+        const char *key = function_key(im, room, sizeof room, node->domain, node->op_type,
+                                       node->overload, &length);
         return map_get(im->model->functions, key, length);
 }
 
@@ -80,8 +82,8 @@ static bool collect(struct onnx_import *im, struct onnx_function *all)
                 f->name = SAFE(im, f->proto->name);
                 char room[256];
                 size_t length;
-                const char *key = function_key(im, room, sizeof room, f->proto->domain, f->proto->name,
-                                               f->proto->overload, &length);
+                const char *key = function_key(im, room, sizeof room, f->proto->domain,
+                                               f->proto->name, f->proto->overload, &length);
                 if (!f->proto->name.len)
                         return onnx_error(im, "a function without a name");
                 if (map_get(im->model->functions, key, length))
@@ -99,7 +101,8 @@ static bool collect(struct onnx_import *im, struct onnx_function *all)
 typedef void (*node_visitor)(void *context, const Onnx__NodeProto *node);
 
 /* nodes of subgraphs too; their depth is bounded by the wire scan */
-static void each_node(Onnx__NodeProto *const *nodes, size_t count, node_visitor visit, void *context)
+static void each_node(Onnx__NodeProto *const *nodes, size_t count, node_visitor visit,
+                      void *context)
 {
         for (size_t i = 0; i < count; i++) {
                 visit(context, nodes[i]);
@@ -116,7 +119,8 @@ static void each_node(Onnx__NodeProto *const *nodes, size_t count, node_visitor 
 struct calls {
         struct onnx_import *im;
         struct onnx_function *all, *caller;
-        size_t *first;                  /* per function: where its callers begin; one more at the end */
+        size_t *first;                  /* per function: where its callers begin; one more at the
+                                         * end */
         size_t *fill;
         int *callers;
         int64_t nodes, depth;           /* of the main graph */
@@ -125,10 +129,12 @@ struct calls {
 
 static struct onnx_function *callee_of(struct calls *c, const Onnx__NodeProto *node)
 {
-        struct onnx_frame frame = { .opsets = c->caller ? c->caller->opsets : c->im->model->frame->opsets };
+        struct onnx_frame frame = { .opsets = c->caller ? c->caller->opsets
+                                                        : c->im->model->frame->opsets };
         const struct onnx_frame *outer = c->im->model->frame;
         c->im->model->frame = &frame;
-        struct onnx_function *f = onnx_row_find(c->im, node) ? NULL : onnx_function_find(c->im, node);
+        struct onnx_function *f =
+                onnx_row_find(c->im, node) ? NULL : onnx_function_find(c->im, node);
         c->im->model->frame = outer;
         return f;
 }
@@ -194,7 +200,8 @@ static size_t resolve_calls(struct calls *c, size_t count)
                 const struct onnx_function *f = &c->all[number];
                 for (size_t k = c->first[number]; k < c->first[number + 1]; k++) {
                         struct onnx_function *caller = &c->all[c->callers[k]];
-                        if (!int_add(caller->nodes, f->nodes, &caller->nodes) || caller->nodes > INT64_MAX / 4)
+                        if (!int_add(caller->nodes, f->nodes, &caller->nodes) ||
+                            caller->nodes > INT64_MAX / 4)
                                 caller->nodes = INT64_MAX / 4;
                         if (caller->depth <= f->depth)
                                 caller->depth = f->depth + 1;
@@ -243,16 +250,19 @@ bool onnx_functions(struct onnx_import *im)
         if (c.depth > limits->nesting)
                 return onnx_over_limit(im, "nested function calls", "nesting", limits->nesting);
         if (c.nodes > limits->nodes)
-                return onnx_over_limit(im, count ? "nodes, with functions expanded" : "nodes", "nodes", limits->nodes);
+                return onnx_over_limit(im, count ? "nodes, with functions expanded" : "nodes",
+                                       "nodes", limits->nodes);
         return true;
 }
 
 /* ---- attributes of a call ---- */
 
-static const Onnx__AttributeProto *named(Onnx__AttributeProto *const *list, size_t count, bytes_t name)
+static const Onnx__AttributeProto *named(Onnx__AttributeProto *const *list, size_t count,
+                                         bytes_t name)
 {
         for (size_t i = 0; i < count; i++)
-                if (list[i]->name.len == name.len && name.len && !memcmp(list[i]->name.data, name.data, name.len))
+                if (list[i]->name.len == name.len && name.len &&
+                    !memcmp(list[i]->name.data, name.data, name.len))
                         return list[i];
         return NULL;
 }
@@ -260,22 +270,26 @@ static const Onnx__AttributeProto *named(Onnx__AttributeProto *const *list, size
 static bool is_parameter(const Onnx__FunctionProto *f, bytes_t name)
 {
         for (size_t i = 0; i < f->n_attribute; i++)
-                if (f->attribute[i].len == name.len && name.len && !memcmp(f->attribute[i].data, name.data, name.len))
+                if (f->attribute[i].len == name.len && name.len &&
+                    !memcmp(f->attribute[i].data, name.data, name.len))
                         return true;
         return named(f->attribute_proto, f->n_attribute_proto, name) != NULL;
 }
 
-static bool check_call(struct onnx_import *im, const struct onnx_node *n, const Onnx__FunctionProto *f)
+static bool check_call(struct onnx_import *im, const struct onnx_node *n,
+                       const Onnx__FunctionProto *f)
 {
         for (size_t i = 0; i < n->proto->n_attribute; i++)
                 if (!is_parameter(f, n->proto->attribute[i]->name))
-                        return onnx_invalid(im, n, "unknown attribute '%s'", SAFE(im, n->proto->attribute[i]->name));
+                        return onnx_invalid(im, n, "unknown attribute '%s'",
+                                            SAFE(im, n->proto->attribute[i]->name));
         for (size_t i = 0; i < f->n_attribute; i++)
                 if (!named(n->proto->attribute, n->proto->n_attribute, f->attribute[i]))
-                        return onnx_invalid(im, n, "the call lacks attribute '%s'", SAFE(im, f->attribute[i]));
+                        return onnx_invalid(im, n, "the call lacks attribute '%s'",
+                                            SAFE(im, f->attribute[i]));
         if ((size_t)n->input_count > f->n_input || (size_t)n->output_count > f->n_output)
-                return onnx_invalid(im, n, "%d inputs and %d outputs, the function has %zu and %zu", n->input_count,
-                                    n->output_count, f->n_input, f->n_output);
+                return onnx_invalid(im, n, "%d inputs and %d outputs, the function has %zu and %zu",
+                                    n->input_count, n->output_count, f->n_input, f->n_output);
         return true;
 }
 
@@ -293,14 +307,17 @@ static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__A
                 return onnx_error(im, "%s: attribute '%s' refers to a function's, outside of one",
                                   onnx_node_text(im, node), name);
         const Onnx__FunctionProto *f = frame->function->proto;
-        const Onnx__AttributeProto *given = named(frame->call->attribute, frame->call->n_attribute, a->ref_attr_name);
+        const Onnx__AttributeProto *given =
+                named(frame->call->attribute, frame->call->n_attribute, a->ref_attr_name);
         if (!given)
                 given = named(f->attribute_proto, f->n_attribute_proto, a->ref_attr_name);
         *out = NULL;
         if (!given)
                 return is_parameter(f, a->ref_attr_name) ||
-                       onnx_error(im, "%s: attribute '%s' refers to '%s', which the function does not have",
-                                  onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
+                       onnx_error(
+                               im,
+                               "%s: attribute '%s' refers to '%s', which the function does not have",
+                               onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
         if (given->type != a->type)
                 return onnx_error(im, "%s: attribute '%s' refers to '%s', which has another type",
                                   onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
@@ -331,13 +348,15 @@ const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onn
 
 /* ---- expansion ---- */
 
-static bool bind_arguments(struct onnx_import *im, const struct onnx_node *n, const Onnx__FunctionProto *f)
+static bool bind_arguments(struct onnx_import *im, const struct onnx_node *n,
+                           const Onnx__FunctionProto *f)
 {
         for (size_t i = 0; i < f->n_input; i++) {
                 struct onnx_entry entry = { .state = NAME_ABSENT };
                 if (i < (size_t)n->input_count && n->inputs[i])
                         entry = (struct onnx_entry){ .value = n->inputs[i] };
-                if (!onnx_scope_define(im, im->scope, f->input[i], entry, "function input", n->proto))
+                if (!onnx_scope_define(im, im->scope, f->input[i], entry, "function input",
+                                       n->proto))
                         return false;
         }
         return true;
@@ -368,7 +387,8 @@ static bool expand(struct onnx_import *im, struct onnx_node *n, struct onnx_func
                 return false;
         if (!f->order)
                 f->order = onnx_order(im, proto->node, proto->n_node, &f->count);
-        return f->order && onnx_nodes(im, proto->node, f->order, f->count) && take_results(im, n, f);
+        return f->order && onnx_nodes(im, proto->node, f->order, f->count) &&
+               take_results(im, n, f);
 }
 
 bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)
@@ -377,7 +397,10 @@ bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function
                 return false;
         struct onnx_scope *scope = im->scope;
         const struct onnx_frame *caller = im->model->frame;
-        struct onnx_frame frame = { .caller = caller, .function = f, .call = n->proto, .opsets = f->opsets };
+        struct onnx_frame frame = { .caller = caller,
+                                    .function = f,
+                                    .call = n->proto,
+                                    .opsets = f->opsets };
         im->model->frame = &frame;
         im->scope = onnx_scope_new(im, NULL);
         bool ok = expand(im, n, f);

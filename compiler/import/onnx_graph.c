@@ -53,7 +53,8 @@ struct map *onnx_rows_map(struct arena *arena)
         for (int i = ROW_COUNT - 1; i >= 0; i--) {
                 char room[KEY_ROOM];
                 size_t length;
-                const char *key = row_key(room, onnx_bytes(rows[i].domain), onnx_bytes(rows[i].op), &length);
+                const char *key =
+                        row_key(room, onnx_bytes(rows[i].domain), onnx_bytes(rows[i].op), &length);
                 struct row_list *entry = ARENA_NEW(arena, struct row_list);
                 *entry = (struct row_list){ &rows[i], map_get(map, key, length) };
                 map_set(map, key, length, entry);
@@ -93,13 +94,15 @@ bytes_t onnx_bytes(const char *text)
 bytes_t onnx_domain(bytes_t domain)
 {
         static const char standard[] = "ai.onnx";
-        bool same = !domain.len || (domain.len == sizeof standard - 1 && !memcmp(domain.data, standard, domain.len));
+        bool same = !domain.len || (domain.len == sizeof standard - 1 &&
+                                    !memcmp(domain.data, standard, domain.len));
         return same ? onnx_bytes("") : domain;
 }
 
 int onnx_opset(const struct onnx_import *im, bytes_t domain)
 {
-        const int *version = map_get(im->model->frame->opsets, (const char *)domain.data, domain.len);
+        const int *version =
+                map_get(im->model->frame->opsets, (const char *)domain.data, domain.len);
         return version ? *version : 0;
 }
 
@@ -119,27 +122,32 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
         return entry;
 }
 
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry,
-                       const char *what, const Onnx__NodeProto *node)
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
+                       struct onnx_entry entry, const char *what, const Onnx__NodeProto *node)
 {
         const char *wrong = !name.len                        ? "without a name"
                             : memchr(name.data, 0, name.len) ? "has a NUL in its name"
                             : onnx_scope_find(scope, name)   ? "has a name that is taken"
                                                              : NULL;
         if (wrong)
-                return onnx_error(im, "%s%s%s '%s' %s", node ? onnx_node_text(im, node) : "", node ? ": " : "", what,
-                                  SAFE(im, name), wrong);
-        map_set(scope->names, (const char *)name.data, name.len, arena_copy(im->arena, &entry, sizeof entry));
+                return onnx_error(im, "%s%s%s '%s' %s", node ? onnx_node_text(im, node) : "",
+                                  node ? ": " : "", what, SAFE(im, name), wrong);
+        map_set(scope->names, (const char *)name.data, name.len,
+                arena_copy(im->arena, &entry, sizeof entry));
         return true;
 }
 
-bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g, struct map *needed)
+bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
+                       struct map *needed)
 {
         for (size_t i = 0; i < g->n_initializer; i++) {
                 const Onnx__TensorProto *t = g->initializer[i];
                 struct onnx_entry entry = { .initializer = true };
-                bool wanted = !needed || (t->name.len && map_get(needed, (const char *)t->name.data, t->name.len));
-                if (wanted && !onnx_tensor_read(im, t, arena_printf(im->arena, "initializer '%s'", SAFE(im, t->name)),
+                bool wanted = !needed || (t->name.len &&
+                                          map_get(needed, (const char *)t->name.data, t->name.len));
+                if (wanted && !onnx_tensor_read(im, t,
+                                                arena_printf(im->arena, "initializer '%s'",
+                                                             SAFE(im, t->name)),
                                                 &entry.value, &entry.unsupported))
                         return false;
                 entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
@@ -150,7 +158,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];
                 bytes_t name = t->values ? t->values->name : onnx_bytes("");
                 onnx_list(im, "sparse initializer '%s' is not supported", SAFE(im, name));
-                if (!onnx_scope_define(im, scope, name, (struct onnx_entry){ .state = NAME_UNKNOWN },
+                if (!onnx_scope_define(im, scope, name,
+                                       (struct onnx_entry){ .state = NAME_UNKNOWN },
                                        "sparse initializer", NULL))
                         return false;
         }
@@ -159,7 +168,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
 
 bool onnx_enter(struct onnx_import *im)
 {
-        int64_t limit = im->context->limits.nesting < NESTING_MAX / 2 ? im->context->limits.nesting : NESTING_MAX / 2;
+        int64_t limit = im->context->limits.nesting < NESTING_MAX / 2 ? im->context->limits.nesting
+                                                                      : NESTING_MAX / 2;
         if (im->model->nesting >= limit)
                 return onnx_over_limit(im, "nested subgraphs and functions", "nesting", limit);
         im->model->nesting++;
@@ -269,7 +279,8 @@ struct node_room {
         ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room))                                                     \
                                  : arena_array((im)->arena, (size_t)(count), sizeof *(room)))
 
-static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n, struct node_room *room)
+static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n,
+                     struct node_room *room)
 {
         *n = (struct onnx_node){ .proto = proto, .row = onnx_row_find(im, proto), .name = "" };
         if (proto->name.len)
@@ -295,17 +306,22 @@ static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struc
 static bool check_counts(struct onnx_import *im, const struct onnx_node *n)
 {
         const struct onnx_row *row = n->row;
-        const char *many = row->inputs_min == row->inputs_max ? "" : row->inputs_max == 999 ? " or more"
-                           : arena_printf(im->arena, " to %d", row->inputs_max);
-        if (n->input_count < row->inputs_min || (row->inputs_max != 999 && n->input_count > row->inputs_max))
-                return onnx_invalid(im, n, "%d inputs, want %d%s", n->input_count, row->inputs_min, many);
+        const char *many = row->inputs_min == row->inputs_max ? ""
+                           : row->inputs_max == 999
+                                   ? " or more"
+                                   : arena_printf(im->arena, " to %d", row->inputs_max);
+        if (n->input_count < row->inputs_min ||
+            (row->inputs_max != 999 && n->input_count > row->inputs_max))
+                return onnx_invalid(im, n, "%d inputs, want %d%s", n->input_count, row->inputs_min,
+                                    many);
         for (int i = 0; i < row->inputs_min; i++)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "input %d is required", i);
         if (!n->output_count)
                 return onnx_invalid(im, n, "no outputs");
         if (row->outputs_max != 999 && n->output_count > row->outputs_max)
-                return onnx_invalid(im, n, "%d outputs, want at most %d", n->output_count, row->outputs_max);
+                return onnx_invalid(im, n, "%d outputs, want at most %d", n->output_count,
+                                    row->outputs_max);
         return true;
 }
 
@@ -315,21 +331,28 @@ static bool charge(struct onnx_import *im, const struct onnx_node *n)
         struct onnx_model *model = im->model;
         const struct limits *limits = &im->context->limits;
         const struct region *region = im->b.region;
-        for (struct op *op = model->counted ? model->counted->next : region->first; op; op = op->next) {
+        for (struct op *op = model->counted ? model->counted->next : region->first; op;
+             op = op->next) {
                 model->counted = op;
                 for (int i = 0; i < op->result_count; i++) {
                         const struct type *t = op->results[i].type;
-                        int64_t bytes = type_is_static(t) && element_is_stored(t->element) ? type_bytes(t) : 0;
+                        int64_t bytes = type_is_static(t) && element_is_stored(t->element)
+                                                ? type_bytes(t)
+                                                : 0;
                         if (bytes > limits->tensor_bytes)
                                 return onnx_over_limit(im,
-                                                       arena_printf(im->arena, "%s: %" PRId64 " bytes",
-                                                                    onnx_node_text(im, n->proto), bytes),
+                                                       arena_printf(im->arena,
+                                                                    "%s: %" PRId64 " bytes",
+                                                                    onnx_node_text(im, n->proto),
+                                                                    bytes),
                                                        "tensor_bytes", limits->tensor_bytes);
-                        if (!int_add(model->bytes, bytes, &model->bytes) || model->bytes > limits->total_bytes)
-                                return onnx_over_limit(im,
-                                                       arena_printf(im->arena, "%s: bytes of all results so far",
-                                                                    onnx_node_text(im, n->proto)),
-                                                       "total_bytes", limits->total_bytes);
+                        if (!int_add(model->bytes, bytes, &model->bytes) ||
+                            model->bytes > limits->total_bytes)
+                                return onnx_over_limit(
+                                        im,
+                                        arena_printf(im->arena, "%s: bytes of all results so far",
+                                                     onnx_node_text(im, n->proto)),
+                                        "total_bytes", limits->total_bytes);
                 }
                 if (++model->operations > limits->nodes)
                         return onnx_over_limit(im, "operations", "nodes", limits->nodes);
@@ -347,13 +370,15 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                 if (!n->wanted[i])
                         continue;
                 if (known && !entry.value) {
-                        onnx_unsupported(im, n, "output %d ('%s') is not supported", i, SAFE(im, name));
+                        onnx_unsupported(im, n, "output %d ('%s') is not supported", i,
+                                         SAFE(im, name));
                         entry.state = NAME_UNKNOWN;
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;
                 const struct onnx_declaration *d = onnx_declaration(im->scope, name);
-                if (entry.value && d && !onnx_check_declared(im, "value", name, d, entry.value->type))
+                if (entry.value && d &&
+                    !onnx_check_declared(im, "value", name, d, entry.value->type))
                         return false;
         }
         return true;
@@ -365,7 +390,8 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
         const char *location = im->b.location;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
-        bool ok = f ? onnx_call(im, n, f) : check_counts(im, n) && n->row->import(im, n) && onnx_attributes_used(im, n);
+        bool ok = f ? onnx_call(im, n, f)
+                    : check_counts(im, n) && n->row->import(im, n) && onnx_attributes_used(im, n);
         im->b.location = location;
         return ok;
 }
@@ -375,7 +401,8 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
         struct onnx_model *model = im->model;
         if (++model->nodes > im->context->limits.nodes)
                 return onnx_over_limit(im, "nodes", "nodes", im->context->limits.nodes);
-        const Onnx__NodeProto *proto = onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;
+        const Onnx__NodeProto *proto =
+                onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;
         struct onnx_node n;
         struct node_room room;
         bool known;
@@ -420,8 +447,8 @@ static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, stru
         for (size_t i = 0; i < g->n_output; i++) {
                 const struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
                 if (!e)
-                        return onnx_error(im, "subgraph '%s': output '%s' is not defined", SAFE(im, g->name),
-                                          SAFE(im, g->output[i]->name));
+                        return onnx_error(im, "subgraph '%s': output '%s' is not defined",
+                                          SAFE(im, g->name), SAFE(im, g->output[i]->name));
                 if (!e->value) {
                         if (e->unsupported)
                                 onnx_list(im, "%s", e->unsupported);
@@ -433,30 +460,32 @@ static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, stru
         return true;
 }
 
-static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
-                         int argument_count, struct value **outputs)
+static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g,
+                         struct value *const *arguments, int argument_count, struct value **outputs)
 {
         if (g->n_input != (size_t)argument_count)
-                return onnx_error(im, "subgraph '%s': %zu inputs, want %d", SAFE(im, g->name), g->n_input,
-                                  argument_count);
+                return onnx_error(im, "subgraph '%s': %zu inputs, want %d", SAFE(im, g->name),
+                                  g->n_input, argument_count);
         for (int i = 0; i < argument_count; i++)
-                if (!onnx_scope_define(im, im->scope, g->input[i]->name, (struct onnx_entry){ .value = arguments[i] },
+                if (!onnx_scope_define(im, im->scope, g->input[i]->name,
+                                       (struct onnx_entry){ .value = arguments[i] },
                                        "subgraph input", NULL))
                         return false;
         int *order, count;
         return onnx_initializers(im, im->scope, g, NULL) &&
                onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
                onnx_declare(im, im->scope, g->output, g->n_output, false) &&
-               (order = onnx_order(im, g->node, g->n_node, &count)) != NULL && onnx_nodes(im, g->node, order, count) &&
-               find_outputs(im, g, outputs);
+               (order = onnx_order(im, g->node, g->n_node, &count)) != NULL &&
+               onnx_nodes(im, g->node, order, count) && find_outputs(im, g, outputs);
 }
 
-bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments,
-                       int argument_count, struct value **outputs, int output_count)
+bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
+                       struct value *const *arguments, int argument_count, struct value **outputs,
+                       int output_count)
 {
         if (g->n_output < (size_t)output_count)
-                return onnx_error(im, "subgraph '%s': %zu outputs, want %d", SAFE(im, g->name), g->n_output,
-                                  output_count);
+                return onnx_error(im, "subgraph '%s': %zu outputs, want %d", SAFE(im, g->name),
+                                  g->n_output, output_count);
         if (!onnx_enter(im))
                 return false;
         struct onnx_scope *outer = im->scope;

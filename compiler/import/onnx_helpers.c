@@ -1,4 +1,5 @@
-/* What the operator importers share: checks of operands and attributes, and shorthands over the tensor builder. */
+/* What the operator importers share: checks of operands and attributes, and shorthands over the
+ * tensor builder. */
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
 
@@ -9,13 +10,14 @@
 
 /* ---- operands and results ---- */
 
-const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e, int rank,
-                             const dim_t *dims)
+const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
+                             int rank, const dim_t *dims)
 {
         int64_t count, bytes;
 
         if (rank > RANK_MAX) {
-                onnx_unsupported(im, n, "a result of rank %d, at most %d are supported", rank, RANK_MAX);
+                onnx_unsupported(im, n, "a result of rank %d, at most %d are supported", rank,
+                                 RANK_MAX);
                 return NULL;
         }
         for (int i = 0; i < rank; i++) {
@@ -26,15 +28,17 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
         }
         if (!size_elements(dims, rank, &count) || !int_mul(count, element_info[e].bytes, &bytes) ||
             bytes > im->context->limits.tensor_bytes) {
-                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of a result", onnx_node_text(im, n->proto)),
+                onnx_over_limit(im,
+                                arena_printf(im->arena, "%s: bytes of a result",
+                                             onnx_node_text(im, n->proto)),
                                 "tensor_bytes", im->context->limits.tensor_bytes);
                 return NULL;
         }
         return type_tensor(im->m, e, rank, dims);
 }
 
-const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output, enum element e,
-                                    int rank)
+const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
+                                    enum element e, int rank)
 {
         const struct type *t = onnx_declared(im, n, output);
 
@@ -42,7 +46,8 @@ const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_no
                 return NULL;
         if (t->kind != TYPE_TENSOR || t->element != e || (rank >= 0 && t->rank != rank)) {
                 onnx_invalid(im, n, "output %d is declared as %s, want %s of rank %d", output,
-                             type_text(im->arena, im->m, t), element_info[e].text, rank >= 0 ? rank : t->rank);
+                             type_text(im->arena, im->m, t), element_info[e].text,
+                             rank >= 0 ? rank : t->rank);
                 return NULL;
         }
         return onnx_type(im, n, e, t->rank, t->dims);
@@ -61,7 +66,8 @@ const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node 
         return NULL;
 }
 
-bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n, struct value *const *values, int count)
+bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
+                       struct value *const *values, int count)
 {
         const struct value *first = NULL;
 
@@ -82,7 +88,8 @@ bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i)
         struct value *v = onnx_input(n, i);
 
         return !v || element_is_float(onnx_element(v)) ||
-               onnx_invalid(im, n, "operand %d is of %s, want a float type", i, element_info[onnx_element(v)].text);
+               onnx_invalid(im, n, "operand %d is of %s, want a float type", i,
+                            element_info[onnx_element(v)].text);
 }
 
 bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i)
@@ -90,7 +97,8 @@ bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i)
         struct value *v = onnx_input(n, i);
 
         return !v || element_is_integer(onnx_element(v)) ||
-               onnx_invalid(im, n, "operand %d is of %s, want an integer type", i, element_info[onnx_element(v)].text);
+               onnx_invalid(im, n, "operand %d is of %s, want an integer type", i,
+                            element_info[onnx_element(v)].text);
 }
 
 bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i, enum element e)
@@ -98,8 +106,8 @@ bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i,
         struct value *v = onnx_input(n, i);
 
         return !v || onnx_element(v) == e ||
-               onnx_invalid(im, n, "operand %d is of %s, want %s", i, element_info[onnx_element(v)].text,
-                            element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want %s", i,
+                            element_info[onnx_element(v)].text, element_info[e].text);
 }
 
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most)
@@ -109,21 +117,25 @@ bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, in
         if (!v || (onnx_rank(v) >= least && onnx_rank(v) <= most))
                 return true;
         if (least == most)
-                return onnx_invalid(im, n, "operand %d is of rank %d, want %d", i, onnx_rank(v), least);
-        return onnx_invalid(im, n, "operand %d is of rank %d, want %d to %d", i, onnx_rank(v), least, most);
+                return onnx_invalid(im, n, "operand %d is of rank %d, want %d", i, onnx_rank(v),
+                                    least);
+        return onnx_invalid(im, n, "operand %d is of rank %d, want %d to %d", i, onnx_rank(v),
+                            least, most);
 }
 
-bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, const dim_t *extents,
-                      int64_t width)
+bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n,
+                      const struct value *indices, const dim_t *extents, int64_t width)
 {
         int64_t count = value_is_constant(indices) ? type_elements(indices->type) : 0;
 
         if (count && indices->constant->kind == CONSTANT_SPLAT)
                 count = onnx_min(width, count);
         for (int64_t i = 0; i < count; i++) {
-                int64_t index = constant_element(indices->constant, i).i, extent = extents[i % width];
+                int64_t index = constant_element(indices->constant, i).i,
+                        extent = extents[i % width];
                 if (index < -extent || index >= extent)
-                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index, (long long)extent);
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld",
+                                            (long long)index, (long long)extent);
         }
         return true;
 }
@@ -140,9 +152,10 @@ struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int
         return onnx_reshape(im, v, 0, NULL);
 }
 
-/* How many elements the operand has, at most room: 0 when it is absent, or not known. What it must be is in wanted. */
-static bool count_elements(struct onnx_import *im, const struct onnx_node *n, int input, bool fits, const char *wanted, int room,
-                           int *count, bool *known)
+/* How many elements the operand has, at most room: 0 when it is absent, or not known. What it must
+ * be is in wanted. */
+static bool count_elements(struct onnx_import *im, const struct onnx_node *n, int input, bool fits,
+                           const char *wanted, int room, int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -151,20 +164,21 @@ static bool count_elements(struct onnx_import *im, const struct onnx_node *n, in
         if (!v)
                 return true;
         if (onnx_rank(v) > 1 || !fits)
-                return onnx_invalid(im, n, "operand %d is %s, want %s", input, type_text(im->arena, im->m, v->type), wanted);
+                return onnx_invalid(im, n, "operand %d is %s, want %s", input,
+                                    type_text(im->arena, im->m, v->type), wanted);
         *known = value_is_constant(v);
         if (!*known)
                 return true;
         int64_t elements = type_elements(v->type);
         if (elements > room)
-                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input, (long long)elements,
-                                    room);
+                return onnx_invalid(im, n, "operand %d holds %lld numbers, want at most %d", input,
+                                    (long long)elements, room);
         *count = (int)elements;
         return true;
 }
 
-bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room,
-                          int *count, bool *known)
+bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input,
+                          double *values, int room, int *count, bool *known)
 {
         if (!count_elements(im, n, input, true, "rank 0 or 1", room, count, known))
                 return false;
@@ -172,13 +186,15 @@ bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int
                 const struct value *v = onnx_input(n, input);
                 union scalar s = constant_element(v->constant, i);
                 enum element_class class = element_info[onnx_element(v)].class;
-                values[i] = class == CLASS_FLOAT ? s.f : class == CLASS_SINT ? (double)s.i : (double)s.u;
+                values[i] = class == CLASS_FLOAT  ? s.f
+                            : class == CLASS_SINT ? (double)s.i
+                                                  : (double)s.u;
         }
         return true;
 }
 
-bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input, int64_t *values, int room,
-                       int *count, bool *known)
+bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input,
+                       int64_t *values, int room, int *count, bool *known)
 {
         const struct value *v = onnx_input(n, input);
         bool fits = v && (onnx_element(v) == E_I64 || onnx_element(v) == E_I32);
@@ -190,8 +206,8 @@ bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int in
         return true;
 }
 
-bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset, int64_t *value,
-                      bool *known)
+bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset,
+                      int64_t *value, bool *known)
 {
         const struct value *v = onnx_input(n, input);
 
@@ -221,19 +237,22 @@ struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node
                              v ? type_text(im->arena, im->m, v->type) : "absent");
                 return NULL;
         }
-        return onnx_reshape(im, onnx_cast(im, v, E_I64), 1, (const dim_t[]){ type_elements(v->type) });
+        return onnx_reshape(im, onnx_cast(im, v, E_I64), 1,
+                            (const dim_t[]){ type_elements(v->type) });
 }
 
-bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank, int *result)
+bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank,
+               int *result)
 {
         if (axis < -rank || axis >= rank)
-                return onnx_invalid(im, n, "axis %lld in a tensor of rank %d, want %d to %d", (long long)axis, rank,
-                                    -rank, rank - 1);
+                return onnx_invalid(im, n, "axis %lld in a tensor of rank %d, want %d to %d",
+                                    (long long)axis, rank, -rank, rank - 1);
         *result = (int)(axis < 0 ? axis + rank : axis);
         return true;
 }
 
-static bool axes_normalize(struct onnx_import *im, const struct onnx_node *n, int rank, struct onnx_axes *axes)
+static bool axes_normalize(struct onnx_import *im, const struct onnx_node *n, int rank,
+                           struct onnx_axes *axes)
 {
         bool taken[RANK_MAX] = { false };
         int count = 0;
@@ -252,8 +271,8 @@ static bool axes_normalize(struct onnx_import *im, const struct onnx_node *n, in
         return true;
 }
 
-bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute, int rank,
-                    struct onnx_axes *axes)
+bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute,
+                    int rank, struct onnx_axes *axes)
 {
         *axes = (struct onnx_axes){ .state = AXES_ABSENT };
         if (input < 0) {
@@ -263,8 +282,8 @@ bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, cons
                 if (!values && !onnx_has(n, attribute))
                         return true;
                 if (axes->count > RANK_MAX)
-                        return onnx_invalid(im, n, "%s has %d values for a tensor of rank %d", attribute, axes->count,
-                                            rank);
+                        return onnx_invalid(im, n, "%s has %d values for a tensor of rank %d",
+                                            attribute, axes->count, rank);
                 for (int i = 0; i < axes->count; i++)
                         axes->axes[i] = values[i];
         } else {
@@ -291,24 +310,28 @@ bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, cons
 
 struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int rank)
 {
-        return onnx_select(im, onnx_with(im, OP_lt, axes, 0), onnx_with(im, OP_add, axes, rank), axes);
+        return onnx_select(im, onnx_with(im, OP_lt, axes, 0), onnx_with(im, OP_add, axes, rank),
+                           axes);
 }
 
-struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values, int rank,
-                                int64_t preset)
+struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values,
+                                int rank, int64_t preset)
 {
         if (!axes || !values)
                 return NULL;
-        const struct type *table = type_tensor(im->m, E_I64, 2, (const dim_t[]){ rank, onnx_dim(axes, 0) });
-        struct value *here =
-                build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0),
-                             onnx_spread(im, onnx_axes_wrap(im, axes, rank), table, (const int64_t[]){ 1 }));
-        struct value *sum = onnx_reduce(im, REDUCE_sum,
-                                        onnx_select(im, here, onnx_spread(im, values, table, (const int64_t[]){ 1 }),
-                                                    onnx_integer(im, E_I64, 0)),
-                                        (const int64_t[]){ 1 }, 1, E_COMPUTE);
-        struct value *hits =
-                onnx_reduce(im, REDUCE_sum, onnx_cast(im, here, E_I64), (const int64_t[]){ 1 }, 1, E_COMPUTE);
+        const struct type *table =
+                type_tensor(im->m, E_I64, 2, (const dim_t[]){ rank, onnx_dim(axes, 0) });
+        struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0),
+                                          onnx_spread(im, onnx_axes_wrap(im, axes, rank), table,
+                                                      (const int64_t[]){ 1 }));
+        struct value *sum =
+                onnx_reduce(im, REDUCE_sum,
+                            onnx_select(im, here,
+                                        onnx_spread(im, values, table, (const int64_t[]){ 1 }),
+                                        onnx_integer(im, E_I64, 0)),
+                            (const int64_t[]){ 1 }, 1, E_COMPUTE);
+        struct value *hits = onnx_reduce(im, REDUCE_sum, onnx_cast(im, here, E_I64),
+                                         (const int64_t[]){ 1 }, 1, E_COMPUTE);
         return onnx_select(im, onnx_with(im, OP_gt, hits, 0), sum, onnx_integer(im, E_I64, preset));
 }
 
@@ -324,32 +347,35 @@ const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name
         return NULL;
 }
 
-bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *value)
+bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name,
+                       int64_t *value)
 {
         if (!onnx_has(n, name))
                 return onnx_invalid(im, n, "attribute %s is missing", name);
         return onnx_int(im, n, name, 0, value);
 }
 
-bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t least,
-                    int64_t most, int64_t *value)
+bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
+                    int64_t least, int64_t most, int64_t *value)
 {
         if (!onnx_int(im, n, name, preset, value))
                 return false;
         if (*value < least || *value > most)
-                return onnx_invalid(im, n, "%s is %lld, want %lld to %lld", name, (long long)*value, (long long)least,
-                                    (long long)most);
+                return onnx_invalid(im, n, "%s is %lld, want %lld to %lld", name, (long long)*value,
+                                    (long long)least, (long long)most);
         return true;
 }
 
-bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what, int64_t number,
-                         enum element *e)
+bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what,
+                         int64_t number, enum element *e)
 {
         if (number < INT_MIN || number > INT_MAX || !element_from_onnx((int)number, e))
-                return onnx_invalid(im, n, "%s is %lld, which is no data type", what, (long long)number);
+                return onnx_invalid(im, n, "%s is %lld, which is no data type", what,
+                                    (long long)number);
         if (!element_is_stored(*e))
-                return onnx_unsupported(im, n, "%s is %s, a type this compiler does not compute with", what,
-                                        element_info[*e].text);
+                return onnx_unsupported(im, n,
+                                        "%s is %s, a type this compiler does not compute with",
+                                        what, element_info[*e].text);
         return true;
 }
 
@@ -366,7 +392,8 @@ bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name)
 
 /* ---- building ---- */
 
-bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values, int count)
+bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values,
+                    int count)
 {
         dim_t dims[RANK_MAX];
         int rank = 0;
@@ -388,9 +415,9 @@ bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct va
                         if (dims[skip + d] != 1)
                                 return onnx_invalid(
                                         im, n,
-                                        "operand %d is %s, which does not broadcast to extent %lld at dimension %d", i,
-                                        type_text(im->arena, im->m, values[i]->type), (long long)dims[skip + d],
-                                        skip + d);
+                                        "operand %d is %s, which does not broadcast to extent %lld at dimension %d",
+                                        i, type_text(im->arena, im->m, values[i]->type),
+                                        (long long)dims[skip + d], skip + d);
                         dims[skip + d] = extent;
                 }
         }
@@ -405,7 +432,8 @@ bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct va
 }
 
 /* x over the shape of a numpy broadcast with `other`, which is known to fit */
-static struct value *broadcast_to_fit(struct onnx_import *im, struct value *x, const struct type *other)
+static struct value *broadcast_to_fit(struct onnx_import *im, struct value *x,
+                                      const struct type *other)
 {
         dim_t dims[RANK_MAX];
         int rank = onnx_rank(x) > other->rank ? onnx_rank(x) : other->rank;
@@ -423,7 +451,8 @@ struct value *onnx_unary(struct onnx_import *im, enum opcode code, struct value 
         return x ? build_unary(&im->b, code, x) : NULL;
 }
 
-struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value *x, struct value *y)
+struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value *x,
+                          struct value *y)
 {
         if (!x || !y)
                 return NULL;
@@ -488,11 +517,14 @@ struct value *onnx_reshape(struct onnx_import *im, struct value *x, int rank, co
         return x ? build_reshape(&im->b, x, rank, rank ? dims : none) : NULL;
 }
 
-struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct type *to, const int64_t *dims)
+struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct type *to,
+                          const int64_t *dims)
 {
         static const int64_t none[1];
 
-        return v ? build_broadcast(&im->b, v, type_with_element(im->m, to, onnx_element(v)), dims ? dims : none) : NULL;
+        return v ? build_broadcast(&im->b, v, type_with_element(im->m, to, onnx_element(v)),
+                                   dims ? dims : none)
+                 : NULL;
 }
 
 struct value *onnx_along(struct onnx_import *im, struct value *v, const struct type *to, int axis)
@@ -509,20 +541,21 @@ struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count)
         return build_iota(&im->b, type_tensor(im->m, e, 1, (const dim_t[]){ count }), 0);
 }
 
-struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count,
-                          int accumulator)
+struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
+                          const int64_t *axes, int count, int accumulator)
 {
         if (!x || count == 0)
                 return x;
         struct attr *attrs = attrs_new(im->m, OP_reduce);
         attr_set(attrs, OP_reduce, "kind", kind);
         attr_set(attrs, OP_reduce, "accumulator", accumulator);
-        return value_build(&im->b, OP_reduce, (struct value *[]){ x, constant_ints(im->m, axes, count) }, 2, attrs,
+        return value_build(&im->b, OP_reduce,
+                           (struct value *[]){ x, constant_ints(im->m, axes, count) }, 2, attrs,
                            NULL);
 }
 
-struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
-                            int count)
+struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full,
+                            const int64_t *axes, int count)
 {
         int64_t dims[RANK_MAX];
         int kept = 0;
@@ -536,8 +569,8 @@ struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const
         return onnx_spread(im, reduced, full, dims);
 }
 
-struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
-                        int count)
+struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full,
+                        const int64_t *axes, int count)
 {
         dim_t dims[RANK_MAX];
 

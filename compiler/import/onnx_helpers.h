@@ -1,6 +1,6 @@
-/* What the operator importers (onnx_op_*.c) share: shorthands over the tensor builder that take and give values of
- * the import, and the checks that every operator needs. A NULL operand gives NULL without a further message, so a
- * chain is tested once, where onnx_output stores its end. */
+/* What the operator importers (onnx_op_*.c) share: shorthands over the tensor builder that take and
+ * give values of the import, and the checks that every operator needs. A NULL operand gives NULL
+ * without a further message, so a chain is tested once, where onnx_output stores its end. */
 #ifndef COMPILER_IMPORT_ONNX_HELPERS_H
 #define COMPILER_IMPORT_ONNX_HELPERS_H
 
@@ -19,7 +19,10 @@ static inline struct value *onnx_input(const struct onnx_node *n, int i) /* NULL
 {
         return i < n->input_count ? n->inputs[i] : NULL;
 }
-static inline bool onnx_wants(const struct onnx_node *n, int i) { return i < n->output_count && n->wanted[i]; }
+static inline bool onnx_wants(const struct onnx_node *n, int i)
+{
+        return i < n->output_count && n->wanted[i];
+}
 /* Defines output i where the node has it; false when v is NULL (the error was reported). */
 static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
 {
@@ -33,33 +36,35 @@ static inline int64_t onnx_dim(const struct value *v, int i) { return v->type->d
 static inline int64_t onnx_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* A type of extents that a model's numbers made: NULL after an error when the rank, an extent or the bytes pass a
- * limit. */
-const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e, int rank,
-                             const dim_t *dims);
+/* A type of extents that a model's numbers made: NULL after an error when the rank, an extent or
+ * the bytes pass a limit. */
+const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
+                             int rank, const dim_t *dims);
 /* The declared type of an output, checked to be of element e (and of rank, unless -1). */
-const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output, enum element e,
-                                    int rank);
+const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
+                                    enum element e, int rank);
 /* all of one element type; NULL entries are skipped */
-bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n, struct value *const *values, int count);
+bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
+                       struct value *const *values, int count);
 /* input i is of a float type, of an integer type, or of type e */
 bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i, enum element e);
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most);
 
-/* constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]); others are checked as the generated code runs */
-bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n, const struct value *indices, const dim_t *extents,
-                      int64_t width);
+/* constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]); others are
+ * checked as the generated code runs */
+bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n,
+                      const struct value *indices, const dim_t *extents, int64_t width);
 
 /* input i holds one element (rank 0, or any rank of extents 1): as a scalar, NULL after an error */
 struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int i);
-/* A constant operand of one integer or bool, or of numbers; *known false when it is a run-time value. Absent: the
- * preset. */
-bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset, int64_t *value,
-                      bool *known);
-bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input, double *values, int room,
-                          int *count, bool *known);
+/* A constant operand of one integer or bool, or of numbers; *known false when it is a run-time
+ * value. Absent: the preset. */
+bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset,
+                      int64_t *value, bool *known);
+bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input,
+                          double *values, int room, int *count, bool *known);
 /* an integer operand of rank 0 or 1 as a run-time <k x i64>; NULL after an error */
 struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node *n, int input);
 
@@ -71,36 +76,43 @@ struct onnx_axes {
         int64_t axes[RANK_MAX];
         struct value *operand; /* AXES_RUNTIME: <count x i64>, as given */
 };
-bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute, int rank,
-                    struct onnx_axes *axes);
+bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute,
+                    int rank, struct onnx_axes *axes);
 /* run-time axes made positive */
 struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int rank);
 /* <rank x i64>: entry axes[i] is values[i], the others are preset; run-time axes and values */
-struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values, int rank,
-                                int64_t preset);
+struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values,
+                                int rank, int64_t preset);
 
 /* the attribute itself, which counts as used from then on, or NULL; its type is not checked */
 const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name);
 /* an attribute that must be there */
-bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *value);
+bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name,
+                       int64_t *value);
 /* an int attribute in [least, most] */
-bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset, int64_t least,
-                    int64_t most, int64_t *value);
+bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
+                    int64_t least, int64_t most, int64_t *value);
 /* a TensorProto.DataType number as a type this compiler can compute with */
-bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what, int64_t number,
-                         enum element *e);
+bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what,
+                         int64_t number, enum element *e);
 /* accepted and without meaning for inference: is_test, consumed_inputs */
 bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
 
 /* ---- building ---- */
 
-/* element-wise; two operands are broadcast to each other (their shapes fit, or that is a bug of ours) */
+/* element-wise; two operands are broadcast to each other (their shapes fit, or that is a bug of
+ * ours) */
 struct value *onnx_unary(struct onnx_import *im, enum opcode code, struct value *x);
-struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value *x, struct value *y);
-struct value *onnx_with(struct onnx_import *im, enum opcode code, struct value *x, double number); /* x op number */
-struct value *onnx_from(struct onnx_import *im, enum opcode code, double number, struct value *x); /* number op x */
-struct value *onnx_select(struct onnx_import *im, struct value *c, struct value *x, struct value *y);
-struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);        /* to narrow floats: saturates */
+struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value *x,
+                          struct value *y);
+/* x op number */
+struct value *onnx_with(struct onnx_import *im, enum opcode code, struct value *x, double number);
+/* number op x */
+struct value *onnx_from(struct onnx_import *im, enum opcode code, double number, struct value *x);
+struct value *onnx_select(struct onnx_import *im, struct value *c, struct value *x,
+                          struct value *y);
+/* to narrow floats: saturates */
+struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);
 /* f16 and bf16 as f32: what chains of operations are computed in */
 enum element onnx_wide_element(enum element e);
 struct value *onnx_wide(struct onnx_import *im, struct value *x);
@@ -108,13 +120,16 @@ struct value *onnx_wide(struct onnx_import *im, struct value *x);
 
 enum onnx_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
 struct onnx_conversion {
-        bool saturate;                  /* to floats of 8 bits: what is too large becomes the largest, not infinite or NaN */
+        bool saturate;                  /* to floats of 8 bits: what is too large becomes the
+                                         * largest, not infinite or NaN */
         enum onnx_round round;          /* to f8e8m0 */
 };
-struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to, const struct onnx_conversion *how);
+struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to,
+                           const struct onnx_conversion *how);
 /* what such a type is converted to without loss: f32, i8 or u8; any other: itself */
 enum element onnx_plain_element(enum element e);
-bool onnx_integer_range(enum element e, double *least, double *most);    /* of integers below 8 bits; false: it is none */
+/* of integers below 8 bits; false: it is none */
+bool onnx_integer_range(enum element e, double *least, double *most);
 
 /* ---- onnx_helpers.c ---- */
 
@@ -123,19 +138,21 @@ struct value *onnx_integer(struct onnx_import *im, enum element e, int64_t numbe
 
 struct value *onnx_reshape(struct onnx_import *im, struct value *x, int rank, const dim_t *dims);
 /* v's dimensions become dims[k] of to's shape; v keeps its element */
-struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct type *to, const int64_t *dims);
+struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct type *to,
+                          const int64_t *dims);
 /* v is a scalar or [extent of axis]: over to's shape */
 struct value *onnx_along(struct onnx_import *im, struct value *v, const struct type *to, int axis);
-struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count); /* 0, 1, ..., count - 1 */
+/* 0, 1, ..., count - 1 */
+struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count);
 
 /* accumulator: an element, or E_COMPUTE; no axes: x itself */
-struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x, const int64_t *axes, int count,
-                          int accumulator);
+struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
+                          const int64_t *axes, int count, int accumulator);
 /* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
-struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
-                            int count);
-struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full, const int64_t *axes,
-                        int count);
+struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full,
+                            const int64_t *axes, int count);
+struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full,
+                        const int64_t *axes, int count);
 /* mean over axes, in the wide type of x */
 struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
 int onnx_axes_from(int first, int rank, int64_t *axes); /* first, ..., rank - 1; how many */
@@ -154,9 +171,10 @@ struct onnx_loop {
         struct value *number, *held, *rows;       /* arguments of its region */
         struct onnx_region outer;
 };
-/* Between the two, what is built goes into the loop's region. yielded: go, where it has that, the next carried values, rows
- * of stacks; a NULL among them is an error that was reported. */
-bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts, struct onnx_loop *loop);
+/* Between the two, what is built goes into the loop's region. yielded: go, where it has that, the
+ * next carried values, rows of stacks; a NULL among them is an error that was reported. */
+bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
+                    struct onnx_loop *loop);
 bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded);
 
 /* ---- convolution and pooling windows ---- */
@@ -168,35 +186,44 @@ struct onnx_window {
         int64_t kernel[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX];
         int64_t pads[2 * RANK_MAX]; /* as stated or as auto_pad says: all low, then all high */
         int64_t out[RANK_MAX]; /* placed: extents of the result */
-        int64_t high[RANK_MAX]; /* placed: high pads that make exactly these extents (ceil_mode overhangs) */
+        int64_t high[RANK_MAX]; /* placed: high pads that make exactly these extents (ceil_mode
+                                 * overhangs) */
 };
-/* Reads kernel_shape (checked against kernel unless NULL), strides, dilations, pads, auto_pad; every number in its
- * range. */
-bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel, bool dilations,
-                      struct onnx_window *w);
+/* Reads kernel_shape (checked against kernel unless NULL), strides, dilations, pads, auto_pad;
+ * every number in its range. */
+bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel,
+                      bool dilations, struct onnx_window *w);
 /* pads of auto_pad, and the result's extents over the spatial extents `in` */
-bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w, const dim_t *in,
-                       bool ceil_mode);
-static inline int64_t onnx_window_extent(const struct onnx_window *w, int d) /* of the dilated kernel */
+bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w,
+                       const dim_t *in, bool ceil_mode);
+/* of the dilated kernel */
+static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)
 {
         return (w->kernel[d] - 1) * w->dilations[d] + 1;
 }
 /* convolution of x by w through a placed window */
-struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w, const struct onnx_window *window,
-                            int64_t groups, int accumulator);
-/* what several operators compute with (onnx_op_matmul.c, onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
-struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b);
+struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
+                            const struct onnx_window *window, int64_t groups, int accumulator);
+/* what several operators compute with (onnx_op_matmul.c, onnx_op_pool.c, onnx_op_norm.c); x is of a
+ * wide type */
+struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                          struct value *b);
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
-struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count, bool logarithm);
-/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it has (onnx_op_attention.c) */
+struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
+                           bool logarithm);
+/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it
+ * has (onnx_op_attention.c) */
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads);
 
 /* ---- quantization (onnx_op_quant.c) ---- */
 
-/* saturate(round_half_even(real) + zero_point) as `to`; zero_point: NULL or an integer tensor that broadcasts to
- * real */
-struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to);
-/* x - zero_point in the type `as`, or x itself where that is 0; zero_point: NULL or an integer tensor that broadcasts to x */
-struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as);
+/* saturate(round_half_even(real) + zero_point) as `to`; zero_point: NULL or an integer tensor that
+ * broadcasts to real */
+struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point,
+                              enum element to);
+/* x - zero_point in the type `as`, or x itself where that is 0; zero_point: NULL or an integer
+ * tensor that broadcasts to x */
+struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
+                            enum element as);
 
 #endif

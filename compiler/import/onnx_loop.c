@@ -1,13 +1,17 @@
-/* Control flow: Loop and Scan. A body becomes the region of a loop; what is known at compile time (how often, that the
- * condition holds) is not computed. Scan's axes are brought outermost before the loop and back behind it. */
+/* Control flow: Loop and Scan. A body becomes the region of a loop; what is known at compile time
+ * (how often, that the condition holds) is not computed. Scan's axes are brought outermost before
+ * the loop and back behind it. */
 #include "compiler/import/onnx_helpers.h"
 
 /* ---- a loop while its region is being filled ---- */
 
-bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts, struct onnx_loop *loop)
+bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
+                    struct onnx_loop *loop)
 {
         int results = parts->carried + parts->stacked;
-        struct value **operands = arena_array(im->arena, (size_t)(2 + parts->carried + parts->scanned), sizeof *operands);
+        struct value **operands =
+                arena_array(im->arena, (size_t)(2 + parts->carried + parts->scanned),
+                            sizeof *operands);
         const struct type **types = arena_array(im->arena, (size_t)results, sizeof *types);
         struct attr *attrs = attrs_new(im->m, OP_loop);
         operands[0] = parts->trip;
@@ -21,10 +25,13 @@ bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
         attr_set(attrs, OP_loop, "steps", parts->steps);
         attr_set(attrs, OP_loop, "carried", parts->carried);
         if (parts->scan_backward)
-                attr_set_ints(im->m, attrs, OP_loop, "scan_backward", parts->scan_backward, parts->scanned);
+                attr_set_ints(im->m, attrs, OP_loop, "scan_backward", parts->scan_backward,
+                              parts->scanned);
         if (parts->stack_backward)
-                attr_set_ints(im->m, attrs, OP_loop, "stack_backward", parts->stack_backward, parts->stacked);
-        loop->op = op_build_results(&im->b, OP_loop, operands, 2 + parts->carried + parts->scanned, attrs, types, results, 1);
+                attr_set_ints(im->m, attrs, OP_loop, "stack_backward", parts->stack_backward,
+                              parts->stacked);
+        loop->op = op_build_results(&im->b, OP_loop, operands, 2 + parts->carried + parts->scanned,
+                                    attrs, types, results, 1);
         if (!loop->op)
                 return false;
         struct region *body = op_add_region(loop->op, 0);
@@ -34,7 +41,8 @@ bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
                 region_add_argument(body, types[i], "held");
         for (int i = 0; i < parts->scanned; i++) {
                 const struct type *t = parts->scans[i]->type;
-                region_add_argument(body, type_tensor(im->m, t->element, t->rank - 1, t->dims + 1), "row");
+                region_add_argument(body, type_tensor(im->m, t->element, t->rank - 1, t->dims + 1),
+                                    "row");
         }
         loop->held = body->arguments + 1;
         loop->rows = loop->held + parts->carried;
@@ -65,21 +73,27 @@ static int declared_rank(const Onnx__GraphProto *body, size_t input)
         const Onnx__TypeProto *t = input < body->n_input ? body->input[input]->type : NULL;
         if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type->shape)
                 return -1;
-        return t->tensor_type->shape->n_dim < RANK_MAX ? (int)t->tensor_type->shape->n_dim : RANK_MAX;
+        return t->tensor_type->shape->n_dim < RANK_MAX ? (int)t->tensor_type->shape->n_dim
+                                                       : RANK_MAX;
 }
 
 /* scalars of a loop are <T>, or <1 x T> where the body says so */
-static struct value *as_declared(struct onnx_import *im, struct value *v, const Onnx__GraphProto *body, size_t input)
+static struct value *as_declared(struct onnx_import *im, struct value *v,
+                                 const Onnx__GraphProto *body, size_t input)
 {
-        return declared_rank(body, input) == 1 ? build_reshape(&im->b, v, 1, (const dim_t[]){ 1 }) : v;
+        return declared_rank(body, input) == 1 ? build_reshape(&im->b, v, 1, (const dim_t[]){ 1 })
+                                               : v;
 }
 
 /* one element as a scalar; NULL after an error */
-static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v, enum element e, const char *what)
+static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v,
+                               enum element e, const char *what)
 {
-        if (v->type->kind == TYPE_TENSOR && v->type->element == e && type_is_static(v->type) && type_elements(v->type) == 1)
+        if (v->type->kind == TYPE_TENSOR && v->type->element == e && type_is_static(v->type) &&
+            type_elements(v->type) == 1)
                 return build_reshape(&im->b, v, 0, NULL);
-        onnx_invalid(im, n, "%s is %s, want one %s", what, type_text(im->arena, im->m, v->type), element_info[e].text);
+        onnx_invalid(im, n, "%s is %s, want one %s", what, type_text(im->arena, im->m, v->type),
+                     element_info[e].text);
         return NULL;
 }
 
@@ -90,18 +104,20 @@ static bool want_tensors(struct onnx_import *im, struct onnx_node *n, int from)
                         return onnx_invalid(im, n, "input %d is required", i);
                 const struct type *t = n->inputs[i]->type;
                 if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
-                        return onnx_unsupported(im, n, "input %d is %s, not a tensor", i, type_text(im->arena, im->m, t));
+                        return onnx_unsupported(im, n, "input %d is %s, not a tensor", i,
+                                                type_text(im->arena, im->m, t));
         }
         return true;
 }
 
 /* What is carried keeps its type. */
-static bool check_carried(struct onnx_import *im, struct onnx_node *n, const struct value *first, const struct value *next,
-                          int number)
+static bool check_carried(struct onnx_import *im, struct onnx_node *n, const struct value *first,
+                          const struct value *next, int number)
 {
         return first->type == next->type ||
-               onnx_unsupported(im, n, "carried value %d is %s at first and %s after an iteration", number,
-                                type_text(im->arena, im->m, first->type), type_text(im->arena, im->m, next->type));
+               onnx_unsupported(im, n, "carried value %d is %s at first and %s after an iteration",
+                                number, type_text(im->arena, im->m, first->type),
+                                type_text(im->arena, im->m, next->type));
 }
 
 static bool constant_number_of(const struct value *v, int64_t *number)
@@ -130,8 +146,10 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
         int64_t all = (int64_t)l->body->n_output - 1, known;
         l->carried = n->input_count > 2 ? n->input_count - 2 : 0;
         if (l->body->n_input != (size_t)l->carried + 2 || all < l->carried || n->output_count > all)
-                return onnx_invalid(im, n, "%d carried values and %d outputs; its body has %zu inputs and %zu outputs",
-                                    l->carried, n->output_count, l->body->n_input, l->body->n_output);
+                return onnx_invalid(
+                        im, n,
+                        "%d carried values and %d outputs; its body has %zu inputs and %zu outputs",
+                        l->carried, n->output_count, l->body->n_input, l->body->n_output);
         if ((trip && !(l->trip = scalar_of(im, n, trip, E_I64, "the trip count"))) ||
             (go && !(l->go = scalar_of(im, n, go, E_BOOL, "the condition"))))
                 return false;
@@ -154,13 +172,16 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         for (int i = 0; i < l->stacked; i++) {
                 const struct type *t = n->declared[l->which[i]];
                 if (!t || !t->rank) {
-                        onnx_unsupported(im, n, "output %d has as many rows as there are iterations, which only a run can tell: "
-                                                "state its shape", l->which[i]);
+                        onnx_unsupported(
+                                im, n,
+                                "output %d has as many rows as there are iterations, which only a run can tell: "
+                                "state its shape",
+                                l->which[i]);
                         return -1;
                 }
                 if (rows != INT64_MAX && rows != t->dims[0]) {
-                        onnx_invalid(im, n, "outputs are stated to have %lld and %lld rows", (long long)rows,
-                                     (long long)t->dims[0]);
+                        onnx_invalid(im, n, "outputs are stated to have %lld and %lld rows",
+                                     (long long)rows, (long long)t->dims[0]);
                         return -1;
                 }
                 rows = t->dims[0];
@@ -168,17 +189,21 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         return rows;
 }
 
-/* The region is complete: how often it runs, now that it is known whether the condition can ever fail. */
-static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const struct looping *l, struct value *next_go,
-                           struct op **op)
+/* The region is complete: how often it runs, now that it is known whether the condition can ever
+ * fail. */
+static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                           struct value *next_go, struct op **op)
 {
         int64_t known = -1, trips = l->trips;
-        bool certain = !l->go || value_is_constant(l->go), constant = constant_number_of(next_go, &known);
+        bool certain = !l->go || value_is_constant(l->go),
+             constant = constant_number_of(next_go, &known);
         if (certain && constant && !known && (l->trip ? trips > 1 : trips < 0))
                 trips = 1;              /* it ends behind the first iteration */
         bool go = certain && (trips == 0 || (constant && (known || trips == 1))) ? false : true;
         if (!go && trips < 0 && !l->trip)
-                return onnx_invalid(im, n, "a loop without a trip count whose condition always holds never ends");
+                return onnx_invalid(
+                        im, n,
+                        "a loop without a trip count whose condition always holds never ends");
         int64_t steps = !go && trips >= 0 ? trips : declared_rows(im, n, l);
         if (steps < 0)
                 return false;
@@ -196,11 +221,12 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
 }
 
 /* the body, between onnx_loop_open and onnx_loop_close; yielded: go, carried, rows */
-static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l, const struct onnx_loop *loop,
-                        struct value **yielded)
+static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                        const struct onnx_loop *loop, struct value **yielded)
 {
         size_t count = l->body->n_output;
-        struct value **arguments = arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
+        struct value **arguments =
+                arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
         struct value **outputs = arena_array(im->arena, count, sizeof *outputs);
         arguments[0] = as_declared(im, loop->number, l->body, 0);
         arguments[1] = as_declared(im, onnx_integer(im, E_BOOL, 1), l->body, 1);
@@ -226,16 +252,21 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!l.carried && !l.stacked)
                 return onnx_invalid(im, n, "it has no outputs");
-        struct value **yielded = arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
-        struct onnx_loop_parts parts = { .trip = l.trip, .go = l.go ? l.go : onnx_integer(im, E_BOOL, 1), .first = n->inputs + 2,
-                                         .carried = l.carried, .stacked = l.stacked };
+        struct value **yielded =
+                arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
+        struct onnx_loop_parts parts = { .trip = l.trip,
+                                         .go = l.go ? l.go : onnx_integer(im, E_BOOL, 1),
+                                         .first = n->inputs + 2,
+                                         .carried = l.carried,
+                                         .stacked = l.stacked };
         if (!onnx_loop_open(im, &parts, &loop))
                 return false;
         if (!import_body(im, n, &l, &loop, yielded)) {
                 onnx_region_leave(im, loop.outer);
                 return false;
         }
-        if (!onnx_loop_close(im, &loop, yielded) || !finish_looping(im, n, &l, yielded[0], &loop.op))
+        if (!onnx_loop_close(im, &loop, yielded) ||
+            !finish_looping(im, n, &l, yielded[0], &loop.op))
                 return false;
         for (int i = 0; i < n->output_count && i < l.carried; i++)
                 n->outputs[i] = &loop.op->results[i];
@@ -254,7 +285,8 @@ struct scanning {
 };
 
 /* a list of `count` numbers; zeros when absent */
-static int64_t *list_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, int count)
+static int64_t *list_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
+                               int count)
 {
         const int64_t *given;
         int given_count;
@@ -282,7 +314,8 @@ static int64_t *directions(struct onnx_import *im, struct onnx_node *n, const ch
 }
 
 /* first: the number of the first state */
-static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first, struct scanning *s)
+static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first,
+                          struct scanning *s)
 {
         int64_t scanned;
         if (!(s->body = onnx_graph_attribute(im, n, "body")) || !want_tensors(im, n, first) ||
@@ -290,13 +323,15 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
                 return false;
         int inputs = n->input_count - first;
         if (scanned < 1 || scanned > inputs)
-                return onnx_invalid(im, n, "num_scan_inputs is %lld, there are %d inputs", (long long)scanned, inputs);
+                return onnx_invalid(im, n, "num_scan_inputs is %lld, there are %d inputs",
+                                    (long long)scanned, inputs);
         s->scanned = (int)scanned;
         s->carried = inputs - s->scanned;
         s->stacked = (int)s->body->n_output - s->carried;
-        if (s->body->n_input != (size_t)inputs || s->stacked < 0 || (size_t)n->output_count > s->body->n_output)
-                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu", inputs, n->output_count,
-                                    s->body->n_input, s->body->n_output);
+        if (s->body->n_input != (size_t)inputs || s->stacked < 0 ||
+            (size_t)n->output_count > s->body->n_output)
+                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
+                                    inputs, n->output_count, s->body->n_input, s->body->n_output);
         return true;
 }
 
@@ -314,21 +349,29 @@ static struct value *move_axis(struct onnx_import *im, struct value *x, int axis
 }
 
 /* The loop over rows of scans, states carried; results are all of its results. */
-static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct scanning *s, struct value *const *states,
-                      struct value *const *scans, struct value **results)
+static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct scanning *s,
+                      struct value *const *states, struct value *const *scans,
+                      struct value **results)
 {
         struct onnx_loop loop;
-        struct onnx_loop_parts parts = { .steps = s->steps, .first = states, .carried = s->carried, .scans = scans,
-                                         .scanned = s->scanned, .scan_backward = s->scan_backward, .stacked = s->stacked,
+        struct onnx_loop_parts parts = { .steps = s->steps,
+                                         .first = states,
+                                         .carried = s->carried,
+                                         .scans = scans,
+                                         .scanned = s->scanned,
+                                         .scan_backward = s->scan_backward,
+                                         .stacked = s->stacked,
                                          .stack_backward = s->stack_backward };
         int count = s->carried + s->stacked;
         struct value **yielded = arena_array(im->arena, (size_t)count, sizeof *yielded);
-        struct value **arguments = arena_array(im->arena, (size_t)(s->carried + s->scanned), sizeof *arguments);
+        struct value **arguments =
+                arena_array(im->arena, (size_t)(s->carried + s->scanned), sizeof *arguments);
         if (!onnx_loop_open(im, &parts, &loop))
                 return false;
         for (int i = 0; i < s->carried + s->scanned; i++)
                 arguments[i] = &loop.held[i];
-        bool good = onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count);
+        bool good =
+                onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count);
         for (int i = 0; i < s->carried && good; i++)
                 good = check_carried(im, n, states[i], yielded[i], i);
         if (!good) {
@@ -342,10 +385,12 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
         return true;
 }
 
-static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scanning *s, int i, int64_t extent)
+static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scanning *s, int i,
+                       int64_t extent)
 {
         if (i && s->steps != extent)
-                return onnx_invalid(im, n, "scanned inputs have %lld and %lld rows", (long long)s->steps, (long long)extent);
+                return onnx_invalid(im, n, "scanned inputs have %lld and %lld rows",
+                                    (long long)s->steps, (long long)extent);
         s->steps = extent;
         return true;
 }
@@ -353,17 +398,20 @@ static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scann
 bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
 {
         struct scanning s = { 0 };
-        if (!scanning_read(im, n, 0, &s) || !(s.scan_axes = list_attribute(im, n, "scan_input_axes", s.scanned)) ||
+        if (!scanning_read(im, n, 0, &s) ||
+            !(s.scan_axes = list_attribute(im, n, "scan_input_axes", s.scanned)) ||
             !(s.scan_backward = directions(im, n, "scan_input_directions", s.scanned)) ||
             !(s.stack_axes = list_attribute(im, n, "scan_output_axes", s.stacked)) ||
             !(s.stack_backward = directions(im, n, "scan_output_directions", s.stacked)))
                 return false;
         struct value **scans = arena_array(im->arena, (size_t)s.scanned, sizeof *scans);
-        struct value **results = arena_array(im->arena, (size_t)(s.carried + s.stacked), sizeof *results);
+        struct value **results =
+                arena_array(im->arena, (size_t)(s.carried + s.stacked), sizeof *results);
         for (int i = 0; i < s.scanned; i++) {
                 struct value *x = n->inputs[s.carried + i];
                 int axis;
-                if (!onnx_axis(im, n, s.scan_axes[i], onnx_rank(x), &axis) || !same_steps(im, n, &s, i, onnx_dim(x, axis)))
+                if (!onnx_axis(im, n, s.scan_axes[i], onnx_rank(x), &axis) ||
+                    !same_steps(im, n, &s, i, onnx_dim(x, axis)))
                         return false;
                 scans[i] = move_axis(im, x, axis, true);
         }
@@ -371,32 +419,39 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int i = 0; i < n->output_count; i++) {
                 int axis = 0;
-                if (i >= s.carried && !onnx_axis(im, n, s.stack_axes[i - s.carried], onnx_rank(results[i]), &axis))
+                if (i >= s.carried &&
+                    !onnx_axis(im, n, s.stack_axes[i - s.carried], onnx_rank(results[i]), &axis))
                         return false;
                 n->outputs[i] = axis ? move_axis(im, results[i], axis, false) : results[i];
         }
         return true;
 }
 
-/* Before opset 9 everything has a batch, and each of its members is scanned by itself: a loop in a loop. */
+/* Before opset 9 everything has a batch, and each of its members is scanned by itself: a loop in a
+ * loop. */
 bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
 {
         struct scanning s = { 0 };
         struct onnx_loop batch;
-        if (!scanning_read(im, n, 1, &s) || !(s.scan_backward = directions(im, n, "directions", s.scanned)))
+        if (!scanning_read(im, n, 1, &s) ||
+            !(s.scan_backward = directions(im, n, "directions", s.scanned)))
                 return false;
         if (n->inputs[0])
                 return onnx_unsupported(im, n, "sequence_lens");
         for (int i = 0; i < s.carried + s.scanned; i++) {
                 const struct value *x = n->inputs[1 + i];
-                if (onnx_rank(x) < (i < s.carried ? 1 : 2) || onnx_dim(x, 0) != onnx_dim(n->inputs[1], 0))
+                if (onnx_rank(x) < (i < s.carried ? 1 : 2) ||
+                    onnx_dim(x, 0) != onnx_dim(n->inputs[1], 0))
                         return onnx_invalid(im, n, "input %d is %s, want a batch of %lld", 1 + i,
-                                            type_text(im->arena, im->m, x->type), (long long)onnx_dim(n->inputs[1], 0));
+                                            type_text(im->arena, im->m, x->type),
+                                            (long long)onnx_dim(n->inputs[1], 0));
                 if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, onnx_dim(x, 1)))
                         return false;
         }
-        struct onnx_loop_parts parts = { .steps = onnx_dim(n->inputs[1], 0), .scans = n->inputs + 1,
-                                         .scanned = s.carried + s.scanned, .stacked = s.carried + s.stacked };
+        struct onnx_loop_parts parts = { .steps = onnx_dim(n->inputs[1], 0),
+                                         .scans = n->inputs + 1,
+                                         .scanned = s.carried + s.scanned,
+                                         .stacked = s.carried + s.stacked };
         struct value **results = arena_array(im->arena, (size_t)parts.stacked, sizeof *results);
         struct value **inner = arena_array(im->arena, (size_t)parts.scanned, sizeof *inner);
         if (!onnx_loop_open(im, &parts, &batch))

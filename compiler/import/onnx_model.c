@@ -19,7 +19,8 @@ enum { LARGE = 1024 };
 static void *unpack_alloc(void *context, size_t bytes)
 {
         struct onnx_import *im = context;
-        return bytes >= LARGE ? constant_room(im->m, bytes) : arena_alloc(im->arena, bytes ? bytes : 1);
+        return bytes >= LARGE ? constant_room(im->m, bytes)
+                              : arena_alloc(im->arena, bytes ? bytes : 1);
 }
 
 static void unpack_free(void *context, void *pointer)
@@ -34,7 +35,8 @@ static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDe
         struct onnx_image image = { .arena = im->arena };
         ProtobufCMessage *unpacked = NULL;
         if (onnx_wire_check(bytes, length, message, &im->context->limits, &image, im->diag)) {
-                unpacked = protobuf_c_message_unpack(message, &allocator, image.bytes.length, (const uint8_t *)image.bytes.data);
+                unpacked = protobuf_c_message_unpack(message, &allocator, image.bytes.length,
+                                                     (const uint8_t *)image.bytes.data);
                 im->model->long_data = image.long_data;
                 if (!unpacked)
                         onnx_error(im, "the file is damaged");
@@ -49,7 +51,9 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
 {
         const Onnx__ModelProto *proto = im->model->proto;
         if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_NEWEST)
-                return onnx_error(im, "IR version %" PRId64 " of the ONNX format, %d to %d are supported",
+                return onnx_error(im,
+                                  "IR version %" PRId64
+                                  " of the ONNX format, %d to %d are supported",
                                   proto->ir_version, IR_OLDEST, IR_NEWEST);
         if (proto->ir_version < IR_OLDEST) {
                 diag_error(im->diag, EXIT_UNSUPPORTED,
@@ -57,11 +61,13 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
                            proto->ir_version, IR_OLDEST);
                 return false;
         }
-        if (!onnx_opsets(im, &frame->opsets, proto->opset_import, proto->n_opset_import, "the model"))
+        if (!onnx_opsets(im, &frame->opsets, proto->opset_import, proto->n_opset_import,
+                         "the model"))
                 return false;
         if (proto->n_training_info)
                 onnx_list(im, "training information is not supported");
-        im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data, proto->graph->name.len);
+        im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data,
+                                proto->graph->name.len);
         return onnx_functions(im);
 }
 
@@ -90,13 +96,15 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         const struct import_options *o = im->options;
-        w->names =
-                arena_array(im->arena, g->n_output + (size_t)o->output_count + (size_t)o->keep_count, sizeof *w->names);
+        w->names = arena_array(im->arena,
+                               g->n_output + (size_t)o->output_count + (size_t)o->keep_count,
+                               sizeof *w->names);
         w->set = map_new(im->arena);
         for (size_t i = 0; i < g->n_output && !o->output_count; i++)
                 want(w, g->output[i]->name);
         for (int i = 0; i < o->output_count + o->keep_count; i++) {
-                bytes_t name = onnx_bytes(i < o->output_count ? o->outputs[i] : o->keep[i - o->output_count]);
+                bytes_t name = onnx_bytes(i < o->output_count ? o->outputs[i]
+                                                              : o->keep[i - o->output_count]);
                 if (!is_wanted(w, name))
                         want(w, name);
         }
@@ -104,13 +112,15 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
 }
 
 /* Every wanted name is one of the graph. */
-static bool check_outputs(struct onnx_import *im, const struct wanted *w, const struct onnx_wiring *wiring)
+static bool check_outputs(struct onnx_import *im, const struct wanted *w,
+                          const struct onnx_wiring *wiring)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         struct map *known = map_new(im->arena);
         bool ok = true;
         for (size_t i = 0; i < g->n_input + g->n_initializer; i++) {
-                bytes_t name = i < g->n_input ? g->input[i]->name : g->initializer[i - g->n_input]->name;
+                bytes_t name =
+                        i < g->n_input ? g->input[i]->name : g->initializer[i - g->n_input]->name;
                 if (name.len)
                         map_set(known, (const char *)name.data, name.len, im);
         }
@@ -121,9 +131,11 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w, const 
                                  map_get(known, (const char *)name.data, name.len)))
                         continue;
                 if (i < from_graph)
-                        diag_error(im->diag, EXIT_INVALID, "output '%s' is made by no node", SAFE(im, name));
+                        diag_error(im->diag, EXIT_INVALID, "output '%s' is made by no node",
+                                   SAFE(im, name));
                 else
-                        diag_error(im->diag, EXIT_USAGE, "--output or --keep '%s': the model has no such value",
+                        diag_error(im->diag, EXIT_USAGE,
+                                   "--output or --keep '%s': the model has no such value",
                                    SAFE(im, name));
                 ok = false;
         }
@@ -138,8 +150,8 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
                 const Onnx__TypeProto *t = g->output[i]->type;
                 if (t && t->value_case && t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                     (!im->options->output_count || is_wanted(w, g->output[i]->name)))
-                        onnx_list(im, "output '%s' is %s, which is not supported", SAFE(im, g->output[i]->name),
-                                  onnx_kind_text(t));
+                        onnx_list(im, "output '%s' is %s, which is not supported",
+                                  SAFE(im, g->output[i]->name), onnx_kind_text(t));
         }
 }
 
@@ -154,7 +166,8 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
                 if (e->unsupported)
                         onnx_list(im, "%s", e->unsupported);
                 e->unsupported = NULL;
-                if (e->value && d && !onnx_check_declared(im, "output", w->names[i], d, e->value->type))
+                if (e->value && d &&
+                    !onnx_check_declared(im, "output", w->names[i], d, e->value->type))
                         return false;
                 values[i] = e->value;
                 f->output_ports[i].name = onnx_string(im->m->arena, w->names[i]);
@@ -166,8 +179,8 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
 
 /* Initializers and inputs into the scope and the function; the order of the nodes that the wanted
  * outputs need. NULL after an error. */
-static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f, struct onnx_wiring *w,
-                    int *count)
+static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f,
+                    struct onnx_wiring *w, int *count)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         struct map *needed = NULL;
@@ -177,7 +190,8 @@ static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct 
                 needed = map_new(im->arena);
                 onnx_wiring_prune(w, wanted->names, wanted->count, needed);
         }
-        bool ok = onnx_initializers(im, im->scope, g, needed) && onnx_bind_inputs(im, im->scope, f, g, needed);
+        bool ok = onnx_initializers(im, im->scope, g, needed) &&
+                  onnx_bind_inputs(im, im->scope, f, g, needed);
         return ok ? onnx_wiring_order(im, w, im->scope, count) : NULL;
 }
 
@@ -202,7 +216,8 @@ static bool import_main(struct onnx_import *im)
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)
 {
         struct onnx_frame frame = { 0 };
-        im->model->proto = (Onnx__ModelProto *)unpack(im, &onnx__model_proto__descriptor, bytes, length);
+        im->model->proto =
+                (Onnx__ModelProto *)unpack(im, &onnx__model_proto__descriptor, bytes, length);
         if (!im->model->proto)
                 return false;
         im->model->frame = &frame;
@@ -220,11 +235,17 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
 {
         struct arena *arena = arena_new();
         *model = (struct onnx_model){ .omitted_end = &model->omitted };
-        *im = (struct onnx_import){
-                .m = m, .diag = context->diag, .context = context, .options = options, .arena = arena, .model = model
-        };
+        *im = (struct onnx_import){ .m = m,
+                                    .diag = context->diag,
+                                    .context = context,
+                                    .options = options,
+                                    .arena = arena,
+                                    .model = model };
         im->unsupported = map_new(arena);
-        im->b = (struct builder){ .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context };
+        im->b = (struct builder){ .m = m,
+                                  .diag = context->diag,
+                                  .fold = fold_op,
+                                  .fold_context = context };
         model->rows = onnx_rows_map(arena);
         model->dims = map_new(arena);
         model->shapes = map_new(arena);
@@ -234,8 +255,9 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
         sha256_init(&model->sha);
 }
 
-struct module *onnx_import(const unsigned char *bytes, size_t length, const struct import_options *options,
-                           struct pass_context *context, void (*dependency)(void *context, const char *path),
+struct module *onnx_import(const unsigned char *bytes, size_t length,
+                           const struct import_options *options, struct pass_context *context,
+                           void (*dependency)(void *context, const char *path),
                            void *dependency_context)
 {
         struct onnx_import im;
@@ -263,9 +285,11 @@ struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_c
         if (!file_read(path, context->limits.file_bytes, &bytes, &length, context->diag))
                 return NULL;
         import_new(&im, &model, m, &none, context);
-        const Onnx__TensorProto *t = (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
+        const Onnx__TensorProto *t =
+                (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
         if (t)
-                value = onnx_tensor(&im, t, text_safe(im.arena, path_base(path), strlen(path_base(path))));
+                value = onnx_tensor(&im, t,
+                                    text_safe(im.arena, path_base(path), strlen(path_base(path))));
         arena_free(im.arena);
         store_adopt(m->store, bytes, length);
         return value;

@@ -31,7 +31,8 @@ struct onnx_entry {
         enum onnx_state state;
         bool initializer;
         struct value *value;            /* NAME_KNOWN */
-        const char *unsupported;        /* NAME_UNKNOWN: said at the first use, or NULL when it was said already */
+        const char *unsupported;        /* NAME_UNKNOWN: said at the first use, or NULL when it was
+                                         * said already */
 };
 
 /* One graph's names. Inner graphs see the outer ones; a function body sees none. */
@@ -69,16 +70,19 @@ struct onnx_binding {
 
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* domain NUL operator -> const struct onnx_row *, the first of its run */
+        struct map *rows;               /* domain NUL operator -> const struct onnx_row *, the first
+                                         * of its run */
         struct map *functions;          /* domain NUL name NUL overload -> struct onnx_function */
         struct map *dims;               /* symbol -> struct onnx_binding */
         struct map *shapes;             /* input -> its --input option */
         struct map *asked;              /* symbols whose option was asked for already */
         const struct onnx_frame *frame;
         int nesting;                    /* of subgraphs and functions at the moment */
-        bool skip;                      /* the node at hand failed for want of support, not for an error */
+        bool skip;                      /* the node at hand failed for want of support, not for an
+                                         * error */
         bool contradicted;              /* a value is not what the file declares it to be */
-        const Onnx__NodeProto *origin;  /* the node at hand, before attribute references were filled in */
+        const Onnx__NodeProto *origin;  /* the node at hand, before attribute references were filled
+                                         * in */
         struct map *listed;             /* nodes listed as unsupported, by address */
         struct onnx_omitted *omitted, **omitted_end;      /* counted instead of listed */
         struct op *counted;             /* the last operation charged against the limits */
@@ -100,29 +104,32 @@ char *onnx_string(struct arena *arena, bytes_t text);
 /* "node 'conv1' (Conv)", or "node of output 'y' (Conv)" */
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node);
 /* EXIT_INVALID about anything but a node; false */
-bool onnx_error(struct onnx_import *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool onnx_error(struct onnx_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 /* "what is more than the limit of N (raise it with --limit name=N)"; false */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
 /* adds a line to the list of what is not supported; sets skip */
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
-void onnx_list(struct onnx_import *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void onnx_list(struct onnx_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 void onnx_list_end(struct onnx_import *im);               /* the counts */
 
 /* ---- onnx_bind.c ---- */
 
 const char *onnx_kind_text(const Onnx__TypeProto *t);     /* "a sequence" */
-bool onnx_read_options(struct onnx_import *im);           /* --dim and --input into model->dims and shapes */
+bool onnx_read_options(struct onnx_import *im);           /* --dim and --input into model->dims and
+                                                           * shapes */
 /* The declarations of a list of values into scope->declared. */
-bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope, Onnx__ValueInfoProto *const *values, size_t count,
-                  bool output);
+bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
+                  Onnx__ValueInfoProto *const *values, size_t count, bool output);
 /* All graph inputs that are not initializers become arguments of f. needed: names, or NULL for all.
  */
-bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f, const Onnx__GraphProto *g,
-                      struct map *needed);
+bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
+                      const Onnx__GraphProto *g, struct map *needed);
 const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);     /* or NULL */
 /* d holds for value `name`, of type t; what: "output", ... */
-bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name, const struct onnx_declaration *d,
-                         const struct type *t);
+bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
+                         const struct onnx_declaration *d, const struct type *t);
 
 /* ---- onnx_order.c ---- */
 
@@ -134,27 +141,32 @@ struct onnx_wiring {
         bool *needed;                   /* per node; NULL: all */
 };
 /* NULL after an error: a value made twice. */
-struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count);
+struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes,
+                                    size_t count);
 void onnx_wiring_free(struct onnx_wiring *w);
 /* Keeps only the nodes that the wanted names need; fills *names with every name they and wanted
  * refer to. */
 void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
 /* The nodes' numbers, producers first, in the file's order where that will do; *count of them. NULL
  * after an error: an undefined name, a cycle. */
-int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, const struct onnx_scope *scope, int *count);
+int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w,
+                       const struct onnx_scope *scope, int *count);
 /* the same for nodes of which all are needed */
-int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count, int *count);
+int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count,
+                int *count);
 
 /* ---- onnx_graph.c ---- */
 
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
-struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);        /* innermost first; or NULL */
+/* innermost first; or NULL */
+struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
 /* false after an error: NUL in the name, or taken already here or around; what: "input", "output",
  * for the message, of node unless NULL */
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name, struct onnx_entry entry,
-                       const char *what, const Onnx__NodeProto *node);
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
+                       struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
 /* needed: names, or NULL for all; the others are not read */
-bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g, struct map *needed);
+bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
+                       struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
 /* lists the unsupported nodes of a node's subgraphs and of the function it calls */
@@ -165,14 +177,16 @@ const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__N
 int onnx_opset(const struct onnx_import *im, bytes_t domain);     /* 0: not imported */
 bytes_t onnx_domain(bytes_t domain);                      /* "ai.onnx" becomes "" */
 bytes_t onnx_bytes(const char *text);
-bool onnx_enter(struct onnx_import *im);                  /* one level of nesting; false after a limit error */
+bool onnx_enter(struct onnx_import *im);                  /* one level of nesting; false after a
+                                                           * limit error */
 void onnx_leave(struct onnx_import *im);
 
 /* ---- onnx_function.c ---- */
 
-bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list, size_t count,
-                 const char *of);
-bool onnx_functions(struct onnx_import *im);              /* tables, acyclic calls, the node budget */
+bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list,
+                 size_t count, const char *of);
+bool onnx_functions(struct onnx_import *im);              /* tables, acyclic calls, the node
+                                                           * budget */
 struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
 bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f);
 /* the node with attribute references replaced by the call's; node itself without any; NULL after an
@@ -183,10 +197,11 @@ const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onn
 
 /* As onnx_tensor; *value NULL and *why set where the tensor is well-formed and its type not
  * supported. */
-bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value,
-                      const char **why);
+bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
+                      struct value **value, const char **why);
 /* exactly `bytes` bytes of t's external data, in the module's arena; NULL after an error */
-const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, size_t bytes);
+const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
+                          size_t bytes);
 
 /* ---- onnx_control.c ---- */
 

@@ -1,12 +1,14 @@
-/* Types that nothing computes in: floats of 8 and 4 bits, integers of 4 and 2. Each is a byte (elements.def), made and read by
- * bitcasts and the arithmetic here, element by element, so that kernels take it in.
+/* Types that nothing computes in: floats of 8 and 4 bits, integers of 4 and 2. Each is a byte
+ * (elements.def), made and read by bitcasts and the arithmetic here, element by element, so that
+ * kernels take it in.
  *
  *      sign  exponent  fraction                value
  *        s   0         f                       f * 2^(1 - bias - fraction bits)
  *        s   e         f                       1.f * 2^(e - bias)
  *
- * Where the formats differ (infinities, which codes are NaN) follows their definitions: OCP's OFP8 and MX, and for "uz" what
- * Graphcore and AMD published: no negative zero, whose code is the only NaN. */
+ * Where the formats differ (infinities, which codes are NaN) follows their definitions: OCP's OFP8
+ * and MX, and for "uz" what Graphcore and AMD published: no negative zero, whose code is the only
+ * NaN. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -16,7 +18,8 @@ struct format {
         int exponent, fraction;         /* bits */
         int bias;
         unsigned largest;               /* code of the largest finite number */
-        unsigned beyond;                /* code of what is larger, of NaN in all but e5m2; 0: there is none, the largest is meant */
+        unsigned beyond;                /* code of what is larger, of NaN in all but e5m2; 0: there
+                                         * is none, the largest is meant */
         bool infinite, unsigned_zero;
 };
 
@@ -71,17 +74,20 @@ static struct value *decode_float(struct onnx_import *im, const struct format *f
 {
         unsigned sign = 1u << (f->exponent + f->fraction);
         struct value *size = onnx_with(im, OP_and, u, sign - 1), *x;
-        struct value *least = onnx_with(im, OP_mul, onnx_cast(im, size, E_F32), ldexp(1, 1 - f->bias - f->fraction));
+        struct value *least = onnx_with(im, OP_mul, onnx_cast(im, size, E_F32),
+                                        ldexp(1, 1 - f->bias - f->fraction));
         x = onnx_with(im, OP_shl, size, F32_FRACTION - f->fraction);
         x = as_bits(im, onnx_with(im, OP_add, x, ldexp(F32_BIAS - f->bias, F32_FRACTION)), E_F32);
         x = onnx_select(im, onnx_with(im, OP_lt, size, 1 << f->fraction), least, x);
         if (f->infinite)
-                x = onnx_select(im, onnx_with(im, OP_eq, size, f->beyond), like(im, x, INFINITY), x);
+                x = onnx_select(im, onnx_with(im, OP_eq, size, f->beyond), like(im, x, INFINITY),
+                                x);
         x = onnx_select(im, onnx_with(im, OP_ge, u, sign), onnx_unary(im, OP_neg, x), x);
         if (!f->beyond)
                 return x;
-        struct value *nan = f->unsigned_zero ? onnx_with(im, OP_eq, u, f->beyond)
-                                             : onnx_with(im, OP_gt, size, f->infinite ? f->beyond : f->largest);
+        struct value *nan =
+                f->unsigned_zero ? onnx_with(im, OP_eq, u, f->beyond)
+                                 : onnx_with(im, OP_gt, size, f->infinite ? f->beyond : f->largest);
         return onnx_select(im, nan, like(im, x, NAN), x);
 }
 
@@ -108,62 +114,88 @@ static struct value *decode(struct onnx_import *im, struct value *x)
 
 /* ---- from numbers ---- */
 
-/* To nearest, ties to even: as many units in the last place as the number has, counted on from those below its power of two. */
-static struct value *encode_float(struct onnx_import *im, const struct format *f, struct value *x, bool saturate)
+/* To nearest, ties to even: as many units in the last place as the number has, counted on from
+ * those below its power of two. */
+static struct value *encode_float(struct onnx_import *im, const struct format *f, struct value *x,
+                                  bool saturate)
 {
-        unsigned sign = 1u << (f->exponent + f->fraction), fields = f->largest >> f->fraction, rest = f->largest & ((1u << f->fraction) - 1);
+        unsigned sign = 1u << (f->exponent + f->fraction), fields = f->largest >> f->fraction,
+                 rest = f->largest & ((1u << f->fraction) - 1);
         double largest = ldexp((1u << f->fraction) + rest, (int)fields - f->bias - f->fraction);
         int least = F32_BIAS + 1 - f->bias;     /* exponent in f32 of what has 1 there */
-        struct value *negative = onnx_with(im, OP_ge, as_bits(im, x, E_U32), 0x80000000u), *size = onnx_unary(im, OP_abs, x);
+        struct value *negative = onnx_with(im, OP_ge, as_bits(im, x, E_U32), 0x80000000u),
+                     *size = onnx_unary(im, OP_abs, x);
         size = onnx_with(im, OP_min, size, saturate || !f->beyond ? largest : 4 * largest);
         struct value *exponent = onnx_with(im, OP_shr, as_bits(im, size, E_U32), F32_FRACTION);
         exponent = onnx_with(im, OP_max, exponent, least);
-        struct value *units = onnx_with(im, OP_shl, onnx_from(im, OP_sub, 2 * F32_BIAS + f->fraction, exponent), F32_FRACTION);
+        struct value *units =
+                onnx_with(im, OP_shl, onnx_from(im, OP_sub, 2 * F32_BIAS + f->fraction, exponent),
+                          F32_FRACTION);
         units = onnx_unary(im, OP_round, onnx_binary(im, OP_mul, size, as_bits(im, units, E_F32)));
-        struct value *below = onnx_with(im, OP_shl, onnx_with(im, OP_sub, exponent, least), f->fraction);
+        struct value *below =
+                onnx_with(im, OP_shl, onnx_with(im, OP_sub, exponent, least), f->fraction);
         struct value *code = onnx_binary(im, OP_add, onnx_cast(im, units, E_U32), below);
         if (f->beyond)
-                code = onnx_select(im, onnx_with(im, OP_gt, code, f->largest), like(im, code, f->beyond), code);
-        struct value *signs = f->unsigned_zero ? onnx_binary(im, OP_and, negative, onnx_with(im, OP_ne, code, 0)) : negative;
+                code = onnx_select(im, onnx_with(im, OP_gt, code, f->largest),
+                                   like(im, code, f->beyond), code);
+        struct value *signs =
+                f->unsigned_zero ? onnx_binary(im, OP_and, negative, onnx_with(im, OP_ne, code, 0))
+                                 : negative;
         code = onnx_select(im, signs, onnx_with(im, OP_or, code, sign), code);
         struct value *nan = onnx_unary(im, OP_is_nan, x);
-        return onnx_select(im, nan, like(im, code, f->infinite ? f->beyond | 1u << (f->fraction - 1) : f->beyond ? f->beyond : sign), code);
+        return onnx_select(im, nan,
+                           like(im, code,
+                                f->infinite ? f->beyond | 1u << (f->fraction - 1)
+                                : f->beyond ? f->beyond
+                                            : sign),
+                           code);
 }
 
-static struct value *encode_exponent(struct onnx_import *im, struct value *x, const struct onnx_conversion *how)
+static struct value *encode_exponent(struct onnx_import *im, struct value *x,
+                                     const struct onnx_conversion *how)
 {
         struct value *bits = as_bits(im, x, E_U32);
-        struct value *exponent = onnx_with(im, OP_and, onnx_with(im, OP_shr, bits, F32_FRACTION), 0xff);
+        struct value *exponent =
+                onnx_with(im, OP_and, onnx_with(im, OP_shr, bits, F32_FRACTION), 0xff);
         struct value *fraction = onnx_with(im, OP_and, bits, (1 << F32_FRACTION) - 1), *more = NULL;
         double half = 1 << (F32_FRACTION - 1);
         if (how->round == ROUND_UP)
                 more = onnx_with(im, OP_gt, fraction, 0);
         if (how->round == ROUND_NEAREST)        /* a tie goes up, but from denormals */
                 more = onnx_binary(im, OP_or, onnx_with(im, OP_gt, fraction, half),
-                                   onnx_binary(im, OP_and, onnx_with(im, OP_eq, fraction, half), onnx_with(im, OP_gt, exponent, 0)));
+                                   onnx_binary(im, OP_and, onnx_with(im, OP_eq, fraction, half),
+                                               onnx_with(im, OP_gt, exponent, 0)));
         if (!more)
                 return exponent;
-        more = onnx_binary(im, OP_and, more, onnx_with(im, OP_lt, exponent, how->saturate ? 0xfe : 0xff));
+        more = onnx_binary(im, OP_and, more,
+                           onnx_with(im, OP_lt, exponent, how->saturate ? 0xfe : 0xff));
         return onnx_binary(im, OP_add, exponent, onnx_cast(im, more, E_U32));
 }
 
-static struct value *encode(struct onnx_import *im, struct value *x, enum element e, const struct onnx_conversion *how)
+static struct value *encode(struct onnx_import *im, struct value *x, enum element e,
+                            const struct onnx_conversion *how)
 {
         const struct format *f = format_of(e);
         if (onnx_plain_element(e) != E_F32)
-                return as_bits(im, wrapped(im, onnx_cast(im, onnx_cast(im, x, E_I32), element_carrier(e)), e), e);
+                return as_bits(im,
+                               wrapped(im,
+                                       onnx_cast(im, onnx_cast(im, x, E_I32), element_carrier(e)),
+                                       e),
+                               e);
         x = onnx_cast(im, x, E_F32);
         x = f ? encode_float(im, f, x, how->saturate) : encode_exponent(im, x, how);
         return as_bits(im, onnx_cast(im, x, E_U8), e);
 }
 
-struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to, const struct onnx_conversion *how)
+struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to,
+                           const struct onnx_conversion *how)
 {
         if (!x || onnx_element(x) == to)
                 return x;
         if (is_narrow(onnx_element(x)))
                 x = decode(im, x);
-        return !x || !is_narrow(to) ? (x ? build_cast(&im->b, x, to) : NULL) : encode(im, x, to, how);
+        return !x || !is_narrow(to) ? (x ? build_cast(&im->b, x, to) : NULL)
+                                    : encode(im, x, to, how);
 }
 
 bool onnx_integer_range(enum element e, double *least, double *most)

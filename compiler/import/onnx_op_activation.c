@@ -1,17 +1,24 @@
-/* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators' functions state them. */
+/* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators'
+ * functions state them. */
 #include <math.h>
 
 #include "compiler/import/onnx_arithmetic.h"
 
 /* the operand in its wide type; the result back in the operand's */
-static struct value *operand(struct onnx_import *im, const struct onnx_node *n) { return onnx_wide(im, n->inputs[0]); }
+static struct value *operand(struct onnx_import *im, const struct onnx_node *n)
+{
+        return onnx_wide(im, n->inputs[0]);
+}
 
 static bool result(struct onnx_import *im, struct onnx_node *n, struct value *y)
 {
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
-static struct value *zeros(struct onnx_import *im, struct value *x) { return x ? build_like(&im->b, x, 0) : NULL; }
+static struct value *zeros(struct onnx_import *im, struct value *x)
+{
+        return x ? build_like(&im->b, x, 0) : NULL;
+}
 
 /* x >= 0 (or NaN): x; else negative */
 static struct value *where_negative(struct onnx_import *im, struct value *x, struct value *negative)
@@ -51,8 +58,10 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_same_element(im, n, v, 2))
                 return false;
         if (n->opset < 7) {
-                if (type_elements(slope) != 1 && (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1]))
-                        return onnx_invalid(im, n, "slope is %s, want one number or one per channel",
+                if (type_elements(slope) != 1 &&
+                    (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1]))
+                        return onnx_invalid(im, n,
+                                            "slope is %s, want one number or one per channel",
                                             type_text(im->arena, im->m, slope));
                 v[1] = onnx_along(im, v[1], x, 1);
         } else if (!onnx_broadcast(im, n, v, 2)) {
@@ -60,7 +69,8 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
         }
         if (!v[1] || !type_same_dims(v[0]->type, x))
                 return v[1] && onnx_invalid(im, n, "slope is %s, which does not broadcast to %s",
-                                            type_text(im->arena, im->m, slope), type_text(im->arena, im->m, x));
+                                            type_text(im->arena, im->m, slope),
+                                            type_text(im->arena, im->m, x));
         return onnx_output(n, 0, where_negative(im, v[0], mul(im, v[0], v[1])));
 }
 
@@ -78,8 +88,10 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha, gamma;
 
-        /* the constants of Klambauer et al., Self-Normalizing Neural Networks, as the standard rounds them */
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1.67326319217681884765625f, &alpha) ||
+        /* the constants of Klambauer et al., Self-Normalizing Neural Networks, as the standard
+         * rounds them */
+        if (!onnx_want_float(im, n, 0) ||
+            !onnx_float(im, n, "alpha", 1.67326319217681884765625f, &alpha) ||
             !onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma))
                 return false;
         struct value *x = operand(im, n);
@@ -151,7 +163,8 @@ bool onnx_import_swish(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
                 return false;
         struct value *x = operand(im, n);
-        return result(im, n, mul(im, x, onnx_unary(im, OP_sigmoid, alpha == 1 ? x : times(im, x, alpha))));
+        return result(im, n,
+                      mul(im, x, onnx_unary(im, OP_sigmoid, alpha == 1 ? x : times(im, x, alpha))));
 }
 
 /* lambd cuts a hole around 0, bias moves what is left towards it; also of integers */
@@ -163,10 +176,12 @@ bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *x = n->inputs[0];
         struct value *real =
-                onnx_cast(im, x, element_is_integer(onnx_element(x)) ? E_F64 : onnx_wide_element(onnx_element(x)));
-        struct value *y =
-                onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias),
-                            onnx_select(im, onnx_with(im, OP_gt, real, lambd), plus(im, real, -bias), zeros(im, real)));
+                onnx_cast(im, x,
+                          element_is_integer(onnx_element(x)) ? E_F64
+                                                              : onnx_wide_element(onnx_element(x)));
+        struct value *y = onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias),
+                                      onnx_select(im, onnx_with(im, OP_gt, real, lambd),
+                                                  plus(im, real, -bias), zeros(im, real)));
         return result(im, n, y);
 }
 
@@ -178,7 +193,8 @@ static struct value *gelu(struct onnx_import *im, struct value *x, bool approxim
         if (approximate) {
                 struct value *cube = mul(im, x, mul(im, x, x));
                 bend = onnx_unary(im, OP_tanh,
-                                  times(im, add(im, x, times(im, cube, 0.044715)), 0.79788456080286535588));
+                                  times(im, add(im, x, times(im, cube, 0.044715)),
+                                        0.79788456080286535588));
         } else {
                 bend = onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440));
         }
@@ -194,7 +210,8 @@ bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)
                result(im, n, gelu(im, operand(im, n), form == 1));
 }
 
-/* com.microsoft: Gelu and BiasGelu (variant 0, erf), FastGelu (1, tanh); an optional bias along the last axis */
+/* com.microsoft: Gelu and BiasGelu (variant 0, erf), FastGelu (1, tanh); an optional bias along the
+ * last axis */
 bool onnx_import_bias_gelu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { operand(im, n), onnx_wide(im, onnx_input(n, 1)) };

@@ -1,5 +1,6 @@
-/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. As the standard's
- * function says; where groups of query heads share keys and values, simplify makes the group's queries rows of one product. */
+/* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. As the
+ * standard's function says; where groups of query heads share keys and values, simplify makes the
+ * group's queries rows of one product. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -10,23 +11,27 @@ static struct value *transposed(struct onnx_import *im, struct value *x, int a, 
 }
 
 /* [batch, length, heads * size] as [batch, heads, length, size]; 4-D ones are so already */
-static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n, int input, int64_t heads)
+static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n, int input,
+                              int64_t heads)
 {
         struct value *x = n->inputs[input];
 
         if (onnx_rank(x) == 4)
                 return x;
         if (heads < 1 || onnx_dim(x, 2) % heads) {
-                onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input, (long long)onnx_dim(x, 2),
-                             (long long)heads);
+                onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input,
+                             (long long)onnx_dim(x, 2), (long long)heads);
                 return NULL;
         }
-        x = onnx_reshape(im, x, 4, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), heads, onnx_dim(x, 2) / heads });
+        x = onnx_reshape(im, x, 4,
+                         (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), heads,
+                                          onnx_dim(x, 2) / heads });
         return transposed(im, x, 0, 2, 1, 3);
 }
 
 /* the cache, if there is one, then the new part along the sequence */
-static struct value *with_past(struct onnx_import *im, const struct onnx_node *n, int past, struct value *x)
+static struct value *with_past(struct onnx_import *im, const struct onnx_node *n, int past,
+                               struct value *x)
 {
         struct value *v[2] = { onnx_input(n, past), x };
 
@@ -36,7 +41,8 @@ static struct value *with_past(struct onnx_import *im, const struct onnx_node *n
         for (int d = 0; d < 4 && fits; d++)
                 fits = d == 2 || onnx_dim(v[0], d) == onnx_dim(x, d);
         if (!fits) {
-                onnx_invalid(im, n, "operand %d is %s for %s", past, type_text(im->arena, im->m, v[0]->type),
+                onnx_invalid(im, n, "operand %d is %s for %s", past,
+                             type_text(im->arena, im->m, v[0]->type),
                              type_text(im->arena, im->m, x->type));
                 return NULL;
         }
@@ -44,18 +50,22 @@ static struct value *with_past(struct onnx_import *im, const struct onnx_node *n
 }
 
 /* what is added to the scores: 0 where `shown`, -inf elsewhere; of the other kind: `hidden` */
-static struct value *bias_of(struct onnx_import *im, enum element e, struct value *shown, struct value *hidden)
+static struct value *bias_of(struct onnx_import *im, enum element e, struct value *shown,
+                             struct value *hidden)
 {
         struct value *c = shown ? shown : hidden;
         if (!c)
                 return NULL;
         const struct type *t = type_with_element(im->m, c->type, e);
-        struct value *zero = constant_number(im->m, t, 0), *never = constant_number(im->m, t, -INFINITY);
+        struct value *zero = constant_number(im->m, t, 0),
+                     *never = constant_number(im->m, t, -INFINITY);
         return onnx_select(im, c, shown ? zero : never, shown ? never : zero);
 }
 
-/* The mask as a bias of these scores; one shorter than the keys says nothing but no for the rest. */
-static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct type *t, struct value **bias)
+/* The mask as a bias of these scores; one shorter than the keys says nothing but no for the
+ * rest. */
+static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct type *t,
+                      struct value **bias)
 {
         struct value *mask = onnx_input(n, 3);
 
@@ -68,7 +78,8 @@ static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct 
                 fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] ||
                        (d == last && onnx_dim(mask, d) <= t->dims[3]);
         if (!fits)
-                return onnx_invalid(im, n, "the mask is %s for scores %s", type_text(im->arena, im->m, mask->type),
+                return onnx_invalid(im, n, "the mask is %s for scores %s",
+                                    type_text(im->arena, im->m, mask->type),
                                     type_text(im->arena, im->m, t));
         mask = logic ? bias_of(im, t->element, mask, NULL) : onnx_cast(im, mask, t->element);
         if (mask && onnx_dim(mask, last) != t->dims[3] && onnx_dim(mask, last) != 1) {
@@ -76,9 +87,12 @@ static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct 
                 dim_t dims[4];
                 for (int d = 0; d < rank; d++)
                         dims[d] = d == last ? t->dims[3] : onnx_dim(mask, d);
-                struct value *operands[3] = { mask, constant_number(im->m, type_scalar(im->m, t->element), -INFINITY),
-                                              constant_ints(im->m, low, rank) };
-                mask = value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, t->element, rank, dims));
+                struct value *operands[3] = {
+                        mask, constant_number(im->m, type_scalar(im->m, t->element), -INFINITY),
+                        constant_ints(im->m, low, rank)
+                };
+                mask = value_build(&im->b, OP_pad, operands, 3, NULL,
+                                   type_tensor(im->m, t->element, rank, dims));
         }
         return (*bias = mask) != NULL;
 }
@@ -88,8 +102,10 @@ static struct value *with_bias(struct onnx_import *im, struct value *x, struct v
         return x && bias ? onnx_binary(im, OP_add, x, bias) : x ? x : bias;
 }
 
-/* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf elsewhere */
-static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores, bool causal, int64_t past)
+/* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
+ * elsewhere */
+static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores,
+                            bool causal, int64_t past)
 {
         struct value *lengths = onnx_input(n, 6), *bias = NULL;
 
@@ -97,21 +113,27 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
                 return NULL;
         const struct type *t = scores->type, *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
         if (causal) {
-                struct value *query = onnx_with(im, OP_add, build_iota(&im->b, square, 0), (double)past);
+                struct value *query =
+                        onnx_with(im, OP_add, build_iota(&im->b, square, 0), (double)past);
                 struct value *ahead = onnx_binary(im, OP_lt, query, build_iota(&im->b, square, 1));
                 bias = with_bias(im, bias, bias_of(im, t->element, NULL, ahead));
         }
         if (lengths) {
                 const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
-                const struct type *index = type_tensor(im->m, E_I64, 2, (const dim_t[]){ row[0], row[3] });
-                if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != row[0] || !element_is_integer(onnx_element(lengths))) {
+                const struct type *index =
+                        type_tensor(im->m, E_I64, 2, (const dim_t[]){ row[0], row[3] });
+                if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != row[0] ||
+                    !element_is_integer(onnx_element(lengths))) {
                         onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
                                      type_text(im->arena, im->m, lengths->type), (long long)row[0]);
                         return NULL;
                 }
-                lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index, (const int64_t[]){ 0 });
-                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 1), lengths);
-                bias = with_bias(im, bias, onnx_reshape(im, bias_of(im, t->element, within, NULL), 4, row));
+                lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index,
+                                      (const int64_t[]){ 0 });
+                struct value *within =
+                        onnx_binary(im, OP_lt, build_iota(&im->b, index, 1), lengths);
+                bias = with_bias(im, bias,
+                                 onnx_reshape(im, bias_of(im, t->element, within, NULL), 4, row));
         }
         return with_bias(im, scores, bias);
 }
@@ -120,20 +142,27 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
 {
         if (!x || onnx_dim(x, 1) == heads)
                 return x;
-        const dim_t *d = x->type->dims, wide[5] = { d[0], d[1], heads / d[1], d[2], d[3] }, all[4] = { d[0], heads, d[2], d[3] };
-        return onnx_reshape(im, onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide), (const int64_t[]){ 0, 1, 3, 4 }), 4, all);
+        const dim_t *d = x->type->dims, wide[5] = { d[0], d[1], heads / d[1], d[2], d[3] },
+                    all[4] = { d[0], heads, d[2], d[3] };
+        return onnx_reshape(im,
+                            onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide),
+                                        (const int64_t[]){ 0, 1, 3, 4 }),
+                            4, all);
 }
 
 /* scale q k', the scale shared between both as the standard says; NULL after an error */
-static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q, struct value *k)
+static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q,
+                               struct value *k)
 {
         const dim_t scored[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(k, 2) };
         float given;
 
         if (!onnx_type(im, n, onnx_element(q), 4, scored) || !onnx_float(im, n, "scale", 0, &given))
                 return NULL;
-        double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)), root = sqrt(fabs(scale));
-        k = onnx_with(im, OP_mul, onnx_cast(im, k, onnx_element(q)), root);       /* once for all heads that share it */
+        double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)),
+               root = sqrt(fabs(scale));
+        /* once for all heads that share it */
+        k = onnx_with(im, OP_mul, onnx_cast(im, k, onnx_element(q)), root);
         k = transposed(im, onnx_for_heads(im, k, onnx_dim(q, 1)), 0, 1, 3, 2);
         q = onnx_with(im, OP_mul, q, scale < 0 ? -root : root);
         return onnx_matmul(im, n, q, k);
@@ -158,26 +187,29 @@ static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, st
             !onnx_element_number(im, n, "softmax_precision", precision, &a->precision))
                 return false;
         if (!element_is_float(a->precision))
-                return onnx_invalid(im, n, "softmax_precision is %s", element_info[a->precision].text);
+                return onnx_invalid(im, n, "softmax_precision is %s",
+                                    element_info[a->precision].text);
         if (a->softcap < 0)
                 return onnx_invalid(im, n, "softcap is %g", (double)a->softcap);
         for (int i = 0; i < 3; i++)
                 if (onnx_rank(n->inputs[i]) != onnx_rank(n->inputs[0]) ||
                     (onnx_rank(n->inputs[i]) != 3 && onnx_rank(n->inputs[i]) != 4))
-                        return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all", i,
-                                            onnx_rank(n->inputs[i]));
+                        return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all",
+                                            i, onnx_rank(n->inputs[i]));
         return true;
 }
 
 /* shapes of q [B, H, L, D], k [B, G, S, D], v [B, G, S, E] */
-static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q, const struct value *k,
-                             const struct value *v)
+static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q,
+                             const struct value *k, const struct value *v)
 {
-        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) || onnx_dim(k, 1) != onnx_dim(v, 1) ||
-            onnx_dim(k, 1) < 1 || onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) ||
+        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) ||
+            onnx_dim(k, 1) != onnx_dim(v, 1) || onnx_dim(k, 1) < 1 ||
+            onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) ||
             onnx_dim(q, 3) != onnx_dim(k, 3) || onnx_dim(q, 3) < 1)
                 return onnx_invalid(im, n, "queries %s, keys %s and values %s do not fit",
-                                    type_text(im->arena, im->m, q->type), type_text(im->arena, im->m, k->type),
+                                    type_text(im->arena, im->m, q->type),
+                                    type_text(im->arena, im->m, k->type),
                                     type_text(im->arena, im->m, v->type));
         return true;
 }
@@ -187,14 +219,15 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         struct attention a = { .causal = 0 };
         const int64_t keys[1] = { 3 };
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) || !onnx_want_float(im, n, 2) ||
-            !attention_attributes(im, n, &a))
+        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) ||
+            !onnx_want_float(im, n, 2) || !attention_attributes(im, n, &a))
                 return false;
         struct value *q = by_heads(im, n, 0, a.q_heads), *k = by_heads(im, n, 1, a.kv_heads),
                      *v = by_heads(im, n, 2, a.kv_heads);
         k = with_past(im, n, 4, k);
         v = with_past(im, n, 5, v);
-        if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) || !onnx_output(n, 2, v))
+        if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) ||
+            !onnx_output(n, 2, v))
                 return false;
         enum element e = onnx_element(q);
         int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
@@ -205,16 +238,22 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         struct value *shown[4]; /* by qk_matmul_output_mode */
         shown[0] = scores;
         if (a.softcap > 0)
-                scores = onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)),
-                                   a.softcap);
+                scores =
+                        onnx_with(im, OP_mul,
+                                  onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)),
+                                  a.softcap);
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
         shown[2] = scores = masked(im, n, scores, a.causal, past);
-        scores = onnx_softmax(im, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)), keys, 1, false);
+        scores = onnx_softmax(im,
+                              onnx_cast(im, scores,
+                                        a.precision == E_F64 ? E_F64 : onnx_wide_element(e)),
+                              keys, 1, false);
         shown[3] = scores = onnx_cast(im, scores, e);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;
-        struct value *y = onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, e), heads));
+        struct value *y =
+                onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, e), heads));
         if (onnx_rank(n->inputs[0]) == 3)
                 y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
                                  (const dim_t[]){ result[0], rows, heads * result[3] });
@@ -224,22 +263,26 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
 /* ---- FlexAttention: what is done to scores and to shares is given as graphs ---- */
 
 /* x after the graph of this name, if there is one; NULL after an error */
-static struct value *modified(struct onnx_import *im, struct onnx_node *n, const char *name, struct value *x)
+static struct value *modified(struct onnx_import *im, struct onnx_node *n, const char *name,
+                              struct value *x)
 {
-        const Onnx__GraphProto *g = x && onnx_has(n, name) ? onnx_graph_attribute(im, n, name) : NULL;
+        const Onnx__GraphProto *g =
+                x && onnx_has(n, name) ? onnx_graph_attribute(im, n, name) : NULL;
         struct value *y = NULL;
 
         if (!g)
                 return x && !onnx_has(n, name) ? x : NULL;
         if (g->n_input != 1 || g->n_output != 1) {
-                onnx_invalid(im, n, "%s has %zu inputs and %zu outputs, want one of each", name, g->n_input, g->n_output);
+                onnx_invalid(im, n, "%s has %zu inputs and %zu outputs, want one of each", name,
+                             g->n_input, g->n_output);
                 return NULL;
         }
         if (!onnx_inline_graph(im, g, &x, 1, &y, 1))
                 return NULL;
         if (y->type == x->type)
                 return y;
-        onnx_invalid(im, n, "%s makes %s of %s", name, type_text(im->arena, im->m, y->type), type_text(im->arena, im->m, x->type));
+        onnx_invalid(im, n, "%s makes %s of %s", name, type_text(im->arena, im->m, y->type),
+                     type_text(im->arena, im->m, x->type));
         return NULL;
 }
 
@@ -274,39 +317,46 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- RotaryEmbedding: pairs of elements turned by an angle that grows with the position ---- */
 
-/* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H, half] or [B, H, L, half] */
-static struct value *angles(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *x)
+/* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H,
+ * half] or [B, H, L, half] */
+static struct value *angles(struct onnx_import *im, const struct onnx_node *n, int input,
+                            const struct type *x)
 {
         int position = onnx_rank(n->inputs[0]) == 4 ? 2 : 1;
         struct value *cache = n->inputs[input], *ids = onnx_input(n, 3);
 
         if (ids) {
-                if (onnx_rank(cache) != 2 || onnx_rank(ids) != 2 || !element_is_integer(onnx_element(ids))) {
+                if (onnx_rank(cache) != 2 || onnx_rank(ids) != 2 ||
+                    !element_is_integer(onnx_element(ids))) {
                         onnx_invalid(im, n, "position_ids are %s and a cache is %s",
-                                     type_text(im->arena, im->m, ids->type), type_text(im->arena, im->m, cache->type));
+                                     type_text(im->arena, im->m, ids->type),
+                                     type_text(im->arena, im->m, cache->type));
                         return NULL;
                 }
                 cache = build_gather(&im->b, cache, onnx_cast(im, ids, E_I64), 0);
         }
         if (!cache)
                 return NULL;
-        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] || onnx_dim(cache, 1) != x->dims[position] ||
-            onnx_dim(cache, 2) != x->dims[3]) {
+        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] ||
+            onnx_dim(cache, 1) != x->dims[position] || onnx_dim(cache, 2) != x->dims[3]) {
                 onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>",
-                             type_text(im->arena, im->m, cache->type), (long long)x->dims[0], (long long)x->dims[position],
-                             (long long)x->dims[3]);
+                             type_text(im->arena, im->m, cache->type), (long long)x->dims[0],
+                             (long long)x->dims[position], (long long)x->dims[3]);
                 return NULL;
         }
-        return onnx_spread(im, onnx_cast(im, cache, x->element), x, (const int64_t[]){ 0, position, 3 });
+        return onnx_spread(im, onnx_cast(im, cache, x->element), x,
+                           (const int64_t[]){ 0, position, 3 });
 }
 
 /* count elements of the last dimension from `start` on, each `step` */
-static struct value *columns(struct onnx_import *im, struct value *x, int64_t start, int64_t step, int64_t count)
+static struct value *columns(struct onnx_import *im, struct value *x, int64_t start, int64_t step,
+                             int64_t count)
 {
         if (!x)
                 return NULL;
         const dim_t *d = x->type->dims;
-        return build_slice(&im->b, x, (const int64_t[]){ 0, 0, 0, start }, (const int64_t[]){ 1, 1, 1, step },
+        return build_slice(&im->b, x, (const int64_t[]){ 0, 0, 0, start },
+                           (const int64_t[]){ 1, 1, 1, step },
                            (const dim_t[]){ d[0], d[1], d[2], count });
 }
 
@@ -316,33 +366,39 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         const struct type *given = x->type;
         int64_t interleaved, turned, heads;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) || !onnx_same_element(im, n, v, 3) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
+            !onnx_same_element(im, n, v, 3) ||
             !onnx_int_range(im, n, "interleaved", 0, 0, 1, &interleaved) ||
             !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &turned) ||
             !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &heads))
                 return false;
         if (given->rank == 3 && (heads < 1 || given->dims[2] % heads))
-                return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2], (long long)heads);
+                return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2],
+                                    (long long)heads);
         if (given->rank == 3)
                 x = onnx_reshape(im, x, 4,
-                                 (const dim_t[]){ given->dims[0], given->dims[1], heads, given->dims[2] / heads });
+                                 (const dim_t[]){ given->dims[0], given->dims[1], heads,
+                                                  given->dims[2] / heads });
         x = onnx_wide(im, x);
         if (!x)
                 return false;
         int64_t size = onnx_dim(x, 3);
         turned = turned ? turned : size;
         if (turned % 2 || turned > size)
-                return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld", (long long)turned,
-                                    (long long)size);
+                return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld",
+                                    (long long)turned, (long long)size);
         int64_t half = turned / 2;
         struct value *a = interleaved ? columns(im, x, 0, 2, half) : columns(im, x, 0, 1, half);
         struct value *b = interleaved ? columns(im, x, 1, 2, half) : columns(im, x, half, 1, half);
-        struct value *cosine = a ? angles(im, n, 1, a->type) : NULL, *sine = cosine ? angles(im, n, 2, a->type) : NULL;
+        struct value *cosine = a ? angles(im, n, 1, a->type) : NULL,
+                     *sine = cosine ? angles(im, n, 2, a->type) : NULL;
         if (!sine || !b)
                 return false;
         struct value *parts[3];
-        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), onnx_binary(im, OP_mul, sine, b));
-        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), onnx_binary(im, OP_mul, cosine, b));
+        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a),
+                               onnx_binary(im, OP_mul, sine, b));
+        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a),
+                               onnx_binary(im, OP_mul, cosine, b));
         const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 },
                     flat[4] = { d[0], d[1], d[2], turned };
         struct value *y;

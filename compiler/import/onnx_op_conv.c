@@ -1,10 +1,11 @@
-/* Convolutions: Conv, FusedConv, ConvInteger, QLinearConv, ConvTranspose. All are the convolve operation, which
- * has strides, dilations of window and input, pads that may be negative, and groups. */
+/* Convolutions: Conv, FusedConv, ConvInteger, QLinearConv, ConvTranspose. All are the convolve
+ * operation, which has strides, dilations of window and input, pads that may be negative, and
+ * groups. */
 #include "compiler/import/onnx_helpers.h"
 
 /* Shapes of x [N, C, spatial] and w [M, C / groups, window] fit; the window is read and placed. */
-static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x, const struct value *w,
-                        struct onnx_window *window, int64_t *groups)
+static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x,
+                        const struct value *w, struct onnx_window *window, int64_t *groups)
 {
         dim_t dims[RANK_MAX];
         int rank = onnx_rank(x);
@@ -12,17 +13,20 @@ static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struc
         if (rank < 3)
                 return onnx_invalid(im, n, "the input is of rank %d, want at least 3", rank);
         if (onnx_rank(w) != rank)
-                return onnx_invalid(im, n, "the weights are of rank %d, want %d as the input", onnx_rank(w), rank);
+                return onnx_invalid(im, n, "the weights are of rank %d, want %d as the input",
+                                    onnx_rank(w), rank);
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, groups) ||
             !onnx_window_read(im, n, rank - 2, w->type->dims + 2, true, window) ||
             !onnx_window_place(im, n, window, x->type->dims + 2, false))
                 return false;
         if (onnx_dim(w, 1) * *groups != onnx_dim(x, 1))
-                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels",
-                                    (long long)onnx_dim(x, 1), (long long)*groups, (long long)onnx_dim(w, 1));
+                return onnx_invalid(im, n,
+                                    "%lld channels in %lld groups for weights of %lld channels",
+                                    (long long)onnx_dim(x, 1), (long long)*groups,
+                                    (long long)onnx_dim(w, 1));
         if (onnx_dim(w, 0) % *groups)
-                return onnx_invalid(im, n, "%lld output channels in %lld groups", (long long)onnx_dim(w, 0),
-                                    (long long)*groups);
+                return onnx_invalid(im, n, "%lld output channels in %lld groups",
+                                    (long long)onnx_dim(w, 0), (long long)*groups);
         dims[0] = onnx_dim(x, 0);
         dims[1] = onnx_dim(w, 0);
         for (int d = 2; d < rank; d++)
@@ -31,15 +35,18 @@ static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struc
 }
 
 /* y + bias along channels */
-static struct value *with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y, int input)
+static struct value *with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y,
+                               int input)
 {
         struct value *bias = onnx_input(n, input);
 
         if (!y || !bias)
                 return y;
-        if (onnx_rank(bias) != 1 || onnx_dim(bias, 0) != onnx_dim(y, 1) || onnx_element(bias) != onnx_element(y)) {
-                onnx_invalid(im, n, "the bias is %s, want %lld of %s", type_text(im->arena, im->m, bias->type),
-                             (long long)onnx_dim(y, 1), element_info[onnx_element(y)].text);
+        if (onnx_rank(bias) != 1 || onnx_dim(bias, 0) != onnx_dim(y, 1) ||
+            onnx_element(bias) != onnx_element(y)) {
+                onnx_invalid(im, n, "the bias is %s, want %lld of %s",
+                             type_text(im->arena, im->m, bias->type), (long long)onnx_dim(y, 1),
+                             element_info[onnx_element(y)].text);
                 return NULL;
         }
         return onnx_binary(im, OP_add, y, onnx_spread(im, bias, y->type, (const int64_t[]){ 1 }));
@@ -57,7 +64,10 @@ static struct value *conv(struct onnx_import *im, struct onnx_node *n)
         return with_bias(im, n, onnx_convolve(im, v[0], v[1], &window, groups, E_COMPUTE), 2);
 }
 
-bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n) { return onnx_output(n, 0, conv(im, n)); }
+bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
+{
+        return onnx_output(n, 0, conv(im, n));
+}
 
 /* com.microsoft: Conv, then + Z, then an activation */
 bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
@@ -75,7 +85,8 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         if (!y)
                 return false;
         if (sum && sum->type != y->type)
-                return onnx_invalid(im, n, "operand 3 is %s, want %s", type_text(im->arena, im->m, sum->type),
+                return onnx_invalid(im, n, "operand 3 is %s, want %s",
+                                    type_text(im->arena, im->m, sum->type),
                                     type_text(im->arena, im->m, y->type));
         if (sum)
                 y = onnx_binary(im, OP_add, y, sum);
@@ -86,48 +97,68 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         case 0: y = onnx_with(im, OP_max, y, 0); break;
         case 1: y = onnx_unary(im, OP_tanh, y); break;
         case 2: y = onnx_unary(im, OP_sigmoid, y); break;
-        case 3: y = onnx_select(im, onnx_with(im, OP_lt, y, 0), onnx_with(im, OP_mul, y, p[0]), y); break;
+        case 3:
+                y = onnx_select(im, onnx_with(im, OP_lt, y, 0), onnx_with(im, OP_mul, y, p[0]), y);
+                break;
         case 4: y = onnx_with(im, OP_min, onnx_with(im, OP_max, y, p[0]), p[1]); break;
         case 5:
                 y = onnx_with(im, OP_min,
-                              onnx_with(im, OP_max, onnx_with(im, OP_add, onnx_with(im, OP_mul, y, p[0]), p[1]), 0), 1);
+                              onnx_with(im, OP_max,
+                                        onnx_with(im, OP_add, onnx_with(im, OP_mul, y, p[0]), p[1]),
+                                        0),
+                              1);
                 break;
         default: break;
         }
         return onnx_output(n, 0, y);
 }
 
-/* CausalConvWithState: each channel by itself, along past_state and the input; what the next call starts with is the end of these. */
+/* CausalConvWithState: each channel by itself, along past_state and the input; what the next call
+ * starts with is the end of these. */
 bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = { "none", "silu", "swish", NULL };
-        struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) }, *x = v[0];
+        struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) },
+                     *x = v[0];
         int activation;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) || !onnx_want_rank(im, n, 0, 3, 3) ||
-            !onnx_want_rank(im, n, 1, 3, 3) || !onnx_choice(im, n, "activation", activations, 0, &activation))
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) ||
+            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
+            !onnx_choice(im, n, "activation", activations, 0, &activation))
                 return false;
-        const dim_t *d = x->type->dims, kernel = onnx_dim(v[1], 2), whole[3] = { d[0], d[1], d[2] + kernel - 1 };
+        const dim_t *d = x->type->dims, kernel = onnx_dim(v[1], 2),
+                    whole[3] = { d[0], d[1], d[2] + kernel - 1 };
         if (onnx_dim(v[1], 0) != d[1] || onnx_dim(v[1], 1) != 1 || kernel < 1)
-                return onnx_invalid(im, n, "the weights are %s for an input %s", type_text(im->arena, im->m, v[1]->type),
+                return onnx_invalid(im, n, "the weights are %s for an input %s",
+                                    type_text(im->arena, im->m, v[1]->type),
                                     type_text(im->arena, im->m, x->type));
         const dim_t state[3] = { d[0], d[1], kernel - 1 };
         const struct type *state_type = type_tensor(im->m, onnx_element(x), 3, state);
         if (v[3] && v[3]->type != state_type)
-                return onnx_invalid(im, n, "past_state is %s, want %s", type_text(im->arena, im->m, v[3]->type),
+                return onnx_invalid(im, n, "past_state is %s, want %s",
+                                    type_text(im->arena, im->m, v[3]->type),
                                     type_text(im->arena, im->m, state_type));
         if (!onnx_type(im, n, onnx_element(x), 3, whole))
                 return false;
         struct value *past = v[3] ? v[3] : constant_number(im->m, state_type, 0);
         x = build_concat(&im->b, (struct value *[]){ past, x }, 2, 2);
-        struct onnx_window window = { .rank = 1, .kernel = { kernel }, .strides = { 1 }, .dilations = { 1 }, .out = { d[2] } };
-        struct value *y = x ? with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2) : NULL;
+        struct onnx_window window = { .rank = 1,
+                                      .kernel = { kernel },
+                                      .strides = { 1 },
+                                      .dilations = { 1 },
+                                      .out = { d[2] } };
+        struct value *y =
+                x ? with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2)
+                  : NULL;
         if (y && activation) {
                 struct value *wide = onnx_wide(im, y);
-                y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)), onnx_element(y));
+                y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)),
+                              onnx_element(y));
         }
-        return onnx_output(n, 0, y) && onnx_output(n, 1, build_slice(&im->b, x, (const int64_t[]){ 0, 0, whole[2] - state[2] },
-                                                                     (const int64_t[]){ 1, 1, 1 }, state));
+        return onnx_output(n, 0, y) &&
+               onnx_output(n, 1,
+                           build_slice(&im->b, x, (const int64_t[]){ 0, 0, whole[2] - state[2] },
+                                       (const int64_t[]){ 1, 1, 1 }, state));
 }
 
 /* ---- integer forms ---- */
@@ -137,12 +168,13 @@ static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int in
         enum element e = onnx_element(n->inputs[input]);
 
         return e == E_I8 || e == E_U8 ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
+                            element_info[e].text);
 }
 
 /* operand `input` less its zero point, which is one number or one per channel along dimension 0 */
-static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n, int input, int zero,
-                                      enum element as)
+static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n, int input,
+                                      int zero, enum element as)
 {
         struct value *x = n->inputs[input], *v[2] = { x, onnx_input(n, zero) };
 
@@ -164,7 +196,8 @@ static struct value *centered_operand(struct onnx_import *im, const struct onnx_
 }
 
 /* the products of the centered operands summed in i32 */
-static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, int x, int x_zero, int w, int w_zero)
+static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, int x, int x_zero,
+                                  int w, int w_zero)
 {
         struct onnx_window window;
         int64_t groups;
@@ -189,21 +222,26 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_element(im, n, 6, E_F32) || !want_8_bit(im, n, 7))
                 return false;
         struct value *sum = with_bias(im, n, conv_integer(im, n, 0, 2, 3, 5), 8);
-        struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6), *zero = onnx_scalar(im, n, 7);
+        struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6),
+                     *zero = onnx_scalar(im, n, 7);
         struct value *w_scale = n->inputs[4];
         if (!sum || !x_scale || !y_scale || !zero)
                 return false;
-        if (type_elements(w_scale->type) != 1 && (onnx_rank(w_scale) != 1 || onnx_dim(w_scale, 0) != onnx_dim(sum, 1)))
-                return onnx_invalid(im, n, "w_scale is %s, want one number or one per output channel",
+        if (type_elements(w_scale->type) != 1 &&
+            (onnx_rank(w_scale) != 1 || onnx_dim(w_scale, 0) != onnx_dim(sum, 1)))
+                return onnx_invalid(im, n,
+                                    "w_scale is %s, want one number or one per output channel",
                                     type_text(im->arena, im->m, w_scale->type));
-        struct value *factor = onnx_binary(im, OP_div, onnx_binary(im, OP_mul, x_scale, w_scale), y_scale);
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), onnx_along(im, factor, sum->type, 1));
+        struct value *factor =
+                onnx_binary(im, OP_div, onnx_binary(im, OP_mul, x_scale, w_scale), y_scale);
+        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32),
+                                         onnx_along(im, factor, sum->type, 1));
         return onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(zero)));
 }
 
 /* ---- ConvTranspose ----
- * The gradient of a convolution: the input is spread out by the strides, padded by the window's reach less the
- * pads, and convolved with the kernel mirrored and its channels exchanged. */
+ * The gradient of a convolution: the input is spread out by the strides, padded by the window's
+ * reach less the pads, and convolved with the kernel mirrored and its channels exchanged. */
 
 /* w [C, M / groups, window] as [M, C / groups, mirrored window] */
 static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t groups)
@@ -232,10 +270,10 @@ static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t g
         return w ? build_slice(&im->b, w, starts, steps, merged) : NULL;
 }
 
-/* Pads from output_shape or auto_pad: what the full result has too much is cut, the odd row at the end for
- * SAME_UPPER, else at the start. */
-static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct onnx_window *w, const dim_t *in,
-                           const int64_t *extra)
+/* Pads from output_shape or auto_pad: what the full result has too much is cut, the odd row at the
+ * end for SAME_UPPER, else at the start. */
+static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct onnx_window *w,
+                           const dim_t *in, const int64_t *extra)
 {
         const int64_t *shape;
         int count;
@@ -245,12 +283,14 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
         if (count != 0 && count != w->rank && count != w->rank + 2)
                 return onnx_invalid(im, n, "output_shape has %d values, want %d", count, w->rank);
         for (int d = 0; d < w->rank; d++) {
-                int64_t full = w->strides[d] * (in[d] - 1) + extra[d] + onnx_window_extent(w, d), want;
+                int64_t full = w->strides[d] * (in[d] - 1) + extra[d] + onnx_window_extent(w, d),
+                        want;
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
                 if (count) {
                         want = shape[count - w->rank + d];
                         if (want < 0 || want > NUMBER_MAX)
-                                return onnx_invalid(im, n, "output_shape holds %lld", (long long)want);
+                                return onnx_invalid(im, n, "output_shape holds %lld",
+                                                    (long long)want);
                 } else if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
                         want = in[d] * w->strides[d];
                 } else {
@@ -259,8 +299,8 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
                         w->out[d] = full - *low - *high;
                         continue;
                 }
-                /* A result longer than the full one has empty rows at its end; pads do not go below 0 by
-                 * themselves. */
+                /* A result longer than the full one has empty rows at its end; pads do not go below
+                 * 0 by themselves. */
                 int64_t total = onnx_max(0, full - want);
                 *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                 *high = total - *low;
@@ -282,22 +322,26 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3))
                 return false;
         if (rank < 3 || onnx_rank(w) != rank)
-                return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d", rank,
-                                    onnx_rank(w));
+                return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d",
+                                    rank, onnx_rank(w));
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &groups) ||
             !onnx_ints(im, n, "output_padding", &output_padding, &count) ||
             !onnx_window_read(im, n, rank - 2, w->type->dims + 2, true, &window))
                 return false;
         if (count && count != rank - 2)
-                return onnx_invalid(im, n, "output_padding has %d values, want %d", count, rank - 2);
+                return onnx_invalid(im, n, "output_padding has %d values, want %d", count,
+                                    rank - 2);
         for (int d = 0; d < count; d++) {
                 extra[d] = output_padding[d];
                 if (extra[d] < 0 || extra[d] > NUMBER_MAX)
-                        return onnx_invalid(im, n, "output_padding holds %lld", (long long)extra[d]);
+                        return onnx_invalid(im, n, "output_padding holds %lld",
+                                            (long long)extra[d]);
         }
         if (onnx_dim(w, 0) != onnx_dim(x, 1) || onnx_dim(x, 1) % groups)
-                return onnx_invalid(im, n, "%lld channels in %lld groups for weights of %lld channels",
-                                    (long long)onnx_dim(x, 1), (long long)groups, (long long)onnx_dim(w, 0));
+                return onnx_invalid(im, n,
+                                    "%lld channels in %lld groups for weights of %lld channels",
+                                    (long long)onnx_dim(x, 1), (long long)groups,
+                                    (long long)onnx_dim(w, 0));
         if (!transpose_pads(im, n, &window, x->type->dims + 2, extra))
                 return false;
         dims[0] = onnx_dim(x, 0);
@@ -308,9 +352,10 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "spatial dimension %d is of extent 0", d);
                 dims[d + 2] = window.out[d];
                 pads[d] = onnx_window_extent(&window, d) - 1 - window.pads[d];
-                /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high - (window - 1) == out */
-                pads[window.rank + d] =
-                        window.out[d] - 1 - (in - 1) * window.strides[d] - pads[d] + onnx_window_extent(&window, d) - 1;
+                /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
+                 * (window - 1) == out */
+                pads[window.rank + d] = window.out[d] - 1 - (in - 1) * window.strides[d] - pads[d] +
+                                        onnx_window_extent(&window, d) - 1;
         }
         if (!onnx_type(im, n, onnx_element(x), rank, dims))
                 return false;
@@ -320,6 +365,8 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         attr_set_ints(im->m, attrs, OP_convolve, "pads", pads, 2 * window.rank);
         attr_set(attrs, OP_convolve, "groups", groups);
         w = mirrored(im, w, groups);
-        struct value *y = w ? value_build(&im->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        struct value *y =
+                w ? value_build(&im->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
+                  : NULL;
         return onnx_output(n, 0, with_bias(im, n, y, 2));
 }

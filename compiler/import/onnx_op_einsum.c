@@ -1,6 +1,6 @@
-/* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have and that are
- * needed later are its batch, labels that both have and nobody needs are contracted. Diagonals and sums of one
- * operand come first. */
+/* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have
+ * and that are needed later are its batch, labels that both have and nobody needs are contracted.
+ * Diagonals and sums of one operand come first. */
 #include <string.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -17,11 +17,14 @@ struct einsum {
         bool needed[LABELS];
 };
 
-static int letter(int c) { return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1; }
+static int letter(int c)
+{
+        return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
+}
 
 /* one term, up to a comma, an arrow or the end; spaces do not count */
-static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const char **at, const char *end,
-                       struct term *t)
+static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const char **at,
+                       const char *end, struct term *t)
 {
         const char *p = *at;
 
@@ -35,21 +38,25 @@ static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const 
                         continue;
                 }
                 if (letter(*p) < 0 || t->rank == RANK_MAX)
-                        return onnx_invalid(im, n, "equation: byte %d of a term has no meaning there", (int)(p - *at));
+                        return onnx_invalid(im, n,
+                                            "equation: byte %d of a term has no meaning there",
+                                            (int)(p - *at));
                 t->labels[t->rank++] = letter(*p);
         }
         *at = p;
         return true;
 }
 
-/* "..." as labels: the last dimension it stands for has the first of its labels, so that shorter ones align at the
- * right */
-static bool ellipsis_expand(struct onnx_import *im, const struct onnx_node *n, struct term *t, int dims)
+/* "..." as labels: the last dimension it stands for has the first of its labels, so that shorter
+ * ones align at the right */
+static bool ellipsis_expand(struct onnx_import *im, const struct onnx_node *n, struct term *t,
+                            int dims)
 {
         if (t->ellipsis < 0)
                 return true;
         if (dims < 0 || t->rank + dims > RANK_MAX)
-                return onnx_invalid(im, n, "equation: a term has more labels than its operand has dimensions");
+                return onnx_invalid(
+                        im, n, "equation: a term has more labels than its operand has dimensions");
         memmove(t->labels + t->ellipsis + dims, t->labels + t->ellipsis,
                 (size_t)(t->rank - t->ellipsis) * sizeof *t->labels);
         for (int d = 0; d < dims; d++)
@@ -68,8 +75,8 @@ static bool has_label(const struct term *t, int label)
 
 /* ---- the equation ---- */
 
-static bool output_implied(struct onnx_import *im, const struct onnx_node *n, const struct term *terms, int count,
-                           int ellipsis_rank, struct term *out)
+static bool output_implied(struct onnx_import *im, const struct onnx_node *n,
+                           const struct term *terms, int count, int ellipsis_rank, struct term *out)
 {
         int uses[LABELS] = { 0 };
 
@@ -84,14 +91,15 @@ static bool output_implied(struct onnx_import *im, const struct onnx_node *n, co
                 if (uses[letter(order[i])] != 1)
                         continue;
                 if (out->rank == RANK_MAX)
-                        return onnx_unsupported(im, n, "a result of more than %d dimensions", RANK_MAX);
+                        return onnx_unsupported(im, n, "a result of more than %d dimensions",
+                                                RANK_MAX);
                 out->labels[out->rank++] = letter(order[i]);
         }
         return true;
 }
 
-static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct einsum *e, struct term *terms,
-                           struct term *out)
+static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct einsum *e,
+                           struct term *terms, struct term *out)
 {
         const Onnx__AttributeProto *a = onnx_attribute(n, "equation");
 
@@ -105,13 +113,13 @@ static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct e
                         return false;
                 bool last = i == n->input_count - 1, comma = at < end && *at == ',';
                 if (comma == last)
-                        return onnx_invalid(im, n, "equation: %s terms than %d operands", last ? "more" : "fewer",
-                                            n->input_count);
+                        return onnx_invalid(im, n, "equation: %s terms than %d operands",
+                                            last ? "more" : "fewer", n->input_count);
                 at += comma;
                 int dims = onnx_rank(n->inputs[i]) - terms[i].rank;
                 if ((terms[i].ellipsis < 0 && dims) || !ellipsis_expand(im, n, &terms[i], dims))
-                        return onnx_invalid(im, n, "equation: %d labels for operand %d of rank %d", terms[i].rank, i,
-                                            onnx_rank(n->inputs[i]));
+                        return onnx_invalid(im, n, "equation: %d labels for operand %d of rank %d",
+                                            terms[i].rank, i, onnx_rank(n->inputs[i]));
                 if (terms[i].ellipsis >= 0 && dims > e->ellipsis_rank)
                         e->ellipsis_rank = dims;
         }
@@ -128,16 +136,18 @@ static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct e
 }
 
 /* extents of all labels; the result's labels differ and occur in some term */
-static bool labels_check(struct onnx_import *im, const struct onnx_node *n, struct einsum *e, const struct term *terms,
-                         const struct term *out)
+static bool labels_check(struct onnx_import *im, const struct onnx_node *n, struct einsum *e,
+                         const struct term *terms, const struct term *out)
 {
         for (int i = 0; i < LABELS; i++)
                 e->extents[i] = -1;
         for (int i = 0; i < n->input_count; i++) {
                 for (int d = 0; d < terms[i].rank; d++) {
-                        dim_t *extent = &e->extents[terms[i].labels[d]], have = onnx_dim(n->inputs[i], d);
+                        dim_t *extent = &e->extents[terms[i].labels[d]],
+                              have = onnx_dim(n->inputs[i], d);
                         if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
-                                return onnx_invalid(im, n, "one label stands for extents %lld and %lld",
+                                return onnx_invalid(im, n,
+                                                    "one label stands for extents %lld and %lld",
                                                     (long long)*extent, (long long)have);
                         *extent = *extent < 0 || *extent == 1 ? have : *extent;
                 }
@@ -145,7 +155,8 @@ static bool labels_check(struct onnx_import *im, const struct onnx_node *n, stru
         for (int d = 0; d < out->rank; d++) {
                 if (e->extents[out->labels[d]] < 0 || e->needed[out->labels[d]])
                         return onnx_invalid(im, n, "equation: a label of the result %s",
-                                            e->needed[out->labels[d]] ? "stands there twice" : "occurs in no term");
+                                            e->needed[out->labels[d]] ? "stands there twice"
+                                                                      : "occurs in no term");
                 e->needed[out->labels[d]] = true;
         }
         return true;
@@ -165,7 +176,8 @@ static struct value *sum_over(struct onnx_import *im, struct value *x, struct te
 static struct value *diagonal(struct onnx_import *im, struct value *x, struct term *t, int d, int k)
 {
         const struct type *type = x->type;
-        int64_t extent = type->dims[d], perm[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX], back[RANK_MAX];
+        int64_t extent = type->dims[d], perm[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX],
+                back[RANK_MAX];
         dim_t dims[RANK_MAX];
         int rank = 0;
 
@@ -190,10 +202,11 @@ static struct value *diagonal(struct onnx_import *im, struct value *x, struct te
         return x ? build_transpose(&im->b, x, back) : NULL;
 }
 
-/* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become diagonals, labels of no
- * further use are summed */
-static struct value *operand_prepare(struct onnx_import *im, const struct einsum *e, struct value *x, struct term *t,
-                                     const struct term *later, int later_count)
+/* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become
+ * diagonals, labels of no further use are summed */
+static struct value *operand_prepare(struct onnx_import *im, const struct einsum *e,
+                                     struct value *x, struct term *t, const struct term *later,
+                                     int later_count)
 {
         dim_t dims[RANK_MAX];
 
@@ -215,16 +228,17 @@ static struct value *operand_prepare(struct onnx_import *im, const struct einsum
         return x;
 }
 
-static struct value *pair(struct onnx_import *im, const struct onnx_node *n, const struct einsum *e, struct value *a,
-                          struct term *ta, struct value *b, const struct term *tb, const struct term *later,
-                          int later_count)
+static struct value *pair(struct onnx_import *im, const struct onnx_node *n, const struct einsum *e,
+                          struct value *a, struct term *ta, struct value *b, const struct term *tb,
+                          const struct term *later, int later_count)
 {
         int64_t batch_a[RANK_MAX], batch_b[RANK_MAX], contract_a[RANK_MAX], contract_b[RANK_MAX];
         int batches = 0, contracted = 0;
         struct term out = { .ellipsis = -1 };
         dim_t dims[RANK_MAX];
 
-        for (int pass = 0; pass < 2; pass++) { /* batch labels come first in the result, then the free ones of a */
+        for (int pass = 0; pass < 2; pass++) { /* batch labels come first in the result, then the
+                                                * free ones of a */
                 for (int d = 0; d < ta->rank; d++) {
                         int label = ta->labels[d], at = 0;
                         bool used = e->needed[label], shared = has_label(tb, label);
@@ -270,8 +284,8 @@ bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[RANK_MAX];
         int count = n->input_count;
 
-        if (!onnx_same_element(im, n, n->inputs, count) || !equation_parse(im, n, &e, terms, &out) ||
-            !labels_check(im, n, &e, terms, &out))
+        if (!onnx_same_element(im, n, n->inputs, count) ||
+            !equation_parse(im, n, &e, terms, &out) || !labels_check(im, n, &e, terms, &out))
                 return false;
         for (int d = 0; d < out.rank; d++)
                 dims[d] = e.extents[out.labels[d]];
@@ -283,8 +297,10 @@ bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
                 struct term *others = arena_array(im->arena, (size_t)(count - i), sizeof *others);
                 memcpy(others, terms + i + 1, (size_t)(count - i - 1) * sizeof *others);
                 others[count - i - 1] = terms[0];
-                struct value *x = operand_prepare(im, &e, n->inputs[i], &terms[i], others, count - i);
-                y = x ? pair(im, n, &e, y, &terms[0], x, &terms[i], terms + i + 1, count - i - 1) : NULL;
+                struct value *x =
+                        operand_prepare(im, &e, n->inputs[i], &terms[i], others, count - i);
+                y = x ? pair(im, n, &e, y, &terms[0], x, &terms[i], terms + i + 1, count - i - 1)
+                      : NULL;
         }
         if (!y)
                 return false;

@@ -1,5 +1,5 @@
-/* Element-wise operators: arithmetic, logic, comparison, selection. Most are one operation of the Tensor IR after
- * broadcasting; the row's variant says which. */
+/* Element-wise operators: arithmetic, logic, comparison, selection. Most are one operation of the
+ * Tensor IR after broadcasting; the row's variant says which. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -14,11 +14,14 @@ bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_not(struct onnx_import *im, struct onnx_node *n)
 {
-        return onnx_want_element(im, n, 0, E_BOOL) && onnx_output(n, 0, onnx_unary(im, OP_not, n->inputs[0]));
+        return onnx_want_element(im, n, 0, E_BOOL) &&
+               onnx_output(n, 0, onnx_unary(im, OP_not, n->inputs[0]));
 }
 
-/* Before opset 7: the second operand's shape is a run of the first's, from `axis` on or at the end. */
-static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct value **x, struct value **y)
+/* Before opset 7: the second operand's shape is a run of the first's, from `axis` on or at the
+ * end. */
+static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct value **x,
+                             struct value **y)
 {
         const struct type *a = (*x)->type, *b = (*y)->type;
         int64_t broadcast, axis, dims[RANK_MAX];
@@ -27,19 +30,19 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
             !onnx_int(im, n, "axis", a->rank - b->rank, &axis))
                 return false;
         if (!broadcast && !type_same_dims(a, b))
-                return onnx_invalid(im, n, "shapes %s and %s differ and broadcast is 0", type_text(im->arena, im->m, a),
-                                    type_text(im->arena, im->m, b));
+                return onnx_invalid(im, n, "shapes %s and %s differ and broadcast is 0",
+                                    type_text(im->arena, im->m, a), type_text(im->arena, im->m, b));
         if (axis < 0)
                 axis += a->rank;
         if (axis < 0 || axis + b->rank > a->rank)
-                return onnx_invalid(im, n, "axis %lld places a tensor of rank %d in one of rank %d", (long long)axis,
-                                    b->rank, a->rank);
+                return onnx_invalid(im, n, "axis %lld places a tensor of rank %d in one of rank %d",
+                                    (long long)axis, b->rank, a->rank);
         for (int d = 0; d < b->rank; d++) {
                 dims[d] = axis + d;
                 if (b->dims[d] != 1 && b->dims[d] != a->dims[dims[d]])
                         return onnx_invalid(im, n, "%s does not broadcast to %s from axis %lld",
-                                            type_text(im->arena, im->m, b), type_text(im->arena, im->m, a),
-                                            (long long)axis);
+                                            type_text(im->arena, im->m, b),
+                                            type_text(im->arena, im->m, a), (long long)axis);
         }
         *y = onnx_spread(im, *y, a, dims);
         return *y != NULL;
@@ -120,11 +123,15 @@ bool onnx_import_pow(struct onnx_import *im, struct onnx_node *n)
                 computed = element_is_float(onnx_element(v[1])) ? E_F64 : E_I64;
         v[0] = onnx_cast(im, v[0], computed);
         v[1] = onnx_cast(im, v[1], computed);
-        if (!v[0] || !v[1] || !(n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2)))
+        if (!v[0] || !v[1] ||
+            !(n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2)))
                 return false;
         bool square = value_is_splat(v[1], &exponent) && exponent == 2;
-        return onnx_output(
-                n, 0, onnx_cast(im, build_binary(&im->b, square ? OP_mul : OP_pow, v[0], square ? v[0] : v[1]), e));
+        return onnx_output(n, 0,
+                           onnx_cast(im,
+                                     build_binary(&im->b, square ? OP_mul : OP_pow, v[0],
+                                                  square ? v[0] : v[1]),
+                                     e));
 }
 
 /* Max, Min, Sum and Mean (variant add): any number of operands, from the left */
@@ -142,7 +149,8 @@ static struct value *combine(struct onnx_import *im, struct onnx_node *n, bool w
         }
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return NULL;
-        if (!onnx_same_element(im, n, v, n->input_count) || !onnx_broadcast(im, n, v, n->input_count))
+        if (!onnx_same_element(im, n, v, n->input_count) ||
+            !onnx_broadcast(im, n, v, n->input_count))
                 return NULL;
         struct value *result = wide ? onnx_wide(im, v[0]) : v[0];
         for (int i = 1; i < n->input_count && result; i++)
@@ -162,7 +170,9 @@ bool onnx_import_mean(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0))
                 return false;
         sum = combine(im, n, true);
-        return onnx_output(n, 0, onnx_cast(im, onnx_with(im, OP_div, sum, n->input_count), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, onnx_with(im, OP_div, sum, n->input_count),
+                                     onnx_element(n->inputs[0])));
 }
 
 bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
@@ -170,10 +180,12 @@ bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
         struct value *v[3] = { n->inputs[0], n->inputs[1], n->inputs[2] };
 
         return onnx_want_element(im, n, 0, E_BOOL) && onnx_same_element(im, n, v + 1, 2) &&
-               onnx_broadcast(im, n, v, 3) && onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
+               onnx_broadcast(im, n, v, 3) &&
+               onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
 }
 
-/* low where x < low, then high where that is greater: when low > high, the result is high; a NaN among the bounds is none */
+/* low where x < low, then high where that is greater: when low > high, the result is high; a NaN
+ * among the bounds is none */
 bool onnx_import_clip(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *bound[2] = { NULL, NULL };
@@ -212,14 +224,16 @@ bool onnx_import_is_inf(struct onnx_import *im, struct onnx_node *n)
         int64_t negative, positive;
         struct value *x = n->inputs[0];
 
-        if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "detect_negative", 1, 0, 1, &negative) ||
+        if (!onnx_want_float(im, n, 0) ||
+            !onnx_int_range(im, n, "detect_negative", 1, 0, 1, &negative) ||
             !onnx_int_range(im, n, "detect_positive", 1, 0, 1, &positive))
                 return false;
         if (negative && positive)
                 return onnx_output(n, 0, onnx_with(im, OP_eq, onnx_unary(im, OP_abs, x), INFINITY));
         if (negative || positive)
                 return onnx_output(n, 0, onnx_with(im, OP_eq, x, positive ? INFINITY : -INFINITY));
-        return onnx_output(n, 0, constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0));
+        return onnx_output(n, 0,
+                           constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0));
 }
 
 /* Cast (to: an attribute) and CastLike (to: the type of operand 1) */
@@ -242,8 +256,8 @@ bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)
         int64_t number;
         enum element to;
 
-        return onnx_int_required(im, n, "to", &number) && onnx_element_number(im, n, "to", number, &to) &&
-               cast_to(im, n, to);
+        return onnx_int_required(im, n, "to", &number) &&
+               onnx_element_number(im, n, "to", number, &to) && cast_to(im, n, to);
 }
 
 bool onnx_import_cast_like(struct onnx_import *im, struct onnx_node *n)
@@ -256,11 +270,13 @@ bool onnx_import_bit_cast(struct onnx_import *im, struct onnx_node *n)
         int64_t number;
         enum element to;
 
-        if (!onnx_int_required(im, n, "to", &number) || !onnx_element_number(im, n, "to", number, &to))
+        if (!onnx_int_required(im, n, "to", &number) ||
+            !onnx_element_number(im, n, "to", number, &to))
                 return false;
         if (element_info[to].bytes != element_info[onnx_element(n->inputs[0])].bytes)
                 return onnx_invalid(im, n, "from %s to %s, want types of one size",
-                                    element_info[onnx_element(n->inputs[0])].text, element_info[to].text);
+                                    element_info[onnx_element(n->inputs[0])].text,
+                                    element_info[to].text);
         struct attr *attrs = attrs_new(im->m, OP_bitcast);
         attr_set(attrs, OP_bitcast, "to", to);
         return onnx_output(n, 0, value_build(&im->b, OP_bitcast, n->inputs, 1, attrs, NULL));

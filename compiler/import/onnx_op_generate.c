@@ -6,8 +6,9 @@
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const forms[] = { "value",      "value_float",  "value_floats", "value_int",
-                                             "value_ints", "sparse_value", "value_string", "value_strings" };
+        static const char *const forms[] = { "value",        "value_float",  "value_floats",
+                                             "value_int",    "value_ints",   "sparse_value",
+                                             "value_string", "value_strings" };
         struct value *v = NULL;
         const float *floats;
         const int64_t *ints;
@@ -32,10 +33,15 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
                 if (!onnx_floats(im, n, forms[form], &floats, &count))
                         return false;
                 return onnx_output(n, 0,
-                                   constant_dense(im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ count }),
-                                                  arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats),
+                                   constant_dense(im->m,
+                                                  type_tensor(im->m, E_F32, 1,
+                                                              (const dim_t[]){ count }),
+                                                  arena_copy(im->m->arena, floats,
+                                                             (size_t)count * sizeof *floats),
                                                   NULL));
-        case 3: return onnx_int(im, n, forms[form], 0, &integer) && onnx_output(n, 0, onnx_integer(im, E_I64, integer));
+        case 3:
+                return onnx_int(im, n, forms[form], 0, &integer) &&
+                       onnx_output(n, 0, onnx_integer(im, E_I64, integer));
         case 4:
                 return onnx_ints(im, n, forms[form], &ints, &count) &&
                        onnx_output(n, 0, constant_ints(im->m, ints, count));
@@ -56,11 +62,14 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
         if (!value)
                 value = build_scalar(&im->b, E_F32, 0);
         if (type_elements(value->type) != 1)
-                return onnx_invalid(im, n, "value is %s, want one element", type_text(im->arena, im->m, value->type));
+                return onnx_invalid(im, n, "value is %s, want one element",
+                                    type_text(im->arena, im->m, value->type));
         enum element e = onnx_element(value);
         const struct type *to =
                 known ? onnx_type(im, n, e, rank, shape)
-                      : onnx_declared_as(im, n, 0, e, (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
+                      : onnx_declared_as(im, n, 0, e,
+                                         (int)onnx_min(type_elements(dims_operand->type),
+                                                       RANK_MAX + 1));
         return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
 }
 
@@ -73,10 +82,13 @@ static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const do
         if (element_is_float(onnx_element(n->inputs[0]))) {
                 double count = ceil((real[1] - real[0]) / real[2]);
                 if (real[2] == 0 || isnan(count))
-                        return onnx_invalid(im, n, "from %g to %g by %g", real[0], real[1], real[2]) - 1;
+                        return onnx_invalid(im, n, "from %g to %g by %g", real[0], real[1],
+                                            real[2]) -
+                               1;
                 return count <= 0 ? 0 : count > (double)NUMBER_MAX ? INT64_MAX : (int64_t)count;
         }
-        if (!onnx_operand_int(im, n, 0, 0, &start, &known) || !onnx_operand_int(im, n, 1, 0, &limit, &known) ||
+        if (!onnx_operand_int(im, n, 0, 0, &start, &known) ||
+            !onnx_operand_int(im, n, 1, 0, &limit, &known) ||
             !onnx_operand_int(im, n, 2, 0, &delta, &known))
                 return -1;
         if (delta == 0)
@@ -102,7 +114,8 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < 3; i++) {
                 bool known;
                 int count;
-                if (!onnx_scalar(im, n, i) || !onnx_operand_numbers(im, n, i, &real[i], 1, &count, &known))
+                if (!onnx_scalar(im, n, i) ||
+                    !onnx_operand_numbers(im, n, i, &real[i], 1, &count, &known))
                         return false;
                 all &= known;
         }
@@ -121,7 +134,8 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = element_is_float(e) ? E_F64 : e;
         struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
-        struct value *v = onnx_binary(im, OP_add, onnx_cast(im, start, computed),
-                                      onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed)));
+        struct value *v =
+                onnx_binary(im, OP_add, onnx_cast(im, start, computed),
+                            onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed)));
         return onnx_output(n, 0, onnx_cast(im, v, e));
 }

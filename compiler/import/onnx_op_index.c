@@ -6,7 +6,8 @@ static bool want_index(struct onnx_import *im, const struct onnx_node *n, int in
         const struct value *v = onnx_input(n, input);
 
         return onnx_element(v) == E_I64 || onnx_element(v) == E_I32 ||
-               onnx_invalid(im, n, "indices are of %s, want i32 or i64", element_info[onnx_element(v)].text);
+               onnx_invalid(im, n, "indices are of %s, want i32 or i64",
+                            element_info[onnx_element(v)].text);
 }
 
 bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
@@ -17,7 +18,8 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
         int axis, rank = 0;
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < axis; d++)
                 dims[rank++] = onnx_dim(x, d);
@@ -37,7 +39,8 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) || !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
             !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < onnx_rank(x); d++) {
@@ -51,9 +54,9 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
         x = build_slice(&im->b, x, starts, steps, dims);
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", axis);
-        return x &&
-               onnx_output(n, 0,
-                           value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL));
+        return x && onnx_output(n, 0,
+                                value_build(&im->b, OP_gather_elements,
+                                            (struct value *[]){ x, indices }, 2, attrs, NULL));
 }
 
 bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
@@ -71,12 +74,14 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
                 return false;
         int64_t tuple = onnx_dim(indices, last);
         if (tuple < 1 || tuple > onnx_rank(x) - batch)
-                return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld", (long long)tuple,
-                                    onnx_rank(x), (long long)batch);
+                return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld",
+                                    (long long)tuple, onnx_rank(x), (long long)batch);
         for (int d = 0; d < last; d++) {
                 if (d < batch && onnx_dim(indices, d) != onnx_dim(x, d))
-                        return onnx_invalid(im, n, "batch dimension %d is %lld in the operand and %lld in the indices",
-                                            d, (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
+                        return onnx_invalid(
+                                im, n,
+                                "batch dimension %d is %lld in the operand and %lld in the indices",
+                                d, (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
                 dims[rank++] = onnx_dim(indices, d);
         }
         for (int d = (int)(batch + tuple); d < onnx_rank(x); d++)
@@ -85,12 +90,15 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_gather_nd);
         attr_set(attrs, OP_gather_nd, "batch_dims", batch);
-        return onnx_output(n, 0, value_build(&im->b, OP_gather_nd, (struct value *[]){ x, indices }, 2, attrs, NULL));
+        return onnx_output(n, 0,
+                           value_build(&im->b, OP_gather_nd, (struct value *[]){ x, indices }, 2,
+                                       attrs, NULL));
 }
 
 /* ---- masks out of indices ---- */
 
-/* on where the class is the index (negative ones wrap), else off; an index out of range is off everywhere */
+/* on where the class is the index (negative ones wrap), else off; an index out of range is off
+ * everywhere */
 bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *indices = n->inputs[0], *values = n->inputs[2];
@@ -101,12 +109,15 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         bool known;
 
         if (!onnx_want_rank(im, n, 0, 0, RANK_MAX - 1) || !onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, rank, &axis) || !onnx_operand_numbers(im, n, 1, &depth, 1, &count, &known))
+            !onnx_axis(im, n, stated, rank, &axis) ||
+            !onnx_operand_numbers(im, n, 1, &depth, 1, &count, &known))
                 return false;
         if (onnx_rank(values) != 1 || onnx_dim(values, 0) != 2)
-                return onnx_invalid(im, n, "values are %s, want two", type_text(im->arena, im->m, values->type));
+                return onnx_invalid(im, n, "values are %s, want two",
+                                    type_text(im->arena, im->m, values->type));
         if (!known) {
-                const struct type *declared = onnx_declared_as(im, n, 0, onnx_element(values), rank);
+                const struct type *declared =
+                        onnx_declared_as(im, n, 0, onnx_element(values), rank);
                 if (!declared)
                         return false;
                 depth = (double)declared->dims[axis];
@@ -122,8 +133,10 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         indices = onnx_cast(im, indices, E_I64);
-        indices = onnx_select(im, onnx_with(im, OP_lt, indices, 0), onnx_with(im, OP_add, indices, depth), indices);
-        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others), build_iota(&im->b, to, axis));
+        indices = onnx_select(im, onnx_with(im, OP_lt, indices, 0),
+                              onnx_with(im, OP_add, indices, depth), indices);
+        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others),
+                                        build_iota(&im->b, to, axis));
         struct value *off = build_gather(&im->b, values, onnx_integer(im, E_I64, 0), 0);
         struct value *on = build_gather(&im->b, values, onnx_integer(im, E_I64, 1), 0);
         return onnx_output(n, 0, onnx_select(im, hit, on, off));
@@ -134,7 +147,8 @@ static struct value *diagonal(struct onnx_import *im, const struct type *t)
 {
         const struct type *index = type_with_element(im->m, t, E_I64);
 
-        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1), build_iota(&im->b, index, t->rank - 2));
+        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1),
+                           build_iota(&im->b, index, t->rank - 2));
 }
 
 bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
@@ -157,11 +171,15 @@ bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
         int64_t k, number;
         enum element e = onnx_element(x);
 
-        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_int(im, n, "k", 0, &k) || !onnx_int(im, n, "dtype", 0, &number) ||
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_int(im, n, "k", 0, &k) ||
+            !onnx_int(im, n, "dtype", 0, &number) ||
             (onnx_has(n, "dtype") && !onnx_element_number(im, n, "dtype", number, &e)))
                 return false;
         return onnx_output(n, 0,
-                           onnx_cast(im, onnx_binary(im, OP_eq, diagonal(im, x->type), onnx_integer(im, E_I64, k)), e));
+                           onnx_cast(im,
+                                     onnx_binary(im, OP_eq, diagonal(im, x->type),
+                                                 onnx_integer(im, E_I64, k)),
+                                     e));
 }
 
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
@@ -173,7 +191,9 @@ static struct value *pick(struct onnx_import *im, struct value *x, struct value 
 {
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", 1);
-        return indices ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices }, 2, attrs, NULL) : NULL;
+        return indices ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices },
+                                     2, attrs, NULL)
+                       : NULL;
 }
 
 static struct value *or_zero(struct onnx_import *im, struct value *ignored, struct value *x)
@@ -182,7 +202,8 @@ static struct value *or_zero(struct onnx_import *im, struct value *ignored, stru
 }
 
 /* log_probabilities <N x C x ...>, target <N x ...> */
-static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n, struct value *log_probabilities)
+static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n,
+                                     struct value *log_probabilities)
 {
         static const char *const reductions[] = { "none", "sum", "mean", NULL };
         struct value *target = n->inputs[1], *weight = onnx_input(n, 2);
@@ -194,30 +215,37 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
 
         if (!onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &reduction) ||
             !onnx_int(im, n, "ignore_index", 0, &ignore_index) || !want_index(im, n, 1) ||
-            !onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
+            !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
+            !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
                 return NULL;
         for (int d = 0; d < t->rank; d++) {
                 kept[d] = d == 1 ? 1 : t->dims[d];
                 if (d != 1 && target_type->dims[d - (d > 1)] != t->dims[d]) {
-                        onnx_invalid(im, n, "target is %s for an operand %s", type_text(im->arena, im->m, target_type),
+                        onnx_invalid(im, n, "target is %s for an operand %s",
+                                     type_text(im->arena, im->m, target_type),
                                      type_text(im->arena, im->m, t));
                         return NULL;
                 }
         }
         if (weight && (onnx_rank(weight) != 1 || onnx_dim(weight, 0) != t->dims[1] ||
                        onnx_element(weight) != onnx_element(n->inputs[0]))) {
-                onnx_invalid(im, n, "weight is %s for an operand %s", type_text(im->arena, im->m, weight->type),
+                onnx_invalid(im, n, "weight is %s for an operand %s",
+                             type_text(im->arena, im->m, weight->type),
                              type_text(im->arena, im->m, t));
                 return NULL;
         }
         struct value *at = onnx_reshape(im, target, t->rank, kept), *ignored = NULL, *factor = NULL;
         if (has_ignore) {
-                ignored = onnx_binary(im, OP_eq, onnx_cast(im, at, E_I64), onnx_integer(im, E_I64, ignore_index));
+                ignored = onnx_binary(im, OP_eq, onnx_cast(im, at, E_I64),
+                                      onnx_integer(im, E_I64, ignore_index));
                 at = onnx_select(im, ignored, onnx_integer(im, onnx_element(target), 0), at);
         }
-        struct value *loss = onnx_unary(im, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
+        struct value *loss =
+                onnx_unary(im, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
         if (weight)
-                factor = or_zero(im, ignored, build_gather(&im->b, onnx_wide(im, weight), ignored ? at : target, 0));
+                factor = or_zero(im, ignored,
+                                 build_gather(&im->b, onnx_wide(im, weight), ignored ? at : target,
+                                              0));
         else if (ignored)
                 factor = or_zero(im, ignored, build_like(&im->b, loss, 1));
         loss = onnx_reshape(im, loss, target_type->rank, target_type->dims);
@@ -230,8 +258,10 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
         if (reduction == LOSS_MEAN && !factor)
                 return onnx_mean(im, loss, axes, count);
         struct value *sum = onnx_reduce(im, REDUCE_sum, loss, axes, count, E_COMPUTE);
-        return reduction == LOSS_SUM ? sum
-                                     : onnx_binary(im, OP_div, sum, onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
+        return reduction == LOSS_SUM
+                       ? sum
+                       : onnx_binary(im, OP_div, sum,
+                                     onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
 }
 
 bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
@@ -257,9 +287,12 @@ bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
         const struct type *t = x->type;
         for (int d = 0; d < t->rank; d++)
                 flat[onnx_min(d, 2)] = d < 2 ? t->dims[d] : flat[2] * t->dims[d];
-        x = onnx_softmax(im, build_transpose(&im->b, onnx_reshape(im, x, 3, flat), classes_last), last, 1, true);
+        x = onnx_softmax(im, build_transpose(&im->b, onnx_reshape(im, x, 3, flat), classes_last),
+                         last, 1, true);
         x = onnx_reshape(im, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank, t->dims);
-        if (!x || (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))
+        if (!x ||
+            (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))
                 return false;
-        return onnx_output(n, 0, onnx_cast(im, likelihood_loss(im, n, x), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, likelihood_loss(im, n, x), onnx_element(n->inputs[0])));
 }

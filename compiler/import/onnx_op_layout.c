@@ -1,6 +1,6 @@
-/* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin. Starts, pads and
- * axes that are run-time values are brought into full rank by tensor operations; the result's shape is then the
- * declared one. */
+/* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin.
+ * Starts, pads and axes that are run-time values are brought into full rank by tensor operations;
+ * the result's shape is then the declared one. */
 #include <string.h>
 
 #include "base/size.h"
@@ -17,12 +17,14 @@ bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_ints(im, n, "perm", &given, &count))
                 return false;
         if (onnx_has(n, "perm") && count != rank)
-                return onnx_invalid(im, n, "perm has %d values for a tensor of rank %d", count, rank);
+                return onnx_invalid(im, n, "perm has %d values for a tensor of rank %d", count,
+                                    rank);
         for (int d = 0; d < rank; d++) {
                 perm[d] = count ? given[d] : rank - 1 - d;
                 if (perm[d] < 0 || perm[d] >= rank || taken[perm[d]])
-                        return onnx_invalid(im, n, "perm[%d] is %lld, want every dimension below %d once", d,
-                                            (long long)perm[d], rank);
+                        return onnx_invalid(im, n,
+                                            "perm[%d] is %lld, want every dimension below %d once",
+                                            d, (long long)perm[d], rank);
                 taken[perm[d]] = true;
         }
         return onnx_output(n, 0, build_transpose(&im->b, x, perm));
@@ -42,13 +44,14 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < n->input_count; i++)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "operand %d is missing", i);
-        if (!onnx_axis(im, n, stated, first->rank, &axis) || !onnx_same_element(im, n, n->inputs, n->input_count))
+        if (!onnx_axis(im, n, stated, first->rank, &axis) ||
+            !onnx_same_element(im, n, n->inputs, n->input_count))
                 return false;
         for (int i = 0; i < n->input_count; i++) {
                 const struct type *t = n->inputs[i]->type;
                 if (t->rank != first->rank)
-                        return onnx_invalid(im, n, "operand %d is of rank %d, want %d as the first", i, t->rank,
-                                            first->rank);
+                        return onnx_invalid(im, n, "operand %d is of rank %d, want %d as the first",
+                                            i, t->rank, first->rank);
                 for (int d = 0; d < t->rank; d++)
                         if (d != axis && t->dims[d] != first->dims[d])
                                 return onnx_invalid(im, n,
@@ -65,12 +68,14 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Split ---- */
 
-/* extents along the axis of every output; the last chunk of an uneven num_outputs is the smaller one */
-static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t extent, int axis, int64_t *sizes,
-                        int outputs)
+/* extents along the axis of every output; the last chunk of an uneven num_outputs is the smaller
+ * one */
+static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t extent, int axis,
+                        int64_t *sizes, int outputs)
 {
         const int64_t *given = NULL;
-        int64_t *held = arena_array(im->arena, (size_t)outputs, sizeof *held), num_outputs = outputs, sum = 0;
+        int64_t *held = arena_array(im->arena, (size_t)outputs, sizeof *held),
+                num_outputs = outputs, sum = 0;
         int count = 0;
         bool known = true;
 
@@ -88,43 +93,46 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                 if (!onnx_int_range(im, n, "num_outputs", outputs, 1, NUMBER_MAX, &num_outputs))
                         return false;
                 if (num_outputs != outputs)
-                        return onnx_invalid(im, n, "num_outputs is %lld, but the node has %d", (long long)num_outputs,
-                                            outputs);
+                        return onnx_invalid(im, n, "num_outputs is %lld, but the node has %d",
+                                            (long long)num_outputs, outputs);
         }
         if (!known) {
                 for (int i = 0; i < outputs; i++) {
                         const struct type *t =
-                                onnx_declared_as(im, n, i, onnx_element(n->inputs[0]), onnx_rank(n->inputs[0]));
+                                onnx_declared_as(im, n, i, onnx_element(n->inputs[0]),
+                                                 onnx_rank(n->inputs[0]));
                         if (!t)
                                 return false;
                         sizes[i] = t->dims[axis];
                 }
         } else if (given) {
                 if (count != outputs)
-                        return onnx_invalid(im, n, "split has %d values for %d outputs", count, outputs);
+                        return onnx_invalid(im, n, "split has %d values for %d outputs", count,
+                                            outputs);
                 for (int i = 0; i < outputs; i++)
                         sizes[i] = given[i];
         } else {
                 int64_t chunk = divide_up(extent, outputs);
                 if (extent % outputs && (n->opset < 18 || chunk * (outputs - 1) > extent))
-                        return onnx_invalid(im, n, "extent %lld does not split into %d parts", (long long)extent,
-                                            outputs);
+                        return onnx_invalid(im, n, "extent %lld does not split into %d parts",
+                                            (long long)extent, outputs);
                 for (int i = 0; i < outputs; i++)
                         sizes[i] = i < outputs - 1 ? chunk : extent - chunk * (outputs - 1);
         }
         for (int i = 0; i < outputs; i++)
                 if (sizes[i] < 0 || !int_add(sum, sizes[i], &sum))
-                        return onnx_invalid(im, n, "part %d is of extent %lld", i, (long long)sizes[i]);
-        return sum == extent ||
-               onnx_invalid(im, n, "the parts sum to %lld, want %lld", (long long)sum, (long long)extent);
+                        return onnx_invalid(im, n, "part %d is of extent %lld", i,
+                                            (long long)sizes[i]);
+        return sum == extent || onnx_invalid(im, n, "the parts sum to %lld, want %lld",
+                                             (long long)sum, (long long)extent);
 }
 
 bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int outputs = (int)n->proto->n_output, axis;
-        int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated, starts[RANK_MAX] = { 0 },
-                steps[RANK_MAX];
+        int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated,
+                starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
 
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis))
@@ -171,7 +179,8 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
                 if (taken[d])
                         return onnx_invalid(im, n, "axis %d is given twice", d);
                 taken[d] = true;
-                int64_t extent = onnx_dim(x, d), step = s->steps[i], start = s->starts[i], end = s->ends[i];
+                int64_t extent = onnx_dim(x, d), step = s->steps[i], start = s->starts[i],
+                        end = s->ends[i];
                 if (step == 0)
                         return onnx_invalid(im, n, "steps[%d] is 0", i);
                 /* a step past the extent takes one element, whatever it is */
@@ -179,8 +188,10 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
                 start = start < 0 ? start + extent : start;
                 end = end < 0 ? end + extent : end;
                 start = onnx_max(0, onnx_min(start, step > 0 ? extent : extent - 1));
-                end = step > 0 ? onnx_max(0, onnx_min(end, extent)) : onnx_max(-1, onnx_min(end, extent - 1));
-                int64_t span = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
+                end = step > 0 ? onnx_max(0, onnx_min(end, extent))
+                               : onnx_max(-1, onnx_min(end, extent - 1));
+                int64_t span = step > 0 ? end - start : start - end,
+                        stride = step > 0 ? step : -step;
                 dims[d] = span > 0 && extent > 0 ? divide_up(span, stride) : 0;
                 starts[d] = dims[d] ? start : 0;
                 steps[d] = dims[d] > 1 ? step : 1;
@@ -188,7 +199,8 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
         return onnx_output(n, 0, build_slice(&im->b, x, starts, steps, dims));
 }
 
-/* Something is a run-time value: the declared shape, and starts and steps computed as the standard says. */
+/* Something is a run-time value: the declared shape, and starts and steps computed as the standard
+ * says. */
 static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;
@@ -199,21 +211,28 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                 return false;
         int64_t count = onnx_dim(starts, 0);
         axes = onnx_input(n, 3) ? onnx_operand_vector(im, n, 3) : onnx_iota(im, E_I64, count);
-        steps = onnx_input(n, 4) ? onnx_operand_vector(im, n, 4) : constant_number(im->m, starts->type, 1);
+        steps = onnx_input(n, 4) ? onnx_operand_vector(im, n, 4)
+                                 : constant_number(im->m, starts->type, 1);
         if (!axes || !steps)
                 return false;
         if (count > rank || onnx_dim(axes, 0) != count || onnx_dim(steps, 0) != count)
-                return onnx_invalid(im, n, "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d",
-                                    (long long)count, (long long)onnx_dim(axes, 0), (long long)onnx_dim(steps, 0),
-                                    rank);
+                return onnx_invalid(
+                        im, n,
+                        "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d",
+                        (long long)count, (long long)onnx_dim(axes, 0),
+                        (long long)onnx_dim(steps, 0), rank);
         starts = onnx_scatter_axes(im, axes, starts, rank, 0);
         steps = onnx_scatter_axes(im, axes, steps, rank, 1);
         struct value *extent = constant_ints(im->m, x->type->dims, rank);
-        struct value *last = onnx_binary(im, OP_sub, extent, onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
-        starts = onnx_select(im, onnx_with(im, OP_lt, starts, 0), onnx_binary(im, OP_add, starts, extent), starts);
+        struct value *last = onnx_binary(im, OP_sub, extent,
+                                         onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
+        starts = onnx_select(im, onnx_with(im, OP_lt, starts, 0),
+                             onnx_binary(im, OP_add, starts, extent), starts);
         starts = onnx_with(im, OP_max, onnx_binary(im, OP_min, starts, last), 0);
         return starts && steps &&
-               onnx_output(n, 0, value_build(&im->b, OP_slice, (struct value *[]){ x, starts, steps }, 3, NULL, to));
+               onnx_output(n, 0,
+                           value_build(&im->b, OP_slice, (struct value *[]){ x, starts, steps }, 3,
+                                       NULL, to));
 }
 
 static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct slice *s)
@@ -221,13 +240,15 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct
         const int64_t *starts, *ends, *axes;
         int start_count, end_count, axis_count;
 
-        if (!onnx_ints(im, n, "starts", &starts, &start_count) || !onnx_ints(im, n, "ends", &ends, &end_count) ||
+        if (!onnx_ints(im, n, "starts", &starts, &start_count) ||
+            !onnx_ints(im, n, "ends", &ends, &end_count) ||
             !onnx_ints(im, n, "axes", &axes, &axis_count))
                 return false;
         if (start_count != end_count || (axis_count && axis_count != start_count) ||
             start_count > onnx_rank(n->inputs[0]))
-                return onnx_invalid(im, n, "starts has %d values, ends %d, axes %d for a tensor of rank %d",
-                                    start_count, end_count, axis_count, onnx_rank(n->inputs[0]));
+                return onnx_invalid(
+                        im, n, "starts has %d values, ends %d, axes %d for a tensor of rank %d",
+                        start_count, end_count, axis_count, onnx_rank(n->inputs[0]));
         s->count = start_count;
         for (int i = 0; i < s->count; i++) {
                 s->starts[i] = starts[i];
@@ -257,8 +278,8 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
         s.count = counts[0];
         for (int i = 1; i < 4; i++)
                 if (counts[i] != s.count && (i == 1 || onnx_input(n, 1 + i)))
-                        return onnx_invalid(im, n, "operand %d has %d values, want %d as starts", 1 + i, counts[i],
-                                            s.count);
+                        return onnx_invalid(im, n, "operand %d has %d values, want %d as starts",
+                                            1 + i, counts[i], s.count);
         for (int i = 0; i < s.count; i++) {
                 s.axes[i] = onnx_input(n, 3) ? s.axes[i] : i;
                 s.steps[i] = onnx_input(n, 4) ? s.steps[i] : 1;
@@ -271,14 +292,15 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 static int pad_mode(const char *name)
 {
         for (int i = 0; i < op_info[OP_pad].attr_count; i++)
-                for (int k = 0; op_info[OP_pad].attrs[i].names && op_info[OP_pad].attrs[i].names[k]; k++)
+                for (int k = 0; op_info[OP_pad].attrs[i].names && op_info[OP_pad].attrs[i].names[k];
+                     k++)
                         if (!strcmp(op_info[OP_pad].attrs[i].names[k], name))
                                 return k;
         return 0;
 }
 
-static struct value *build_pad(struct onnx_import *im, struct value *x, struct value *value, struct value *low,
-                               const char *mode, const struct type *to)
+static struct value *build_pad(struct onnx_import *im, struct value *x, struct value *value,
+                               struct value *low, const char *mode, const struct type *to)
 {
         struct attr *attrs = attrs_new(im->m, OP_pad);
 
@@ -295,13 +317,16 @@ static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
         float number = 0;
 
         if (n->opset < 11)
-                return onnx_float(im, n, "value", 0, &number) ? build_scalar(&im->b, onnx_element(v[0]), number) : NULL;
+                return onnx_float(im, n, "value", 0, &number)
+                               ? build_scalar(&im->b, onnx_element(v[0]), number)
+                               : NULL;
         if (!v[1])
                 return build_scalar(&im->b, onnx_element(v[0]), 0);
         return onnx_same_element(im, n, v, 2) ? onnx_scalar(im, n, 2) : NULL;
 }
 
-static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char *mode, struct value *value)
+static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char *mode,
+                        struct value *value)
 {
         struct value *x = n->inputs[0], *pads = onnx_operand_vector(im, n, 1);
         int rank = onnx_rank(x);
@@ -314,18 +339,20 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char 
         if (onnx_input(n, 3) && !(axes = onnx_operand_vector(im, n, 3)))
                 return false;
         if (onnx_dim(pads, 0) != 2 * (axes ? onnx_dim(axes, 0) : rank) || count > rank)
-                return onnx_invalid(im, n, "pads has %lld values for %lld axes", (long long)onnx_dim(pads, 0),
+                return onnx_invalid(im, n, "pads has %lld values for %lld axes",
+                                    (long long)onnx_dim(pads, 0),
                                     (long long)(axes ? onnx_dim(axes, 0) : rank));
-        struct value *low =
-                build_slice(&im->b, pads, (const int64_t[]){ 0 }, (const int64_t[]){ 1 }, (const dim_t[]){ count });
+        struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 },
+                                        (const int64_t[]){ 1 }, (const dim_t[]){ count });
         if (axes)
                 low = onnx_scatter_axes(im, axes, low, rank, 0);
         return onnx_output(n, 0, build_pad(im, x, value, low, mode, to));
 }
 
 /* pads: all low, then all high, one per axis */
-static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *mode, struct value *value,
-                       const int64_t *pads, int count, const struct onnx_axes *axes)
+static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *mode,
+                       struct value *value, const int64_t *pads, int count,
+                       const struct onnx_axes *axes)
 {
         struct value *x = n->inputs[0];
         int rank = onnx_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
@@ -338,16 +365,19 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
                 dims[d] = onnx_dim(x, d);
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
-                if (!int_add(dims[d], pads[i], &dims[d]) || !int_add(dims[d], pads[padded + i], &dims[d]) ||
-                    dims[d] < 0)
-                        return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld", (long long)pads[i],
-                                            (long long)pads[padded + i], (long long)onnx_dim(x, (int)d));
+                if (!int_add(dims[d], pads[i], &dims[d]) ||
+                    !int_add(dims[d], pads[padded + i], &dims[d]) || dims[d] < 0)
+                        return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
+                                            (long long)pads[i], (long long)pads[padded + i],
+                                            (long long)onnx_dim(x, (int)d));
                 if (strcmp(mode, "constant") && onnx_dim(x, (int)d) == 0 && dims[d] > 0)
                         return onnx_invalid(im, n, "mode %s of an extent of 0", mode);
                 low[d] = pads[i];
         }
         const struct type *to = onnx_type(im, n, onnx_element(x), rank, dims);
-        return to && onnx_output(n, 0, build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
+        return to &&
+               onnx_output(n, 0,
+                           build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
 }
 
 bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
@@ -412,7 +442,8 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
         const int64_t *given;
         int given_count;
 
-        if (!onnx_axes_read(im, n, -1, "axes", rank, &axes) || !onnx_ints(im, n, "axes", &given, &given_count) ||
+        if (!onnx_axes_read(im, n, -1, "axes", rank, &axes) ||
+            !onnx_ints(im, n, "axes", &given, &given_count) ||
             !onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
         for (int d = 0; d < rank; d++)
@@ -436,14 +467,14 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
                 low[d] = more >= 0 ? more / 2 : -(-more / 2);
         }
         return onnx_output(n, 0,
-                           build_pad(im, x, build_scalar(&im->b, onnx_element(x), 0), constant_ints(im->m, low, rank),
-                                     "constant", to));
+                           build_pad(im, x, build_scalar(&im->b, onnx_element(x), 0),
+                                     constant_ints(im->m, low, rank), "constant", to));
 }
 
 /* ---- DepthToSpace, SpaceToDepth, ReverseSequence ---- */
 
-static struct value *shuffle(struct onnx_import *im, struct value *x, const dim_t *split, const int64_t *perm,
-                             const dim_t *merged)
+static struct value *shuffle(struct onnx_import *im, struct value *x, const dim_t *split,
+                             const int64_t *perm, const dim_t *merged)
 {
         x = onnx_reshape(im, x, 6, split);
         return onnx_reshape(im, x ? build_transpose(&im->b, x, perm) : NULL, 4, merged);
@@ -460,17 +491,20 @@ bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const dim_t *d = n->inputs[0]->type->dims;
         if (b < 1 || b > NUMBER_MAX || d[1] % (b * b))
-                return onnx_invalid(im, n, "blocksize %lld for %lld channels", (long long)b, (long long)d[1]);
+                return onnx_invalid(im, n, "blocksize %lld for %lld channels", (long long)b,
+                                    (long long)d[1]);
         int64_t depth = d[1] / (b * b);
         const dim_t merged[4] = { d[0], depth, d[2] * b, d[3] * b };
         if (!onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged))
                 return false;
         if (mode == 0)
                 return onnx_output(n, 0,
-                                   shuffle(im, n->inputs[0], (const dim_t[]){ d[0], b, b, depth, d[2], d[3] },
+                                   shuffle(im, n->inputs[0],
+                                           (const dim_t[]){ d[0], b, b, depth, d[2], d[3] },
                                            (const int64_t[]){ 0, 3, 4, 1, 5, 2 }, merged));
         return onnx_output(n, 0,
-                           shuffle(im, n->inputs[0], (const dim_t[]){ d[0], depth, b, b, d[2], d[3] },
+                           shuffle(im, n->inputs[0],
+                                   (const dim_t[]){ d[0], depth, b, b, d[2], d[3] },
                                    (const int64_t[]){ 0, 1, 4, 2, 5, 3 }, merged));
 }
 
@@ -482,15 +516,16 @@ bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const dim_t *d = n->inputs[0]->type->dims;
         if (b < 1 || b > NUMBER_MAX || d[2] % b || d[3] % b)
-                return onnx_invalid(im, n, "blocksize %lld for %lld x %lld", (long long)b, (long long)d[2],
-                                    (long long)d[3]);
+                return onnx_invalid(im, n, "blocksize %lld for %lld x %lld", (long long)b,
+                                    (long long)d[2], (long long)d[3]);
         int64_t height = d[2] / b, width = d[3] / b;
         if (d[1] > 0 && b * b > INT64_MAX / 2 / d[1])
                 return onnx_invalid(im, n, "blocksize %lld", (long long)b);
         const dim_t merged[4] = { d[0], d[1] * b * b, height, width };
         return onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged) &&
                onnx_output(n, 0,
-                           shuffle(im, n->inputs[0], (const dim_t[]){ d[0], d[1], height, b, width, b },
+                           shuffle(im, n->inputs[0],
+                                   (const dim_t[]){ d[0], d[1], height, b, width, b },
                                    (const int64_t[]){ 0, 3, 5, 1, 2, 4 }, merged));
 }
 
@@ -500,19 +535,23 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
         int64_t batch, time;
 
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64) ||
-            !onnx_want_rank(im, n, 1, 1, 1) || !onnx_int_range(im, n, "batch_axis", 1, 0, 1, &batch) ||
+            !onnx_want_rank(im, n, 1, 1, 1) ||
+            !onnx_int_range(im, n, "batch_axis", 1, 0, 1, &batch) ||
             !onnx_int_range(im, n, "time_axis", 0, 0, 1, &time))
                 return false;
         if (batch == time || onnx_dim(lengths, 0) != onnx_dim(x, (int)batch))
-                return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths", (long long)time,
-                                    (long long)batch, (long long)onnx_dim(lengths, 0));
-        const struct type *places = type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), 1 });
+                return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths",
+                                    (long long)time, (long long)batch,
+                                    (long long)onnx_dim(lengths, 0));
+        const struct type *places =
+                type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), 1 });
         struct value *t = build_iota(&im->b, places, (int)time), *pair[2];
         struct value *length = onnx_along(im, lengths, places, (int)batch);
         struct value *back = onnx_with(im, OP_sub, onnx_binary(im, OP_sub, length, t), 1);
         pair[time] = onnx_select(im, onnx_binary(im, OP_lt, t, length), back, t);
         pair[batch] = build_iota(&im->b, places, (int)batch);
         struct value *index = pair[time] ? build_concat(&im->b, pair, 2, 2) : NULL;
-        return index &&
-               onnx_output(n, 0, value_build(&im->b, OP_gather_nd, (struct value *[]){ x, index }, 2, NULL, NULL));
+        return index && onnx_output(n, 0,
+                                    value_build(&im->b, OP_gather_nd,
+                                                (struct value *[]){ x, index }, 2, NULL, NULL));
 }

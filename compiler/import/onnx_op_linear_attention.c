@@ -1,5 +1,5 @@
-/* LinearAttention: a state <d_k x d_v> per head instead of all keys and values, one step after the other, as the standard's function
- * says:
+/* LinearAttention: a state <d_k x d_v> per head instead of all keys and values, one step after the
+ * other, as the standard's function says:
  *
  *   state = exp(decay) state + k write,   write = v, or beta (v - state' k)        output = scale q state
  */
@@ -10,7 +10,8 @@
 enum { QUERY, KEY, VALUE, PAST, DECAY, BETA, INPUTS };
 
 struct linear {
-        int64_t heads, groups, batch, steps, depth, width;        /* heads of queries; groups of them that share a state */
+        /* heads of queries; groups of them that share a state */
+        int64_t heads, groups, batch, steps, depth, width;
         bool decays, corrects;
         double scale;
         enum element element;
@@ -22,12 +23,15 @@ static bool read_attributes(struct onnx_import *im, struct onnx_node *n, struct 
         float scale;
         int rule;
 
-        if (!onnx_choice(im, n, "update_rule", rules, 3, &rule) || !onnx_float(im, n, "scale", 0, &scale) ||
-            !onnx_int_required(im, n, "q_num_heads", &l->heads) || !onnx_int_required(im, n, "kv_num_heads", &l->groups) ||
+        if (!onnx_choice(im, n, "update_rule", rules, 3, &rule) ||
+            !onnx_float(im, n, "scale", 0, &scale) ||
+            !onnx_int_required(im, n, "q_num_heads", &l->heads) ||
+            !onnx_int_required(im, n, "kv_num_heads", &l->groups) ||
             !onnx_ignore(im, n, "chunk_size"))
                 return false;
         if (l->heads < 1 || l->groups < 1 || l->heads > NUMBER_MAX || l->heads % l->groups)
-                return onnx_invalid(im, n, "%lld heads of queries share %lld of keys", (long long)l->heads, (long long)l->groups);
+                return onnx_invalid(im, n, "%lld heads of queries share %lld of keys",
+                                    (long long)l->heads, (long long)l->groups);
         l->decays = rule & 1;
         l->corrects = rule & 2;
         l->scale = scale;
@@ -35,15 +39,16 @@ static bool read_attributes(struct onnx_import *im, struct onnx_node *n, struct 
 }
 
 /* input i is [batch, steps, columns], columns one of two numbers */
-static bool want_columns(struct onnx_import *im, const struct onnx_node *n, const struct linear *l, int i, int64_t columns, int64_t other)
+static bool want_columns(struct onnx_import *im, const struct onnx_node *n, const struct linear *l,
+                         int i, int64_t columns, int64_t other)
 {
         const struct value *x = onnx_input(n, i);
         if (x && onnx_rank(x) == 3 && onnx_dim(x, 0) == l->batch && onnx_dim(x, 1) == l->steps &&
             (onnx_dim(x, 2) == columns || onnx_dim(x, 2) == other))
                 return true;
         return onnx_invalid(im, n, "input %d is %s, want <%lld x %lld x %lld>", i,
-                            x ? type_text(im->arena, im->m, x->type) : "absent", (long long)l->batch, (long long)l->steps,
-                            (long long)columns);
+                            x ? type_text(im->arena, im->m, x->type) : "absent",
+                            (long long)l->batch, (long long)l->steps, (long long)columns);
 }
 
 static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct linear *l)
@@ -51,8 +56,8 @@ static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct line
         struct value *v[INPUTS];
         for (int i = 0; i < INPUTS; i++)
                 v[i] = i == PAST ? NULL : onnx_input(n, i);
-        if (!onnx_want_float(im, n, QUERY) || !onnx_same_element(im, n, v, INPUTS) || !onnx_want_rank(im, n, QUERY, 3, 3) ||
-            !onnx_want_rank(im, n, VALUE, 3, 3))
+        if (!onnx_want_float(im, n, QUERY) || !onnx_same_element(im, n, v, INPUTS) ||
+            !onnx_want_rank(im, n, QUERY, 3, 3) || !onnx_want_rank(im, n, VALUE, 3, 3))
                 return false;
         const dim_t *q = v[QUERY]->type->dims;
         l->element = onnx_element(v[QUERY]);
@@ -61,20 +66,26 @@ static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct line
         l->depth = q[2] / l->heads;
         l->width = onnx_dim(v[VALUE], 2) / l->groups;
         l->scale = l->scale != 0 ? l->scale : 1 / sqrt((double)l->depth);
-        if (!want_columns(im, n, l, QUERY, l->depth * l->heads, -1) || !want_columns(im, n, l, KEY, l->depth * l->groups, -1) ||
+        if (!want_columns(im, n, l, QUERY, l->depth * l->heads, -1) ||
+            !want_columns(im, n, l, KEY, l->depth * l->groups, -1) ||
             !want_columns(im, n, l, VALUE, l->width * l->groups, -1) ||
             (l->decays && !want_columns(im, n, l, DECAY, l->groups, l->depth * l->groups)) ||
             (l->corrects && !want_columns(im, n, l, BETA, l->groups, 1)))
                 return false;
         if (l->depth < 1 || (v[DECAY] && !l->decays) || (v[BETA] && !l->corrects))
-                return onnx_invalid(im, n, "heads of %lld columns, or an input that this update_rule does not have", (long long)l->depth);
+                return onnx_invalid(
+                        im, n,
+                        "heads of %lld columns, or an input that this update_rule does not have",
+                        (long long)l->depth);
         return true;
 }
 
 /* [batch, steps, heads * size] as [steps, batch, heads, size] */
-static struct value *by_steps(struct onnx_import *im, const struct linear *l, struct value *x, int64_t heads)
+static struct value *by_steps(struct onnx_import *im, const struct linear *l, struct value *x,
+                              int64_t heads)
 {
-        x = onnx_reshape(im, x, 4, (const dim_t[]){ l->batch, l->steps, heads, onnx_dim(x, 2) / heads });
+        x = onnx_reshape(im, x, 4,
+                         (const dim_t[]){ l->batch, l->steps, heads, onnx_dim(x, 2) / heads });
         return x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 2, 3 }) : NULL;
 }
 
@@ -82,7 +93,9 @@ static struct value *by_steps(struct onnx_import *im, const struct linear *l, st
 static struct value *as_matrix(struct onnx_import *im, struct value *x, bool row)
 {
         const dim_t *d = x ? x->type->dims : NULL;
-        return d ? onnx_reshape(im, x, 4, (const dim_t[]){ d[0], d[1], row ? 1 : d[2], row ? d[2] : 1 }) : NULL;
+        return d ? onnx_reshape(im, x, 4,
+                                (const dim_t[]){ d[0], d[1], row ? 1 : d[2], row ? d[2] : 1 })
+                 : NULL;
 }
 
 static struct value *as_vector(struct onnx_import *im, struct value *x)
@@ -91,9 +104,10 @@ static struct value *as_vector(struct onnx_import *im, struct value *x)
         return d ? onnx_reshape(im, x, 3, (const dim_t[]){ d[0], d[1], d[2] * d[3] }) : NULL;
 }
 
-/* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the output. */
-static void build_step(struct onnx_import *im, struct onnx_node *n, const struct linear *l, const struct onnx_loop *loop,
-                       struct value **yielded)
+/* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
+ * output. */
+static void build_step(struct onnx_import *im, struct onnx_node *n, const struct linear *l,
+                       const struct onnx_loop *loop, struct value **yielded)
 {
         struct value *row[INPUTS] = { NULL }, *state = loop->held;
         for (int i = 0, scan = 0; i < INPUTS; i++)
@@ -101,14 +115,17 @@ static void build_step(struct onnx_import *im, struct onnx_node *n, const struct
                         row[i] = onnx_cast(im, &loop->rows[scan++], E_F32);
         struct value *key = as_matrix(im, row[KEY], false), *write = row[VALUE];
         if (l->decays)
-                state = onnx_binary(im, OP_mul, state, as_matrix(im, onnx_unary(im, OP_exp, row[DECAY]), false));
+                state = onnx_binary(im, OP_mul, state,
+                                    as_matrix(im, onnx_unary(im, OP_exp, row[DECAY]), false));
         if (l->corrects && state) {
-                struct value *across = build_transpose(&im->b, state, (const int64_t[]){ 0, 1, 3, 2 });
+                struct value *across =
+                        build_transpose(&im->b, state, (const int64_t[]){ 0, 1, 3, 2 });
                 struct value *known = as_vector(im, onnx_matmul(im, n, across, key));
                 write = onnx_binary(im, OP_mul, row[BETA], onnx_binary(im, OP_sub, write, known));
         }
         state = onnx_binary(im, OP_add, state, onnx_matmul(im, n, key, as_matrix(im, write, true)));
-        struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true), onnx_for_heads(im, state, l->heads)));
+        struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true),
+                                                    onnx_for_heads(im, state, l->heads)));
         yielded[0] = state;
         yielded[1] = onnx_cast(im, onnx_with(im, OP_mul, y, l->scale), l->element);
 }
@@ -127,23 +144,35 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
         if (!type)
                 return false;
         if (past && (!element_is_float(onnx_element(past)) || !type_same_dims(past->type, type)))
-                return onnx_invalid(im, n, "past_state is %s, want %s", type_text(im->arena, im->m, past->type),
+                return onnx_invalid(im, n, "past_state is %s, want %s",
+                                    type_text(im->arena, im->m, past->type),
                                     type_text(im->arena, im->m, type));
         struct value *first = past ? onnx_cast(im, past, E_F32) : constant_number(im->m, type, 0);
         for (int i = 0; i < INPUTS; i++)
                 if (i != PAST && onnx_input(n, i)) {
-                        int64_t heads = i == QUERY ? l.heads : i == BETA ? onnx_dim(n->inputs[i], 2) : l.groups;
+                        int64_t heads = i == QUERY  ? l.heads
+                                        : i == BETA ? onnx_dim(n->inputs[i], 2)
+                                                    : l.groups;
                         if (!(scans[scanned++] = by_steps(im, &l, n->inputs[i], heads)))
                                 return false;
                 }
-        const struct onnx_loop_parts parts = { .steps = l.steps, .first = &first, .carried = 1, .scans = scans, .scanned = scanned,
+        const struct onnx_loop_parts parts = { .steps = l.steps,
+                                               .first = &first,
+                                               .carried = 1,
+                                               .scans = scans,
+                                               .scanned = scanned,
                                                .stacked = 1 };
         if (!first || !onnx_loop_open(im, &parts, &loop))
                 return false;
         build_step(im, n, &l, &loop, yielded);
         if (!onnx_loop_close(im, &loop, yielded))
                 return false;
-        struct value *y = build_transpose(&im->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
-        return onnx_output(n, 0, onnx_reshape(im, y, 3, (const dim_t[]){ l.batch, l.steps, l.heads * l.width })) &&
-               onnx_output(n, 1, onnx_cast(im, &loop.op->results[0], past ? onnx_element(past) : l.element));
+        struct value *y =
+                build_transpose(&im->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
+        return onnx_output(n, 0,
+                           onnx_reshape(im, y, 3,
+                                        (const dim_t[]){ l.batch, l.steps, l.heads * l.width })) &&
+               onnx_output(n, 1,
+                           onnx_cast(im, &loop.op->results[0],
+                                     past ? onnx_element(past) : l.element));
 }

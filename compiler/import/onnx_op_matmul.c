@@ -1,8 +1,8 @@
 /* Matrix products: MatMul and its integer and quantized forms, Gemm, FusedMatMul. */
 #include "compiler/import/onnx_helpers.h"
 
-static struct value *build_dot(struct onnx_import *im, struct value *a, struct value *b, int batch, int contract_a,
-                               int contract_b, int accumulator)
+static struct value *build_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
+                               int contract_a, int contract_b, int accumulator)
 {
         struct attr *attrs = attrs_new(im->m, OP_dot);
         int64_t dims[RANK_MAX], at_a = contract_a, at_b = contract_b;
@@ -20,7 +20,8 @@ static struct value *build_dot(struct onnx_import *im, struct value *a, struct v
 }
 
 /* x's batch dimensions (all but the last two) over `dims` */
-static struct value *over_batch(struct onnx_import *im, struct value *x, int batch, const dim_t *dims)
+static struct value *over_batch(struct onnx_import *im, struct value *x, int batch,
+                                const dim_t *dims)
 {
         dim_t full[RANK_MAX];
 
@@ -39,9 +40,10 @@ static bool all_one(const struct value *x)
         return true;
 }
 
-/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches broadcast */
-static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b,
-                            int accumulator)
+/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
+ * broadcast */
+static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                            struct value *b, int accumulator)
 {
         dim_t batch[RANK_MAX], dims[RANK_MAX];
 
@@ -63,15 +65,18 @@ static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, s
         int64_t rows = onnx_dim(a, onnx_rank(a) - 2), inner = onnx_dim(a, onnx_rank(a) - 1);
         int64_t inner_b = onnx_dim(b, onnx_rank(b) - 2), columns = onnx_dim(b, onnx_rank(b) - 1);
         if (inner != inner_b) {
-                onnx_invalid(im, n, "%s by %s: the inner extents %lld and %lld differ", type_text(im->arena, im->m, ta),
-                             type_text(im->arena, im->m, tb), (long long)inner, (long long)inner_b);
+                onnx_invalid(im, n, "%s by %s: the inner extents %lld and %lld differ",
+                             type_text(im->arena, im->m, ta), type_text(im->arena, im->m, tb),
+                             (long long)inner, (long long)inner_b);
                 return NULL;
         }
         for (int d = 0; d < batches; d++) {
                 int at_a = d - (more - onnx_rank(a)), at_b = d - (more - onnx_rank(b));
-                dim_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1, in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
+                dim_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1,
+                      in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
                 if (in_a != in_b && in_a != 1 && in_b != 1) {
-                        onnx_invalid(im, n, "%s by %s: the batches do not broadcast", type_text(im->arena, im->m, ta),
+                        onnx_invalid(im, n, "%s by %s: the batches do not broadcast",
+                                     type_text(im->arena, im->m, ta),
                                      type_text(im->arena, im->m, tb));
                         return NULL;
                 }
@@ -88,16 +93,18 @@ static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, s
         if (all_one(b)) {
                 /* one matrix on the right: the rows of all batches by it */
                 a = over_batch(im, a, batches, batch);
-                y = build_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0, batches + 1, 0,
-                              accumulator);
+                y = build_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0,
+                              batches + 1, 0, accumulator);
         } else {
-                y = build_dot(im, over_batch(im, a, batches, batch), over_batch(im, b, batches, batch), batches,
-                              batches + 1, batches, accumulator);
+                y = build_dot(im, over_batch(im, a, batches, batch),
+                              over_batch(im, b, batches, batch), batches, batches + 1, batches,
+                              accumulator);
         }
         return onnx_reshape(im, y, rank, dims);
 }
 
-struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a, struct value *b)
+struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                          struct value *b)
 {
         return matmul(im, n, a, b, E_COMPUTE);
 }
@@ -108,10 +115,11 @@ bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, matmul(im, n, n->inputs[0], n->inputs[1], E_COMPUTE));
 }
 
-/* A zero point or scale of a matrix operand: one number, one per row of a 2-D left operand (or column of the right
- * one), or of a shape that broadcasts to the operand. line: the dimension that a 1-D one runs along. */
-static struct value *per_line(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *to,
-                              int line)
+/* A zero point or scale of a matrix operand: one number, one per row of a 2-D left operand (or
+ * column of the right one), or of a shape that broadcasts to the operand. line: the dimension that
+ * a 1-D one runs along. */
+static struct value *per_line(struct onnx_import *im, const struct onnx_node *n, int input,
+                              const struct type *to, int line)
 {
         struct value *v = onnx_input(n, input);
         const struct type *t = v ? v->type : NULL;
@@ -123,16 +131,19 @@ static struct value *per_line(struct onnx_import *im, const struct onnx_node *n,
         for (int d = 0; d < t->rank; d++) {
                 int at = to->rank - t->rank + d;
                 if (at < 0 || (t->dims[d] != 1 && t->dims[d] != to->dims[at])) {
-                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s", input,
-                                     type_text(im->arena, im->m, t), type_text(im->arena, im->m, to));
+                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
+                                     input, type_text(im->arena, im->m, t),
+                                     type_text(im->arena, im->m, to));
                         return NULL;
                 }
         }
         return build_broadcast_numpy(&im->b, v, to->rank, to->dims);
 }
 
-/* operand `input` less its zero point (operand `zero`), one type for both sides of an integer product */
-static struct value *centered_side(struct onnx_import *im, struct onnx_node *n, int input, int zero, int line)
+/* operand `input` less its zero point (operand `zero`), one type for both sides of an integer
+ * product */
+static struct value *centered_side(struct onnx_import *im, struct onnx_node *n, int input, int zero,
+                                   int line)
 {
         struct value *x = n->inputs[input], *zero_point = NULL;
 
@@ -154,7 +165,8 @@ static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int in
         enum element e = onnx_element(n->inputs[input]);
 
         return e == E_I8 || e == E_U8 ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
+                            element_info[e].text);
 }
 
 static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
@@ -175,7 +187,8 @@ bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         if (!want_matrix(im, n, 0) || !want_matrix(im, n, 3) || !onnx_want_float(im, n, 1) ||
-            !onnx_same_element(im, n, (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) ||
+            !onnx_same_element(im, n,
+                               (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) ||
             !want_8_bit(im, n, 7))
                 return false;
         struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
@@ -186,21 +199,24 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
         const struct type *t = sum->type;
         int rows = onnx_rank(n->inputs[3]) == 1 ? t->rank - 1 : t->rank - 2;
         struct value *scale[3] = { per_line(im, n, 1, t, onnx_rank(n->inputs[0]) == 1 ? -1 : rows),
-                                   per_line(im, n, 4, t, onnx_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
+                                   per_line(im, n, 4, t,
+                                            onnx_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
                                    per_line(im, n, 6, t, rows) };
         if (!scale[0] || !scale[1] || !scale[2])
                 return false;
-        struct value *factor =
-                onnx_binary(im, OP_div, onnx_binary(im, OP_mul, onnx_wide(im, scale[0]), onnx_wide(im, scale[1])),
-                            onnx_wide(im, scale[2]));
+        struct value *factor = onnx_binary(im, OP_div,
+                                           onnx_binary(im, OP_mul, onnx_wide(im, scale[0]),
+                                                       onnx_wide(im, scale[1])),
+                                           onnx_wide(im, scale[2]));
         struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
         struct value *zero = per_line(im, n, 7, t, rows);
-        return zero && onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(n->inputs[7])));
+        return zero &&
+               onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(n->inputs[7])));
 }
 
 /* x times a number that an attribute states as a float; exact for integers when it is whole */
-static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, struct value *x, float factor,
-                            const char *name)
+static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, struct value *x,
+                            float factor, const char *name)
 {
         if (!x || factor == 1)
                 return x;
@@ -221,20 +237,25 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
             !onnx_int(im, n, "transA", 0, &trans_a) || !onnx_int(im, n, "transB", 0, &trans_b) ||
             (n->opset < 7 && !onnx_int(im, n, "broadcast", 0, &broadcast)))
                 return false;
-        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 1, 2, 2) || !onnx_same_element(im, n, v, 3))
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 1, 2, 2) ||
+            !onnx_same_element(im, n, v, 3))
                 return false;
-        if (!(alpha > -1e9f && alpha < 1e9f && beta > -1e9f && beta < 1e9f) && element_is_integer(onnx_element(v[0])))
-                return onnx_invalid(im, n, "alpha = %g, beta = %g of integers", (double)alpha, (double)beta);
+        if (!(alpha > -1e9f && alpha < 1e9f && beta > -1e9f && beta < 1e9f) &&
+            element_is_integer(onnx_element(v[0])))
+                return onnx_invalid(im, n, "alpha = %g, beta = %g of integers", (double)alpha,
+                                    (double)beta);
         int contract_a = trans_a ? 0 : 1, contract_b = trans_b ? 1 : 0;
         if (onnx_dim(v[0], contract_a) != onnx_dim(v[1], contract_b))
                 return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
-                                    (long long)onnx_dim(v[0], contract_a), (long long)onnx_dim(v[1], contract_b));
+                                    (long long)onnx_dim(v[0], contract_a),
+                                    (long long)onnx_dim(v[1], contract_b));
         const dim_t dims[2] = { onnx_dim(v[0], !contract_a), onnx_dim(v[1], !contract_b) };
         const struct type *to = onnx_type(im, n, onnx_element(v[0]), 2, dims);
         if (!to)
                 return false;
         struct value *y =
-                scaled(im, n, build_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE), alpha, "alpha");
+                scaled(im, n, build_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
+                       alpha, "alpha");
         if (v[2] && beta != 0) {
                 struct value *c = scaled(im, n, per_line(im, n, 2, to, 1), beta, "beta");
                 y = c ? onnx_binary(im, OP_add, y, c) : NULL;
@@ -259,7 +280,8 @@ bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
         int64_t trans_a, trans_b, batch_a, batch_b;
 
         if (!onnx_float(im, n, "alpha", 1, &alpha) || !onnx_int(im, n, "transA", 0, &trans_a) ||
-            !onnx_int(im, n, "transB", 0, &trans_b) || !onnx_int(im, n, "transBatchA", 0, &batch_a) ||
+            !onnx_int(im, n, "transB", 0, &trans_b) ||
+            !onnx_int(im, n, "transBatchA", 0, &batch_a) ||
             !onnx_int(im, n, "transBatchB", 0, &batch_b) || !onnx_want_float(im, n, 0) ||
             !onnx_same_element(im, n, n->inputs, 2))
                 return false;

@@ -1,5 +1,6 @@
-/* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic, computed in the
- * operand's wide type (or the stash type, where the operator has one) and rounded once at the end. */
+/* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic,
+ * computed in the operand's wide type (or the stash type, where the operator has one) and rounded
+ * once at the end. */
 #include "compiler/import/onnx_arithmetic.h"
 
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
@@ -7,12 +8,15 @@ static struct value *square(struct onnx_import *im, struct value *x) { return mu
 /* 1 / sqrt(x + epsilon) */
 static struct value *inverse_root(struct onnx_import *im, struct value *x, double epsilon)
 {
-        return onnx_unary(im, OP_reciprocal, onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, x, epsilon)));
+        return onnx_unary(im, OP_reciprocal,
+                          onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, x, epsilon)));
 }
 
-/* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on its way */
-static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes, int count, double epsilon,
-                                 struct value **mean, struct value **inverse)
+/* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on
+ * its way */
+static struct value *standardize(struct onnx_import *im, struct value *x, const int64_t *axes,
+                                 int count, double epsilon, struct value **mean,
+                                 struct value **inverse)
 {
         if (!x)
                 return NULL;
@@ -34,19 +38,24 @@ static struct value *as_rows(struct onnx_import *im, struct value *x, int axis)
 
 /* ---- softmax ---- */
 
-struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count, bool logarithm)
+struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
+                           bool logarithm)
 {
         if (!x)
                 return NULL;
         const struct type *t = x->type;
-        x = sub(im, x, onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), t, axes, count));
-        struct value *e = onnx_unary(im, OP_exp, x), *sum = onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE);
+        x = sub(im, x,
+                onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), t, axes,
+                              count));
+        struct value *e = onnx_unary(im, OP_exp, x),
+                     *sum = onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE);
         if (logarithm)
                 return sub(im, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, axes, count));
         return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
 }
 
-/* Softmax, LogSoftmax (variant 1): along one axis; before opset 13 over all dimensions from axis on */
+/* Softmax, LogSoftmax (variant 1): along one axis; before opset 13 over all dimensions from axis
+ * on */
 bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -65,13 +74,16 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
                 axes[count++] = axis;
         }
         return onnx_output(
-                n, 0, onnx_cast(im, onnx_softmax(im, onnx_wide(im, x), axes, count, onnx_variant(n)), onnx_element(x)));
+                n, 0,
+                onnx_cast(im, onnx_softmax(im, onnx_wide(im, x), axes, count, onnx_variant(n)),
+                          onnx_element(x)));
 }
 
 /* ---- BatchNormalization ---- */
 
 /* a parameter of x's channels (or, with spatial = 0, of every element but the batch) */
-static bool want_parameter(struct onnx_import *im, const struct onnx_node *n, int input, bool spatial)
+static bool want_parameter(struct onnx_import *im, const struct onnx_node *n, int input,
+                           bool spatial)
 {
         const struct type *x = n->inputs[0]->type, *t = n->inputs[input]->type;
         int rank = spatial ? 1 : x->rank - 1;
@@ -79,8 +91,8 @@ static bool want_parameter(struct onnx_import *im, const struct onnx_node *n, in
 
         for (int d = 0; d < rank && fits; d++)
                 fits = t->dims[d] == (x->rank > 1 ? x->dims[d + 1] : 1);
-        return fits || onnx_invalid(im, n, "operand %d is %s for an input %s", input, type_text(im->arena, im->m, t),
-                                    type_text(im->arena, im->m, x));
+        return fits || onnx_invalid(im, n, "operand %d is %s for an input %s", input,
+                                    type_text(im->arena, im->m, t), type_text(im->arena, im->m, x));
 }
 
 bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n)
@@ -91,7 +103,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
         int count = 0;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
-            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) || !onnx_float(im, n, "momentum", 0.9f, &momentum) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
+            !onnx_float(im, n, "momentum", 0.9f, &momentum) ||
             (n->opset < 9 && !onnx_int_range(im, n, "spatial", 1, 0, 1, &spatial)) ||
             (n->opset < 7 && !onnx_ignore(im, n, "is_test")) ||
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
@@ -107,7 +120,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
         }
         for (int i = 1; i < n->output_count; i++)
                 if (!training && n->wanted[i])
-                        return onnx_unsupported(im, n, "statistics as outputs without training_mode");
+                        return onnx_unsupported(im, n,
+                                                "statistics as outputs without training_mode");
         const struct type *t = x->type;
         for (int d = 0; d < t->rank; d++) {
                 dims[d] = d + 1;
@@ -117,20 +131,27 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
         struct value *scale = v[0], *bias = v[1], *mean = v[2], *variance = v[3];
         if (training) {
                 if (t->rank < 2)
-                        return onnx_invalid(im, n, "the input is of rank %d, want at least 2", t->rank);
+                        return onnx_invalid(im, n, "the input is of rank %d, want at least 2",
+                                            t->rank);
                 mean = onnx_mean(im, x, axes, count);
-                variance = onnx_mean(im, square(im, sub(im, x, onnx_unreduce(im, mean, t, axes, count))), axes, count);
+                variance =
+                        onnx_mean(im,
+                                  square(im, sub(im, x, onnx_unreduce(im, mean, t, axes, count))),
+                                  axes, count);
                 for (int i = 0; i < 2; i++) {
                         struct value *running = add(im, onnx_with(im, OP_mul, v[2 + i], momentum),
-                                                    onnx_with(im, OP_mul, i ? variance : mean, 1 - (double)momentum));
-                        if (!onnx_output(n, 1 + i, onnx_cast(im, running, onnx_element(n->inputs[3 + i]))))
+                                                    onnx_with(im, OP_mul, i ? variance : mean,
+                                                              1 - (double)momentum));
+                        if (!onnx_output(n, 1 + i,
+                                         onnx_cast(im, running, onnx_element(n->inputs[3 + i]))))
                                 return false;
                 }
         }
-        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a trained
-         * network */
+        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a
+         * trained network */
         struct value *a =
-                onnx_binary(im, OP_div, scale, onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, variance, epsilon)));
+                onnx_binary(im, OP_div, scale,
+                            onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, variance, epsilon)));
         struct value *b = sub(im, bias, mul(im, mean, a));
         if (t->rank == 1) { /* one channel */
                 a = onnx_along(im, a, t, 0);
@@ -139,14 +160,15 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
                 a = onnx_spread(im, a, t, dims);
                 b = onnx_spread(im, b, t, dims);
         }
-        return onnx_output(n, 0, onnx_cast(im, add(im, mul(im, x, a), b), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, add(im, mul(im, x, a), b), onnx_element(n->inputs[0])));
 }
 
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft kin ---- */
 
 /* v over the normalized dimensions: it broadcasts to x's shape from the right */
-static struct value *parameter(struct onnx_import *im, const struct onnx_node *n, int input, const struct type *x,
-                               enum element e)
+static struct value *parameter(struct onnx_import *im, const struct onnx_node *n, int input,
+                               const struct type *x, enum element e)
 {
         struct value *v = onnx_input(n, input);
 
@@ -155,8 +177,9 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
         for (int d = 0; d < onnx_rank(v); d++) {
                 int at = x->rank - onnx_rank(v) + d;
                 if (at < 0 || (onnx_dim(v, d) != 1 && onnx_dim(v, d) != x->dims[at])) {
-                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s", input,
-                                     type_text(im->arena, im->m, v->type), type_text(im->arena, im->m, x));
+                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
+                                     input, type_text(im->arena, im->m, v->type),
+                                     type_text(im->arena, im->m, x));
                         return NULL;
                 }
         }
@@ -166,10 +189,12 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
 struct layer_norm {
         int scale, bias; /* operand numbers, -1: none */
         bool centered; /* less the mean: not for RMS */
-        int mean, deviation, sum; /* output numbers of mean, 1 / deviation, and the operand as normalized; -1: none */
+        int mean, deviation, sum; /* output numbers of mean, 1 / deviation, and the operand as
+                                   * normalized; -1: none */
 };
 
-static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x, const struct layer_norm *form)
+static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x,
+                       const struct layer_norm *form)
 {
         enum element e = onnx_element(n->inputs[0]), stash = E_F32, computed;
         int64_t stated, number, axes[RANK_MAX];
@@ -179,7 +204,8 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", -1, &stated) ||
             !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) ||
             !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &epsilon) ||
-            !onnx_int(im, n, "stash_type", 1, &number) || !onnx_element_number(im, n, "stash_type", number, &stash))
+            !onnx_int(im, n, "stash_type", 1, &number) ||
+            !onnx_element_number(im, n, "stash_type", number, &stash))
                 return false;
         if (!element_is_float(stash))
                 return onnx_invalid(im, n, "stash_type is %s", element_info[stash].text);
@@ -192,7 +218,8 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
         struct value *mean = NULL, *inverse, *y;
         if (form->centered) {
                 struct value *rows = count > 1 ? as_rows(im, x, axis) : x;
-                y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1, epsilon, &mean, &inverse);
+                y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1, epsilon,
+                                &mean, &inverse);
                 y = onnx_reshape(im, y, t->rank, t->dims);
         } else {
                 inverse = inverse_root(im, onnx_mean(im, square(im, x), axes, count), epsilon);
@@ -209,9 +236,11 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
             !onnx_output(n, form->mean, onnx_cast(im, onnx_keep(im, mean, t, axes, count), stash)))
                 return false;
         if (form->deviation >= 0 && onnx_wants(n, form->deviation) &&
-            !onnx_output(n, form->deviation, onnx_cast(im, onnx_keep(im, inverse, t, axes, count), stash)))
+            !onnx_output(n, form->deviation,
+                         onnx_cast(im, onnx_keep(im, inverse, t, axes, count), stash)))
                 return false;
-        if (form->sum >= 0 && onnx_wants(n, form->sum) && !onnx_output(n, form->sum, onnx_cast(im, x, e)))
+        if (form->sum >= 0 && onnx_wants(n, form->sum) &&
+            !onnx_output(n, form->sum, onnx_cast(im, x, e)))
                 return false;
         return onnx_output(n, 0, onnx_cast(im, y, e));
 }
@@ -234,14 +263,17 @@ bool onnx_import_rms_normalization(struct onnx_import *im, struct onnx_node *n)
         return layer_norm(im, n, n->inputs[0], &form);
 }
 
-/* com.microsoft: x + skip (+ bias), then normalized. Variant 0: Skip: gamma, beta, bias; 1: SkipSimplified: gamma,
- * bias, no mean */
+/* com.microsoft: x + skip (+ bias), then normalized. Variant 0: Skip: gamma, beta, bias; 1:
+ * SkipSimplified: gamma, bias, no mean */
 bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         bool simplified = onnx_variant(n) == 1;
-        const struct layer_norm form = {
-                .scale = 2, .bias = simplified ? -1 : 3, .centered = !simplified, .mean = 1, .deviation = 2, .sum = 3
-        };
+        const struct layer_norm form = { .scale = 2,
+                                         .bias = simplified ? -1 : 3,
+                                         .centered = !simplified,
+                                         .mean = 1,
+                                         .deviation = 2,
+                                         .sum = 3 };
         struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, simplified ? 3 : 4) };
 
         if (!onnx_same_element(im, n, v, 3) || !onnx_broadcast(im, n, v, v[2] ? 3 : 2))
@@ -252,15 +284,17 @@ bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_no
         return layer_norm(im, n, v[2] ? add(im, x, onnx_wide(im, v[2])) : x, &form);
 }
 
-/* ---- over spatial dimensions: InstanceNormalization, GroupNormalization, MeanVarianceNormalization ---- */
+/* ---- over spatial dimensions: InstanceNormalization, GroupNormalization,
+ * MeanVarianceNormalization ---- */
 
-static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int input, int64_t extent)
+static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int input,
+                        int64_t extent)
 {
         const struct type *t = n->inputs[input]->type;
 
         return (t->rank == 1 && t->dims[0] == extent && element_is_float(t->element)) ||
-               onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input, type_text(im->arena, im->m, t),
-                            (long long)extent);
+               onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input,
+                            type_text(im->arena, im->m, t), (long long)extent);
 }
 
 bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node *n)
@@ -272,13 +306,16 @@ bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
             !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
-            !want_vector(im, n, 1, onnx_dim(n->inputs[0], 1)) || !want_vector(im, n, 2, onnx_dim(n->inputs[0], 1)) ||
-            !x)
+            !want_vector(im, n, 1, onnx_dim(n->inputs[0], 1)) ||
+            !want_vector(im, n, 2, onnx_dim(n->inputs[0], 1)) || !x)
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
-        struct value *scale = onnx_along(im, onnx_cast(im, n->inputs[1], onnx_element(x)), x->type, 1);
-        struct value *bias = onnx_along(im, onnx_cast(im, n->inputs[2], onnx_element(x)), x->type, 1);
-        struct value *mean, *inverse, *y = standardize(im, x, axes, count, epsilon, &mean, &inverse);
+        struct value *scale =
+                onnx_along(im, onnx_cast(im, n->inputs[1], onnx_element(x)), x->type, 1);
+        struct value *bias =
+                onnx_along(im, onnx_cast(im, n->inputs[2], onnx_element(x)), x->type, 1);
+        struct value *mean, *inverse,
+                *y = standardize(im, x, axes, count, epsilon, &mean, &inverse);
         y = add(im, mul(im, y, scale), bias);
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
@@ -293,12 +330,14 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
         dim_t split[3] = { 0, 0, 1 };
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
-            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) || !onnx_int_required(im, n, "num_groups", &groups) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
+            !onnx_int_required(im, n, "num_groups", &groups) ||
             (n->opset >= 21 && !onnx_int(im, n, "stash_type", 1, &number)) ||
             !onnx_element_number(im, n, "stash_type", number, &stash))
                 return false;
         if (groups < 1 || t->dims[1] % groups || !element_is_float(stash))
-                return onnx_invalid(im, n, "%lld channels in %lld groups", (long long)t->dims[1], (long long)groups);
+                return onnx_invalid(im, n, "%lld channels in %lld groups", (long long)t->dims[1],
+                                    (long long)groups);
         int64_t parameters = n->opset < 21 ? groups : t->dims[1];
         if (!want_vector(im, n, 1, parameters) || !want_vector(im, n, 2, parameters))
                 return false;
@@ -309,13 +348,16 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
         const dim_t channels[3] = { t->dims[0], t->dims[1], split[2] };
         split[2] *= t->dims[1] / groups;
         enum element computed = e == E_F64 ? E_F64 : onnx_wide_element(stash);
-        struct value *scale = onnx_cast(im, n->inputs[1], computed), *bias = onnx_cast(im, n->inputs[2], computed);
+        struct value *scale = onnx_cast(im, n->inputs[1], computed),
+                     *bias = onnx_cast(im, n->inputs[2], computed);
         struct value *x = onnx_reshape(im, onnx_cast(im, n->inputs[0], computed), 3, split);
-        struct value *mean, *inverse, *y = standardize(im, x, (const int64_t[]){ 2 }, 1, epsilon, &mean, &inverse);
+        struct value *mean, *inverse,
+                *y = standardize(im, x, (const int64_t[]){ 2 }, 1, epsilon, &mean, &inverse);
         y = n->opset < 21 ? y : onnx_reshape(im, y, 3, channels);
         if (!y || !scale || !bias)
                 return false;
-        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)), onnx_along(im, bias, y->type, 1));
+        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)),
+                onnx_along(im, bias, y->type, 1));
         return onnx_output(n, 0, onnx_cast(im, onnx_reshape(im, y, t->rank, t->dims), e));
 }
 
@@ -325,21 +367,26 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
         struct value *x = onnx_wide(im, n->inputs[0]);
         struct onnx_axes axes;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_axes_read(im, n, -1, "axes", onnx_rank(n->inputs[0]), &axes) || !x)
+        if (!onnx_want_float(im, n, 0) ||
+            !onnx_axes_read(im, n, -1, "axes", onnx_rank(n->inputs[0]), &axes) || !x)
                 return false;
         if (axes.state == AXES_ABSENT) {
                 if (onnx_rank(x) != 4)
-                        return onnx_invalid(im, n, "the axes 0, 2, 3 of a tensor of rank %d", onnx_rank(x));
+                        return onnx_invalid(im, n, "the axes 0, 2, 3 of a tensor of rank %d",
+                                            onnx_rank(x));
                 axes.count = 3;
                 for (int i = 0; i < 3; i++)
                         axes.axes[i] = preset[i];
         }
         struct value *mean = onnx_mean(im, x, axes.axes, axes.count);
-        struct value *deviation = sub(im, x, onnx_unreduce(im, mean, x->type, axes.axes, axes.count));
-        struct value *root = onnx_unary(im, OP_sqrt, onnx_mean(im, square(im, deviation), axes.axes, axes.count));
-        struct value *y =
-                onnx_binary(im, OP_div, deviation,
-                            onnx_unreduce(im, onnx_with(im, OP_add, root, 1e-9), x->type, axes.axes, axes.count));
+        struct value *deviation =
+                sub(im, x, onnx_unreduce(im, mean, x->type, axes.axes, axes.count));
+        struct value *root =
+                onnx_unary(im, OP_sqrt,
+                           onnx_mean(im, square(im, deviation), axes.axes, axes.count));
+        struct value *y = onnx_binary(im, OP_div, deviation,
+                                      onnx_unreduce(im, onnx_with(im, OP_add, root, 1e-9), x->type,
+                                                    axes.axes, axes.count));
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
@@ -352,17 +399,21 @@ bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 2, &p) ||
-            !onnx_int(im, n, "axis", -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
+            !onnx_int(im, n, "axis", -1, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
                 return false;
         const int64_t axes[1] = { axis };
         struct value *norm =
-                onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x), axes, 1, E_COMPUTE);
+                onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x),
+                            axes, 1, E_COMPUTE);
         norm = p == 2 ? onnx_unary(im, OP_sqrt, norm) : norm;
         /* 0 / 0 is 0 here */
-        norm = onnx_select(im, onnx_with(im, OP_eq, norm, 0), norm ? build_like(&im->b, norm, 1) : NULL, norm);
-        return onnx_output(n, 0,
-                           onnx_cast(im, onnx_binary(im, OP_div, x, onnx_unreduce(im, norm, x->type, axes, 1)),
-                                     onnx_element(n->inputs[0])));
+        norm = onnx_select(im, onnx_with(im, OP_eq, norm, 0),
+                           norm ? build_like(&im->b, norm, 1) : NULL, norm);
+        return onnx_output(
+                n, 0,
+                onnx_cast(im, onnx_binary(im, OP_div, x, onnx_unreduce(im, norm, x->type, axes, 1)),
+                          onnx_element(n->inputs[0])));
 }
 
 /* x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta */
@@ -373,7 +424,8 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
         float alpha, beta, bias;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
-            !onnx_int_required(im, n, "size", &size) || !onnx_float(im, n, "alpha", 1e-4f, &alpha) ||
+            !onnx_int_required(im, n, "size", &size) ||
+            !onnx_float(im, n, "alpha", 1e-4f, &alpha) ||
             !onnx_float(im, n, "beta", 0.75f, &beta) || !onnx_float(im, n, "bias", 1, &bias) || !x)
                 return false;
         if (size < 1 || size > NUMBER_MAX)
@@ -392,8 +444,11 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
         if (!squares)
                 return false;
         struct value *sum = value_build(&im->b, OP_reduce_window, &squares, 1, attrs, NULL);
-        struct value *base = onnx_with(im, OP_add, onnx_with(im, OP_mul, sum, (double)alpha / (double)size), bias);
+        struct value *base =
+                onnx_with(im, OP_add, onnx_with(im, OP_mul, sum, (double)alpha / (double)size),
+                          bias);
         return onnx_output(n, 0,
-                           onnx_cast(im, onnx_binary(im, OP_div, x, onnx_with(im, OP_pow, base, beta)),
+                           onnx_cast(im,
+                                     onnx_binary(im, OP_div, x, onnx_with(im, OP_pow, base, beta)),
                                      onnx_element(n->inputs[0])));
 }

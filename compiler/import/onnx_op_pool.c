@@ -2,12 +2,13 @@
 #include "compiler/import/onnx_helpers.h"
 
 /* attributes of a window over x in full rank, from the spatial window */
-static struct attr *window_attrs(struct onnx_import *im, enum opcode code, const struct onnx_window *w)
+static struct attr *window_attrs(struct onnx_import *im, enum opcode code,
+                                 const struct onnx_window *w)
 {
         struct attr *attrs = attrs_new(im->m, code);
         int rank = w->rank + 2;
-        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 }, dilations[RANK_MAX] = { 1, 1 },
-                pads[2 * RANK_MAX] = { 0 };
+        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 },
+                dilations[RANK_MAX] = { 1, 1 }, pads[2 * RANK_MAX] = { 0 };
 
         for (int d = 0; d < w->rank; d++) {
                 window[d + 2] = w->kernel[d];
@@ -33,19 +34,21 @@ static struct value *window_reduce(struct onnx_import *im, enum reducer kind, st
 }
 
 /* reads and places the window; every pad is smaller than the window */
-static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struct value *x, bool dilations,
-                        bool ceil_allowed, struct onnx_window *w)
+static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struct value *x,
+                        bool dilations, bool ceil_allowed, struct onnx_window *w)
 {
         int64_t ceil_mode = 0;
         dim_t dims[RANK_MAX];
 
-        if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_window_read(im, n, onnx_rank(x) - 2, NULL, dilations, w) ||
+        if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+            !onnx_window_read(im, n, onnx_rank(x) - 2, NULL, dilations, w) ||
             (ceil_allowed && !onnx_int_range(im, n, "ceil_mode", 0, 0, 1, &ceil_mode)))
                 return false;
         for (int i = 0; i < 2 * w->rank && w->auto_pad == PAD_NOTSET; i++)
                 if (w->pads[i] >= onnx_window_extent(w, i % w->rank))
-                        return onnx_invalid(im, n, "pads[%d] is %lld for a window of extent %lld", i,
-                                            (long long)w->pads[i], (long long)onnx_window_extent(w, i % w->rank));
+                        return onnx_invalid(im, n, "pads[%d] is %lld for a window of extent %lld",
+                                            i, (long long)w->pads[i],
+                                            (long long)onnx_window_extent(w, i % w->rank));
         if (!onnx_window_place(im, n, w, x->type->dims + 2, ceil_mode))
                 return false;
         dims[0] = onnx_dim(x, 0);
@@ -66,13 +69,14 @@ static struct value *column_major(struct onnx_import *im, struct value *at, cons
         int64_t after = image;
         for (int d = 2; d < x->rank; d++) {
                 after /= onnx_max(x->dims[d], 1);
-                struct value *here =
-                        onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after), (double)x->dims[d]);
+                struct value *here = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after),
+                                               (double)x->dims[d]);
                 here = onnx_with(im, OP_mul, here, (double)before);
                 sum = sum ? onnx_binary(im, OP_add, sum, here) : here;
                 before *= x->dims[d];
         }
-        struct value *base = onnx_with(im, OP_mul, onnx_with(im, OP_div, at, (double)image), (double)image);
+        struct value *base =
+                onnx_with(im, OP_mul, onnx_with(im, OP_div, at, (double)image), (double)image);
         return onnx_binary(im, OP_add, base, sum);
 }
 
@@ -86,7 +90,8 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
             (n->opset >= 8 && !onnx_int_range(im, n, "storage_order", 0, 0, 1, &column)))
                 return false;
         if (onnx_wants(n, 1)) {
-                struct value *at = value_build(&im->b, OP_arg_window, &x, 1, window_attrs(im, OP_arg_window, &w), NULL);
+                struct value *at = value_build(&im->b, OP_arg_window, &x, 1,
+                                               window_attrs(im, OP_arg_window, &w), NULL);
                 if (at && column)
                         at = column_major(im, at, x->type);
                 if (!onnx_output(n, 1, at))
@@ -95,27 +100,34 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, window_reduce(im, REDUCE_max, x, &w));
 }
 
-/* How many of the window's elements count at each place along spatial dimension d; NULL when all do everywhere. Place o
- * starts at o * stride - low pad; its element k counts where from <= start + k * dilation < to. */
-static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d, int64_t in,
-                                   bool include_pads, enum element e)
+/* How many of the window's elements count at each place along spatial dimension d; NULL when all do
+ * everywhere. Place o starts at o * stride - low pad; its element k counts where from <= start + k
+ * * dilation < to. */
+static struct value *window_counts(struct onnx_import *im, const struct onnx_window *w, int d,
+                                   int64_t in, bool include_pads, enum element e)
 {
-        int64_t from = include_pads ? -w->pads[d] : 0, to = include_pads ? in + w->pads[w->rank + d] : in;
+        int64_t from = include_pads ? -w->pads[d] : 0,
+                to = include_pads ? in + w->pads[w->rank + d] : in;
         int64_t step = w->dilations[d], last = (w->out[d] - 1) * w->strides[d] - w->pads[d];
 
         if (-w->pads[d] >= from && last + onnx_window_extent(w, d) <= to)
                 return NULL;
-        struct value *start = onnx_with(im, OP_mul, onnx_iota(im, E_I64, w->out[d]), (double)w->strides[d]);
+        struct value *start =
+                onnx_with(im, OP_mul, onnx_iota(im, E_I64, w->out[d]), (double)w->strides[d]);
         start = onnx_with(im, OP_sub, start, (double)w->pads[d]);
         struct value *bounds[2]; /* elements before from, before to */
         for (int i = 0; i < 2; i++) {
                 struct value *distance =
-                        onnx_with(im, OP_max, onnx_from(im, OP_sub, (double)(i ? to : from), start), 0);
-                bounds[i] = onnx_with(im, OP_div, onnx_with(im, OP_add, distance, (double)step - 1), (double)step);
+                        onnx_with(im, OP_max, onnx_from(im, OP_sub, (double)(i ? to : from), start),
+                                  0);
+                bounds[i] = onnx_with(im, OP_div, onnx_with(im, OP_add, distance, (double)step - 1),
+                                      (double)step);
         }
         struct value *count =
-                onnx_binary(im, OP_sub, onnx_with(im, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
-        return onnx_cast(im, onnx_with(im, OP_max, count, 1), e); /* a window wholly in the padding averages to 0 */
+                onnx_binary(im, OP_sub, onnx_with(im, OP_min, bounds[1], (double)w->kernel[d]),
+                            bounds[0]);
+        /* a window wholly in the padding averages to 0 */
+        return onnx_cast(im, onnx_with(im, OP_max, count, 1), e);
 }
 
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x)
@@ -126,13 +138,15 @@ struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, str
         bool early = !n->domain[0] && n->opset < 10;
 
         if (!pool_window(im, n, x, n->opset >= 19, !early, &w) ||
-            ((n->opset >= 7 || !early) && !onnx_int_range(im, n, "count_include_pad", 0, 0, 1, &include)))
+            ((n->opset >= 7 || !early) &&
+             !onnx_int_range(im, n, "count_include_pad", 0, 0, 1, &include)))
                 return NULL;
         struct value *sum = window_reduce(im, REDUCE_sum, x, &w), *divisor = NULL;
         if (!sum)
                 return NULL;
         for (int d = 0; d < w.rank; d++) {
-                struct value *counts = window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum));
+                struct value *counts =
+                        window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum));
                 double number = (double)w.kernel[d];
                 if (!counts || value_is_splat(counts, &number)) {
                         everywhere *= number;
@@ -143,7 +157,8 @@ struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, str
         }
         if (!divisor)
                 return onnx_with(im, OP_div, sum, everywhere);
-        return onnx_binary(im, OP_div, sum, everywhere == 1 ? divisor : onnx_with(im, OP_mul, divisor, everywhere));
+        return onnx_binary(im, OP_div, sum,
+                           everywhere == 1 ? divisor : onnx_with(im, OP_mul, divisor, everywhere));
 }
 
 bool onnx_import_average_pool(struct onnx_import *im, struct onnx_node *n)
@@ -151,7 +166,8 @@ bool onnx_import_average_pool(struct onnx_import *im, struct onnx_node *n)
         struct value *x = onnx_wide(im, n->inputs[0]);
 
         return onnx_want_float(im, n, 0) && x &&
-               onnx_output(n, 0, onnx_cast(im, onnx_average_pool(im, n, x), onnx_element(n->inputs[0])));
+               onnx_output(n, 0,
+                           onnx_cast(im, onnx_average_pool(im, n, x), onnx_element(n->inputs[0])));
 }
 
 /* the p-norm of the window's elements */
@@ -168,6 +184,8 @@ bool onnx_import_lp_pool(struct onnx_import *im, struct onnx_node *n)
                               : p == 2 ? onnx_binary(im, OP_mul, wide, wide)
                                        : onnx_with(im, OP_pow, wide, (double)p);
         struct value *sum = window_reduce(im, REDUCE_sum, power, &w);
-        sum = p == 1 ? sum : p == 2 ? onnx_unary(im, OP_sqrt, sum) : onnx_with(im, OP_pow, sum, 1.0 / (double)p);
+        sum = p == 1   ? sum
+              : p == 2 ? onnx_unary(im, OP_sqrt, sum)
+                       : onnx_with(im, OP_pow, sum, 1.0 / (double)p);
         return onnx_output(n, 0, onnx_cast(im, sum, onnx_element(x)));
 }

@@ -1,8 +1,9 @@
-/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a product with 1 /
- * scale, which differs at halves; rounded first, then moved by the zero point. */
+/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a
+ * product with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
 #include "compiler/import/onnx_helpers.h"
 
-static struct value *quantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to, bool saturate)
+static struct value *quantize(struct onnx_import *im, struct value *real, struct value *zero_point,
+                              enum element to, bool saturate)
 {
         double number, least, most;
 
@@ -15,7 +16,8 @@ static struct value *quantize(struct onnx_import *im, struct value *real, struct
         return onnx_convert(im, real, to, &(struct onnx_conversion){ .saturate = saturate });
 }
 
-struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point, enum element to)
+struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point,
+                              enum element to)
 {
         return quantize(im, real, zero_point, to, true);
 }
@@ -25,7 +27,10 @@ static bool is_zero(const struct value *v)
 {
         while (op_is(v, OP_broadcast))
                 v = op_operand(v->op, 0);
-        int64_t count = value_is_constant(v) && element_is_integer(v->type->element) ? type_elements(v->type) : 0, i = 0;
+        int64_t count = value_is_constant(v) && element_is_integer(v->type->element)
+                                ? type_elements(v->type)
+                                : 0,
+                i = 0;
         while (i < count && !constant_element(v->constant, i).i)
                 i++;
         return count && i == count;
@@ -34,7 +39,8 @@ static bool is_zero(const struct value *v)
 /* they are not decoded here: passes want to see whole numbers */
 static bool is_weights(const struct value *x) { return value_is_constant(x) && x->type->rank > 1; }
 
-struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point, enum element as)
+struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
+                            enum element as)
 {
         if (!x)
                 return NULL;
@@ -51,10 +57,10 @@ struct value *onnx_centered(struct onnx_import *im, struct value *x, struct valu
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
 
-/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of block_size along
- * axis. */
-static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input, const struct type *x,
-                                  int64_t stated, int64_t block)
+/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of
+ * block_size along axis. */
+static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input,
+                                  const struct type *x, int64_t stated, int64_t block)
 {
         struct value *v = n->inputs[input];
         const struct type *t = v->type;
@@ -75,18 +81,22 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
         for (int d = 0; d < x->rank && fits; d++)
                 fits = t->dims[d] == (d == axis ? divide_up(x->dims[d], block) : x->dims[d]);
         if (!fits) {
-                onnx_invalid(im, n, "operand %d is %s for an input %s in blocks of %lld along axis %d", input,
-                             type_text(im->arena, im->m, t), type_text(im->arena, im->m, x), (long long)block, axis);
+                onnx_invalid(im, n,
+                             "operand %d is %s for an input %s in blocks of %lld along axis %d",
+                             input, type_text(im->arena, im->m, t), type_text(im->arena, im->m, x),
+                             (long long)block, axis);
                 return NULL;
         }
-        struct value *index = onnx_with(im, OP_div, onnx_iota(im, E_I64, x->dims[axis]), (double)block);
+        struct value *index =
+                onnx_with(im, OP_div, onnx_iota(im, E_I64, x->dims[axis]), (double)block);
         return index ? build_gather(&im->b, v, index, axis) : NULL;
 }
 
 static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *block)
 {
         *block = 0;
-        return (n->opset < 21 && !n->domain[0]) || onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
+        return (n->opset < 21 && !n->domain[0]) ||
+               onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
 }
 
 /* integers, and floats of 8 or 4 bits that are no scales */
@@ -102,7 +112,8 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         int64_t axis, block, saturate = 1, number = 0, precision = 0;
         enum element to = E_U8, computed = onnx_wide_element(onnx_element(n->inputs[1]));
 
-        if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
+        if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) ||
+            !block_size(im, n, &block) ||
             (n->opset >= 19 && !onnx_int_range(im, n, "saturate", 1, 0, 1, &saturate)) ||
             ((n->opset >= 21 || n->domain[0]) && !onnx_int(im, n, "output_dtype", 0, &number)) ||
             (n->opset >= 23 && !onnx_int(im, n, "precision", 0, &precision)))
@@ -112,28 +123,36 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         if (precision && !onnx_element_number(im, n, "precision", precision, &computed))
                 return false;
         if (!element_is_float(computed))
-                return onnx_invalid(im, n, "precision is %s, want a float type", element_info[computed].text);
+                return onnx_invalid(im, n, "precision is %s, want a float type",
+                                    element_info[computed].text);
         if (zero) {
                 if (number && onnx_element(zero) != to)
-                        return onnx_invalid(im, n, "output_dtype is %s, but the zero point is of %s",
-                                            element_info[to].text, element_info[onnx_element(zero)].text);
+                        return onnx_invalid(im, n,
+                                            "output_dtype is %s, but the zero point is of %s",
+                                            element_info[to].text,
+                                            element_info[onnx_element(zero)].text);
                 to = onnx_element(zero);
-                if (zero->type != n->inputs[1]->type && !type_same_dims(zero->type, n->inputs[1]->type) &&
+                if (zero->type != n->inputs[1]->type &&
+                    !type_same_dims(zero->type, n->inputs[1]->type) &&
                     (type_elements(zero->type) != 1 || type_elements(n->inputs[1]->type) != 1))
                         return onnx_invalid(im, n, "the zero point is %s for a scale %s",
                                             type_text(im->arena, im->m, zero->type),
                                             type_text(im->arena, im->m, n->inputs[1]->type));
         }
         if (!is_quantized(to) || element_info[to].bytes > 2)
-                return onnx_invalid(im, n, "quantized to %s, want an integer type of up to 16 bits, or floats of up to 8",
-                                    element_info[to].text);
+                return onnx_invalid(
+                        im, n,
+                        "quantized to %s, want an integer type of up to 16 bits, or floats of up to 8",
+                        element_info[to].text);
         struct value *scale = over_operand(im, n, 1, x->type, axis, block);
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
                 return false;
         if (onnx_element(x) != E_I32 && !element_is_float(onnx_element(x)))
-                return onnx_invalid(im, n, "operand 0 is of %s", element_info[onnx_element(x)].text);
-        struct value *real = onnx_binary(im, OP_div, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
+                return onnx_invalid(im, n, "operand 0 is of %s",
+                                    element_info[onnx_element(x)].text);
+        struct value *real =
+                onnx_binary(im, OP_div, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
         return onnx_output(n, 0, quantize(im, real, zero, to, saturate));
 }
 
@@ -145,27 +164,32 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         enum element to = onnx_element(n->inputs[1]);
 
         if (!is_quantized(onnx_element(x)))
-                return onnx_invalid(im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits",
-                                    element_info[onnx_element(x)].text);
-        if (!onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) || !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
+                return onnx_invalid(
+                        im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits",
+                        element_info[onnx_element(x)].text);
+        if (!onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) ||
+            !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
             (n->opset >= 23 && !onnx_int(im, n, "output_dtype", 0, &number)) ||
             (number && !onnx_element_number(im, n, "output_dtype", number, &to)))
                 return false;
         if (!element_is_float(to))
-                return onnx_invalid(im, n, "output_dtype is %s, want a float type", element_info[to].text);
+                return onnx_invalid(im, n, "output_dtype is %s, want a float type",
+                                    element_info[to].text);
         struct value *scale = over_operand(im, n, 1, x->type, axis, block);
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
                 return false;
         enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
-        /* 32-bit differences are taken in integers, which wrap only where the difference itself has no place */
+        /* 32-bit differences are taken in integers, which wrap only where the difference itself has
+         * no place */
         enum element plain = onnx_plain_element(onnx_element(x));
         scale = onnx_cast(im, scale, computed);
         const struct builder folds = im->b;
         if (is_weights(x))
                 im->b.fold = NULL;
         x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
-        struct value *real = onnx_cast(im, onnx_binary(im, OP_mul, onnx_cast(im, x, computed), scale), to);
+        struct value *real =
+                onnx_cast(im, onnx_binary(im, OP_mul, onnx_cast(im, x, computed), scale), to);
         im->b.fold = folds.fold;
         return onnx_output(n, 0, real);
 }
@@ -179,27 +203,35 @@ bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_nod
         if (!onnx_want_element(im, n, 0, E_F32))
                 return false;
         int count = onnx_axes_from(0, onnx_rank(x), axes);
-        struct value *most = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
-        struct value *least = onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
+        struct value *most =
+                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
+        struct value *least =
+                onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
         struct value *scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
         struct value *zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, scale));
-        zero = onnx_cast(im, onnx_unary(im, OP_round, onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)),
+        zero = onnx_cast(im,
+                         onnx_unary(im, OP_round,
+                                    onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)),
                          E_U8);
         if (!zero || !onnx_output(n, 1, scale) || !onnx_output(n, 2, zero))
                 return false;
-        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, x, scale), zero, E_U8));
+        return onnx_output(n, 0,
+                           onnx_requantize(im, onnx_binary(im, OP_div, x, scale), zero, E_U8));
 }
 
-/* ---- com.microsoft: float operators between a dequantization and a quantization, per tensor ---- */
+/* ---- com.microsoft: float operators between a dequantization and a quantization, per tensor
+ * ---- */
 
 /* operand x with its scale and zero point, as f32 */
-static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale, int zero)
+static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale,
+                                 int zero)
 {
         struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
 
         if (!s || onnx_element(s) != E_F32) {
                 if (s)
-                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
+                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
+                                     element_info[onnx_element(s)].text);
                 return NULL;
         }
         if (onnx_input(n, zero)) {
@@ -210,21 +242,22 @@ static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, in
         return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
 }
 
-static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale, int zero,
-                      enum element to)
+static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
+                      int zero, enum element to)
 {
         struct value *s = onnx_scalar(im, n, scale), *z = NULL;
 
         if (!s || onnx_element(s) != E_F32)
-                return s &&
-                       onnx_invalid(im, n, "operand %d is of %s, want f32", scale, element_info[onnx_element(s)].text);
+                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
+                                         element_info[onnx_element(s)].text);
         if (onnx_input(n, zero)) {
                 z = onnx_scalar(im, n, zero);
                 if (!z)
                         return false;
                 if (onnx_element(z) != to)
                         return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
-                                            element_info[onnx_element(z)].text, element_info[to].text);
+                                            element_info[onnx_element(z)].text,
+                                            element_info[to].text);
         }
         return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
 }
@@ -234,7 +267,8 @@ static bool want_quantized(struct onnx_import *im, const struct onnx_node *n, in
         enum element e = onnx_element(n->inputs[input]);
 
         return (element_is_integer(e) && element_info[e].bytes == 1) ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input, element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
+                            element_info[e].text);
 }
 
 /* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
@@ -245,8 +279,8 @@ bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
         struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
         if (!onnx_broadcast(im, n, v, 2))
                 return false;
-        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6, 7,
-                         onnx_element(n->inputs[0]));
+        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6,
+                         7, onnx_element(n->inputs[0]));
 }
 
 /* QLinearSigmoid, QLinearLeakyRelu: x, x_scale, x_zero, y_scale, y_zero */
@@ -291,7 +325,10 @@ static struct value *move_channels(struct onnx_import *im, struct value *x, bool
         int rank = x ? onnx_rank(x) : 0;
 
         for (int d = 0; d < rank; d++)
-                perm[d] = d == 0 ? 0 : to_front ? (d == 1 ? rank - 1 : d - 1) : d == rank - 1 ? 1 : d + 1;
+                perm[d] = d == 0          ? 0
+                          : to_front      ? (d == 1 ? rank - 1 : d - 1)
+                          : d == rank - 1 ? 1
+                                          : d + 1;
         return x ? build_transpose(&im->b, x, perm) : NULL;
 }
 
@@ -327,13 +364,16 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
         int64_t stated, sum = 0;
         dim_t dims[RANK_MAX];
 
-        if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] || !n->inputs[1])
+        if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] ||
+            !n->inputs[1])
                 return onnx_invalid(im, n, "%d operands, want 2 and 3 per part", n->input_count);
-        if (!onnx_int_required(im, n, "axis", &stated) || !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
+        if (!onnx_int_required(im, n, "axis", &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
                 return false;
         const struct type *first = n->inputs[2]->type;
         for (int i = 0; i < operands; i++) {
-                if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] || !want_quantized(im, n, 2 + 3 * i))
+                if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] ||
+                    !want_quantized(im, n, 2 + 3 * i))
                         return onnx_invalid(im, n, "part %d is missing or not quantized", i);
                 v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
                 if (!v[i])
@@ -342,11 +382,13 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < first->rank && fits; d++)
                         fits = d == axis || onnx_dim(v[i], d) == first->dims[d];
                 if (!fits)
-                        return onnx_invalid(im, n, "part %d is %s", i, type_text(im->arena, im->m, v[i]->type));
+                        return onnx_invalid(im, n, "part %d is %s", i,
+                                            type_text(im->arena, im->m, v[i]->type));
                 sum += onnx_dim(v[i], axis);
         }
         for (int d = 0; d < first->rank; d++)
                 dims[d] = d == axis ? sum : first->dims[d];
         return onnx_type(im, n, E_F32, first->rank, dims) &&
-               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1, onnx_element(n->inputs[1]));
+               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
+                         onnx_element(n->inputs[1]));
 }

@@ -1,5 +1,6 @@
-/* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Axes that are
- * run-time values go straight into the reduce operation; the result's shape is then the declared one. */
+/* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Axes
+ * that are run-time values go straight into the reduce operation; the result's shape is then the
+ * declared one. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ struct reduction {
         const struct type *declared; /* run-time axes: dims of the result; element of no account */
 };
 
-static struct value *reduce(struct onnx_import *im, const struct reduction *r, enum reducer kind, struct value *x)
+static struct value *reduce(struct onnx_import *im, const struct reduction *r, enum reducer kind,
+                            struct value *x)
 {
         if (!x || r->axes.state != AXES_RUNTIME)
                 return onnx_reduce(im, kind, x, r->axes.axes, r->axes.count, E_COMPUTE);
@@ -25,29 +27,36 @@ static struct value *reduce(struct onnx_import *im, const struct reduction *r, e
 
 static struct value *magnitude(struct onnx_import *im, struct value *x)
 {
-        return x && element_info[onnx_element(x)].class == CLASS_UINT ? x : onnx_unary(im, OP_abs, x);
+        return x && element_info[onnx_element(x)].class == CLASS_UINT ? x
+                                                                      : onnx_unary(im, OP_abs, x);
 }
 
 /* the maximum along the axes, spread over x's shape again */
-static struct value *spread_maximum(struct onnx_import *im, const struct reduction *r, struct value *x)
+static struct value *spread_maximum(struct onnx_import *im, const struct reduction *r,
+                                    struct value *x)
 {
         if (r->axes.state != AXES_RUNTIME)
-                return onnx_unreduce(im, reduce(im, r, REDUCE_max, x), r->full, r->axes.axes, r->axes.count);
+                return onnx_unreduce(im, reduce(im, r, REDUCE_max, x), r->full, r->axes.axes,
+                                     r->axes.count);
         /* Dimension by dimension, as far as the axes name it. */
-        struct value *named = onnx_scatter_axes(im, r->axes.operand, constant_number(im->m, r->axes.operand->type, 1),
+        struct value *named = onnx_scatter_axes(im, r->axes.operand,
+                                                constant_number(im->m, r->axes.operand->type, 1),
                                                 r->full->rank, 0);
         for (int d = 0; d < r->full->rank && x && named; d++) {
                 const int64_t axis[1] = { d };
                 struct value *is_named =
-                        onnx_with(im, OP_ne, build_gather(&im->b, named, onnx_integer(im, E_I64, d), 0), 0);
+                        onnx_with(im, OP_ne,
+                                  build_gather(&im->b, named, onnx_integer(im, E_I64, d), 0), 0);
                 struct value *most =
-                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axis, 1, E_COMPUTE), r->full, axis, 1);
+                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axis, 1, E_COMPUTE),
+                                      r->full, axis, 1);
                 x = onnx_select(im, is_named, most, x);
         }
         return x;
 }
 
-/* log(sum(exp(x))) with the maximum taken out; a set of -inf gives -inf, one with +inf gives +inf */
+/* log(sum(exp(x))) with the maximum taken out; a set of -inf gives -inf, one with +inf gives
+ * +inf */
 static struct value *log_sum_exp(struct onnx_import *im, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)        /* an empty set has no maximum */
@@ -58,13 +67,15 @@ static struct value *log_sum_exp(struct onnx_import *im, const struct reduction 
         if (!most)
                 return NULL;
         most = onnx_select(im, finite, most, build_like(&im->b, most, 0));
-        struct value *sum = reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, onnx_binary(im, OP_sub, x, most)));
+        struct value *sum =
+                reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, onnx_binary(im, OP_sub, x, most)));
         /* every element of `most` along the axes is the same: its maximum is it */
         struct value *offset = reduce(im, r, REDUCE_max, most);
         return onnx_binary(im, OP_add, onnx_unary(im, OP_log, sum), offset);
 }
 
-static struct value *compute(struct onnx_import *im, const struct reduction *r, int variant, struct value *x)
+static struct value *compute(struct onnx_import *im, const struct reduction *r, int variant,
+                             struct value *x)
 {
         switch (variant) {
         case REDUCE_OP_SUM: return reduce(im, r, REDUCE_sum, x);
@@ -75,11 +86,14 @@ static struct value *compute(struct onnx_import *im, const struct reduction *r, 
         case REDUCE_OP_LOG_SUM: return onnx_unary(im, OP_log, reduce(im, r, REDUCE_sum, x));
         case REDUCE_OP_LOG_SUM_EXP: return log_sum_exp(im, r, x);
         case REDUCE_OP_SUM_SQUARE: return reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x));
-        case REDUCE_OP_L2: return onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
+        case REDUCE_OP_L2:
+                return onnx_unary(im, OP_sqrt,
+                                  reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
         default: { /* mean: how many were added follows from the shapes */
                 struct value *sum = reduce(im, r, REDUCE_sum, x);
                 int64_t results = sum ? type_elements(sum->type) : 0;
-                return onnx_with(im, OP_div, sum, results ? (double)(type_elements(r->full) / results) : 0);
+                return onnx_with(im, OP_div, sum,
+                                 results ? (double)(type_elements(r->full) / results) : 0);
         }
         }
 }
@@ -87,7 +101,8 @@ static struct value *compute(struct onnx_import *im, const struct reduction *r, 
 /* of an integer operand, the roots and logarithms are computed in f64 */
 static bool wants_float(int variant)
 {
-        return variant == REDUCE_OP_L2 || variant == REDUCE_OP_LOG_SUM || variant == REDUCE_OP_LOG_SUM_EXP;
+        return variant == REDUCE_OP_L2 || variant == REDUCE_OP_LOG_SUM ||
+               variant == REDUCE_OP_LOG_SUM_EXP;
 }
 
 bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
@@ -110,12 +125,15 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
                 r.axes.count = onnx_axes_from(0, onnx_rank(x), r.axes.axes);
         }
         if (r.axes.state == AXES_RUNTIME) {
-                r.declared = onnx_declared_as(im, n, 0, e, keep ? onnx_rank(x) : onnx_rank(x) - r.axes.count);
+                r.declared = onnx_declared_as(im, n, 0, e,
+                                              keep ? onnx_rank(x) : onnx_rank(x) - r.axes.count);
                 if (!r.declared)
                         return false;
         }
         struct value *y =
-                onnx_cast(im, x, wants_float(variant) && element_is_integer(e) ? E_F64 : onnx_wide_element(e));
+                onnx_cast(im, x,
+                          wants_float(variant) && element_is_integer(e) ? E_F64
+                                                                        : onnx_wide_element(e));
         y = onnx_cast(im, compute(im, &r, variant, y), e);
         if (keep && r.axes.state != AXES_RUNTIME)
                 y = onnx_keep(im, y, x->type, r.axes.axes, r.axes.count);
@@ -124,13 +142,16 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- positions of extremes ---- */
 
-/* the first (or last) position along the axis that holds the maximum (or minimum); the axis vanishes. NaN is the maximum and
- * the minimum. */
-static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
+/* the first (or last) position along the axis that holds the maximum (or minimum); the axis
+ * vanishes. NaN is the maximum and the minimum. */
+static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind,
+                                int axis, bool last)
 {
         const int64_t axes[1] = { axis }, extent = onnx_dim(x, axis);
-        const struct type *index = type_with_element(im->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
-        struct value *best = onnx_unreduce(im, onnx_reduce(im, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
+        const struct type *index =
+                type_with_element(im->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
+        struct value *best =
+                onnx_unreduce(im, onnx_reduce(im, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
         struct value *hit = onnx_binary(im, OP_eq, x, best);
 
         if (element_is_float(onnx_element(x)))
@@ -146,14 +167,17 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
         int64_t stated, keep, last = 0;
         int axis;
 
-        if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+        if (!onnx_int(im, n, "axis", 0, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
             (n->opset >= 12 && !onnx_int_range(im, n, "select_last_index", 0, 0, 1, &last)))
                 return false;
         if (onnx_dim(x, axis) == 0)
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
-        struct value *y = onnx_cast(im, arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
-        return onnx_output(n, 0, keep ? onnx_keep(im, y, x->type, (const int64_t[]){ axis }, 1) : y);
+        struct value *y =
+                onnx_cast(im, arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
+        return onnx_output(n, 0,
+                           keep ? onnx_keep(im, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
 
 /* 1 at the first maximum, else 0; before opset 13 over all dimensions from axis on */
@@ -184,7 +208,9 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const struct type *index = type_with_element(im->m, flat->type, onnx_element(at));
         at = onnx_unreduce(im, at, index, (const int64_t[]){ axis }, 1);
-        struct value *hit = onnx_cast(im, onnx_binary(im, OP_eq, at, build_iota(&im->b, index, axis)), t->element);
+        struct value *hit =
+                onnx_cast(im, onnx_binary(im, OP_eq, at, build_iota(&im->b, index, axis)),
+                          t->element);
         return onnx_output(n, 0, onnx_reshape(im, hit, t->rank, t->dims));
 }
 
@@ -198,9 +224,11 @@ bool onnx_import_global_pool(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0))
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
-        y = onnx_variant(n) == REDUCE_OP_MAX ? onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE)
-                                             : onnx_mean(im, x, axes, count);
-        return onnx_output(n, 0, onnx_keep(im, onnx_cast(im, y, onnx_element(x)), x->type, axes, count));
+        y = onnx_variant(n) == REDUCE_OP_MAX
+                    ? onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE)
+                    : onnx_mean(im, x, axes, count);
+        return onnx_output(n, 0,
+                           onnx_keep(im, onnx_cast(im, y, onnx_element(x)), x->type, axes, count));
 }
 
 bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
@@ -212,7 +240,8 @@ bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "p", 2, 1, 1000, &p))
                 return false;
         int count = onnx_axes_from(2, onnx_rank(x), axes);
-        y = onnx_reduce(im, REDUCE_sum, onnx_with(im, OP_pow, y, (double)p), axes, count, E_COMPUTE);
+        y = onnx_reduce(im, REDUCE_sum, onnx_with(im, OP_pow, y, (double)p), axes, count,
+                        E_COMPUTE);
         y = onnx_cast(im, onnx_with(im, OP_pow, y, 1.0 / (double)p), onnx_element(x));
         return onnx_output(n, 0, onnx_keep(im, y, x->type, axes, count));
 }
@@ -232,8 +261,8 @@ static struct value *reversed(struct onnx_import *im, struct value *x, int axis)
         return build_slice(&im->b, x, starts, steps, x->type->dims);
 }
 
-static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool exclusive,
-                              bool reverse)
+static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis,
+                              bool exclusive, bool reverse)
 {
         int rank = onnx_rank(x);
         int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
@@ -263,14 +292,17 @@ bool onnx_import_cumulative(struct onnx_import *im, struct onnx_node *n)
         int axis;
         bool known;
 
-        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_int_range(im, n, "exclusive", 0, 0, 1, &exclusive) ||
-            !onnx_int_range(im, n, "reverse", 0, 0, 1, &reverse) || !onnx_operand_int(im, n, 1, 0, &stated, &known))
+        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_int_range(im, n, "exclusive", 0, 0, 1, &exclusive) ||
+            !onnx_int_range(im, n, "reverse", 0, 0, 1, &reverse) ||
+            !onnx_operand_int(im, n, 1, 0, &stated, &known))
                 return false;
         if (known)
                 return onnx_axis(im, n, stated, onnx_rank(x), &axis) &&
                        onnx_output(n, 0, cumulate(im, x, kind, axis, exclusive, reverse));
         /* a run-time axis chooses among the results of all */
-        struct value *chosen = onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 1), E_I64), onnx_rank(x));
+        struct value *chosen =
+                onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 1), E_I64), onnx_rank(x));
         for (int d = 0; d < onnx_rank(x); d++) {
                 struct value *here = cumulate(im, x, kind, d, exclusive, reverse);
                 y = y ? onnx_select(im, onnx_with(im, OP_eq, chosen, d), here, y) : here;

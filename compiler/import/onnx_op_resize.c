@@ -1,6 +1,7 @@
-/* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the coordinate of every
- * output in the input is a vector of f64 that tensor operations compute (so scales, sizes and regions may be
- * run-time values; constant ones fold away); the neighbours are gathered and their weighted sum taken. */
+/* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the
+ * coordinate of every output in the input is a vector of f64 that tensor operations compute (so
+ * scales, sizes and regions may be run-time values; constant ones fold away); the neighbours are
+ * gathered and their weighted sum taken. */
 #include <math.h>
 
 #include "compiler/import/onnx_arithmetic.h"
@@ -49,21 +50,24 @@ static struct value *half_pixel(struct onnx_import *im, struct value *y, struct 
         return plus(im, divide(im, plus(im, y, 0.5), scale), -0.5);
 }
 
-/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region, which lie
- * outside the input */
+/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region,
+ * which lie outside the input */
 static struct value *coordinates(struct onnx_import *im, const struct resize *r, int i, int64_t in,
                                  struct value **outside)
 {
         struct value *y = onnx_iota(im, E_F64, r->out[i]), *scale = entry(im, r->scales, i), *x;
         /* the output's width before it was rounded down to whole elements */
-        struct value *width = r->by_sizes && r->policy == STRETCH ? build_scalar(&im->b, E_F64, (double)r->out[i])
-                                                                  : times(im, scale, (double)in);
-        struct value *single = onnx_with(im, OP_eq, width, 1), *zero = build_scalar(&im->b, E_F64, 0);
+        struct value *width = r->by_sizes && r->policy == STRETCH
+                                      ? build_scalar(&im->b, E_F64, (double)r->out[i])
+                                      : times(im, scale, (double)in);
+        struct value *single = onnx_with(im, OP_eq, width, 1),
+                     *zero = build_scalar(&im->b, E_F64, 0);
 
         *outside = NULL;
         switch (r->transform) {
         case ALIGN_CORNERS:
-                return onnx_select(im, single, zero, divide(im, times(im, y, (double)in - 1), plus(im, width, -1)));
+                return onnx_select(im, single, zero,
+                                   divide(im, times(im, y, (double)in - 1), plus(im, width, -1)));
         case ASYMMETRIC: return divide(im, y, scale);
         case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im, y, 0.5), scale);
         case PYTORCH_HALF_PIXEL: return onnx_select(im, single, zero, half_pixel(im, y, scale));
@@ -89,15 +93,16 @@ static struct value *coordinates(struct onnx_import *im, const struct resize *r,
 /* a coordinate as an index into [0, in) */
 static struct value *index_at(struct onnx_import *im, struct value *x, int64_t in)
 {
-        return onnx_cast(im, onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), (double)in - 1), E_I64);
+        return onnx_cast(im, onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), (double)in - 1),
+                         E_I64);
 }
 
 static struct value *nearest(struct onnx_import *im, const struct resize *r, int i, struct value *x)
 {
         switch (r->round) {
         case ROUND_SIMPLE:
-                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), onnx_unary(im, OP_ceil, x),
-                                   onnx_unary(im, OP_floor, x));
+                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1),
+                                   onnx_unary(im, OP_ceil, x), onnx_unary(im, OP_floor, x));
         case ROUND_PREFER_FLOOR: return onnx_unary(im, OP_ceil, plus(im, x, -0.5));
         case ROUND_PREFER_CEIL: return onnx_unary(im, OP_floor, plus(im, x, 0.5));
         case ROUND_FLOOR: return onnx_unary(im, OP_floor, x);
@@ -117,7 +122,8 @@ static struct value *kernel(struct onnx_import *im, const struct resize *r, stru
         struct value *square = mul(im, d, d);
         struct value *near = plus(im, mul(im, plus(im, times(im, d, a + 2), -(a + 3)), square), 1);
         struct value *far =
-                plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d), -4 * a);
+                plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d),
+                     -4 * a);
         struct value *zero = build_scalar(&im->b, E_F64, 0);
         return onnx_select(im, onnx_with(im, OP_le, d, 1), near,
                            onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero));
@@ -139,13 +145,14 @@ static int64_t kernel_reach(const struct resize *r, int i, int64_t in)
 /* ---- one axis ---- */
 
 /* y over to's shape, where y's two dimensions are axis and axis + 1 */
-static struct value *spread_taps(struct onnx_import *im, struct value *v, const struct type *to, int axis)
+static struct value *spread_taps(struct onnx_import *im, struct value *v, const struct type *to,
+                                 int axis)
 {
         return onnx_spread(im, v, to, (const int64_t[]){ axis, axis + 1 });
 }
 
-static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n, const struct resize *r, int i,
-                                 struct value *data, struct value *x)
+static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n,
+                                 const struct resize *r, int i, struct value *data, struct value *x)
 {
         int axis = r->axes[i], rank = onnx_rank(data);
         int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
@@ -160,18 +167,21 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
         struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }),
                                onnx_spread(im, offset, table, along_taps));
         struct value *distance =
-                onnx_unary(im, OP_abs, onnx_binary(im, OP_sub, at, onnx_spread(im, x, table, (const int64_t[]){ 0 })));
+                onnx_unary(im, OP_abs,
+                           onnx_binary(im, OP_sub, at,
+                                       onnx_spread(im, x, table, (const int64_t[]){ 0 })));
         if (r->antialias)
                 distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
         struct value *weight = kernel(im, r, distance);
         if (r->exclude_outside) {
-                struct value *beyond =
-                        onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0), onnx_with(im, OP_gt, at, (double)in - 1));
+                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0),
+                                                   onnx_with(im, OP_gt, at, (double)in - 1));
                 weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
         }
         if (r->exclude_outside || r->antialias) {
                 struct value *sum = onnx_reduce(im, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
-                sum = onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_scalar(&im->b, E_F64, 1), sum);
+                sum = onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_scalar(&im->b, E_F64, 1),
+                                  sum);
                 weight = divide(im, weight, onnx_unreduce(im, sum, table, along_taps, 1));
         }
         weight = onnx_cast(im, weight, onnx_element(data));
@@ -187,17 +197,21 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
                                                   : onnx_dim(data, d - 1);
                 const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
                 struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
-                return picked ? onnx_reduce(im, REDUCE_sum, mul(im, picked, spread_taps(im, weight, wide, axis)),
+                return picked ? onnx_reduce(im, REDUCE_sum,
+                                            mul(im, picked, spread_taps(im, weight, wide, axis)),
                                             (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
                               : NULL;
         }
         struct value *sum = NULL;
         for (int k = 0; k < taps; k++) {
-                struct value *tap = onnx_integer(im, E_I64, k), *column = build_gather(&im->b, index, tap, 1);
+                struct value *tap = onnx_integer(im, E_I64, k),
+                             *column = build_gather(&im->b, index, tap, 1);
                 struct value *picked = column ? build_gather(&im->b, data, column, axis) : NULL;
                 if (!picked)
                         return NULL;
-                picked = mul(im, picked, onnx_along(im, build_gather(&im->b, weight, tap, 1), picked->type, axis));
+                picked = mul(im, picked,
+                             onnx_along(im, build_gather(&im->b, weight, tap, 1), picked->type,
+                                        axis));
                 sum = sum ? add(im, sum, picked) : picked;
         }
         return sum;
@@ -243,7 +257,8 @@ static bool resize_dims_ok(struct onnx_import *im, struct onnx_node *n, struct r
                 dims[d] = x->dims[d];
         for (int i = 0; i < r->count; i++) {
                 if (x->dims[r->axes[i]] == 0 && r->out[i] != 0)
-                        return onnx_invalid(im, n, "an extent of 0 resized to %lld", (long long)r->out[i]);
+                        return onnx_invalid(im, n, "an extent of 0 resized to %lld",
+                                            (long long)r->out[i]);
                 dims[r->axes[i]] = r->out[i];
         }
         return onnx_type(im, n, x->element, x->rank, dims) != NULL;
@@ -252,7 +267,8 @@ static bool resize_dims_ok(struct onnx_import *im, struct onnx_node *n, struct r
 /* extents of the result that are not known from constants */
 static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct resize *r)
 {
-        const struct type *x = n->inputs[0]->type, *to = onnx_declared_as(im, n, 0, x->element, x->rank);
+        const struct type *x = n->inputs[0]->type,
+                          *to = onnx_declared_as(im, n, 0, x->element, x->rank);
 
         for (int i = 0; to && i < r->count; i++) {
                 r->out[i] = to->dims[r->axes[i]];
@@ -261,9 +277,10 @@ static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct 
         return to != NULL;
 }
 
-/* scales from operand `input`, or from the numbers `given` (an attribute of Upsample before opset 9) */
-static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct resize *r, int input, const float *given,
-                          int given_count)
+/* scales from operand `input`, or from the numbers `given` (an attribute of Upsample before opset
+ * 9) */
+static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct resize *r, int input,
+                          const float *given, int given_count)
 {
         const struct type *x = n->inputs[0]->type;
         double scales[RANK_MAX];
@@ -276,7 +293,9 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
                         copy[i] = given[i];
                 for (int i = 0; i < count && i < RANK_MAX; i++)
                         scales[i] = given[i];
-                r->scales = constant_dense(im->m, type_tensor(im->m, E_F64, 1, (const dim_t[]){ count }), copy, NULL);
+                r->scales = constant_dense(im->m,
+                                           type_tensor(im->m, E_F64, 1, (const dim_t[]){ count }),
+                                           copy, NULL);
         } else {
                 if (!onnx_want_float(im, n, input) || !onnx_want_rank(im, n, input, 1, 1) ||
                     !onnx_operand_numbers(im, n, input, scales, RANK_MAX, &count, &known))
@@ -286,12 +305,13 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
         if (!r->scales)
                 return false;
         if (onnx_dim(r->scales, 0) != r->count)
-                return onnx_invalid(im, n, "scales has %lld values, want %d", (long long)onnx_dim(r->scales, 0),
-                                    r->count);
+                return onnx_invalid(im, n, "scales has %lld values, want %d",
+                                    (long long)onnx_dim(r->scales, 0), r->count);
         if (!known)
                 return resize_declared(im, n, r);
         for (int i = 0; i < r->count; i++) {
-                float extent = (float)x->dims[r->axes[i]], product = floorf(extent * (float)scales[i]);
+                float extent = (float)x->dims[r->axes[i]],
+                      product = floorf(extent * (float)scales[i]);
                 if (!(scales[i] > 0) || isinf(scales[i]))
                         return onnx_invalid(im, n, "scales[%d] is %g", i, scales[i]);
                 r->out[i] = product < 9e18f ? (int64_t)product : INT64_MAX;
@@ -316,17 +336,21 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         if (!wanted)
                 return false;
         if (onnx_dim(wanted, 0) != r->count)
-                return onnx_invalid(im, n, "sizes has %lld values, want %d", (long long)onnx_dim(wanted, 0), r->count);
+                return onnx_invalid(im, n, "sizes has %lld values, want %d",
+                                    (long long)onnx_dim(wanted, 0), r->count);
         r->by_sizes = true;
         for (int i = 0; i < r->count; i++)
                 extents[i] = (double)x->dims[r->axes[i]];
         const struct type *vector = type_tensor(im->m, E_F64, 1, (const dim_t[]){ r->count });
-        r->scales = divide(im, onnx_cast(im, wanted, E_F64), constant_dense(im->m, vector, extents, NULL));
+        r->scales = divide(im, onnx_cast(im, wanted, E_F64),
+                           constant_dense(im->m, vector, extents, NULL));
         if (r->policy != STRETCH)
-                r->scales = onnx_unreduce(im,
-                                          onnx_reduce(im, r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max, r->scales,
-                                                      all, 1, E_COMPUTE),
-                                          vector, all, 1);
+                r->scales =
+                        onnx_unreduce(im,
+                                      onnx_reduce(im,
+                                                  r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max,
+                                                  r->scales, all, 1, E_COMPUTE),
+                                      vector, all, 1);
         if (!r->scales)
                 return false;
         if (!known)
@@ -336,8 +360,8 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
                         return onnx_invalid(im, n, "sizes[%d] is %lld", i, (long long)sizes[i]);
                 r->out[i] = sizes[i];
                 r->known_scale[i] = (double)sizes[i] / extents[i];
-                if (isnan(chosen) ||
-                    (r->policy == NOT_LARGER ? r->known_scale[i] < chosen : r->known_scale[i] > chosen))
+                if (isnan(chosen) || (r->policy == NOT_LARGER ? r->known_scale[i] < chosen
+                                                              : r->known_scale[i] > chosen))
                         chosen = r->known_scale[i];
         }
         for (int i = 0; r->policy != STRETCH && i < r->count; i++) {
@@ -364,7 +388,8 @@ static bool resize_axes(struct onnx_import *im, struct onnx_node *n, struct resi
         if (n->opset >= 18 && !onnx_ints(im, n, "axes", &given, &r->count))
                 return false;
         if (r->count > rank)
-                return onnx_invalid(im, n, "axes has %d values for a tensor of rank %d", r->count, rank);
+                return onnx_invalid(im, n, "axes has %d values for a tensor of rank %d", r->count,
+                                    rank);
         if (!given || r->count == 0)
                 r->count = rank;
         for (int i = 0; i < r->count; i++) {
@@ -384,18 +409,21 @@ static bool resize_attributes(struct onnx_import *im, struct onnx_node *n, struc
                                                   "align_corners",        "asymmetric",
                                                   "tf_crop_and_resize",   "half_pixel_symmetric",
                                                   "tf_half_pixel_for_nn", NULL };
-        static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL };
+        static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
+                                              "ceil", NULL };
         static const char *const policies[] = { "stretch", "not_larger", "not_smaller", NULL };
 
         if (!onnx_choice(im, n, "mode", modes, RESIZE_NEAREST, &r->mode) ||
-            !onnx_choice(im, n, "coordinate_transformation_mode", transforms, HALF_PIXEL, &r->transform) ||
+            !onnx_choice(im, n, "coordinate_transformation_mode", transforms, HALF_PIXEL,
+                         &r->transform) ||
             !onnx_choice(im, n, "nearest_mode", rounds, ROUND_PREFER_FLOOR, &r->round) ||
             !onnx_float(im, n, "cubic_coeff_a", -0.75f, &r->cubic) ||
             !onnx_float(im, n, "extrapolation_value", 0, &r->extrapolation) ||
             !onnx_int_range(im, n, "exclude_outside", 0, 0, 1, &r->exclude_outside))
                 return false;
-        if (n->opset >= 18 && (!onnx_int_range(im, n, "antialias", 0, 0, 1, &r->antialias) ||
-                               !onnx_choice(im, n, "keep_aspect_ratio_policy", policies, STRETCH, &r->policy)))
+        if (n->opset >= 18 &&
+            (!onnx_int_range(im, n, "antialias", 0, 0, 1, &r->antialias) ||
+             !onnx_choice(im, n, "keep_aspect_ratio_policy", policies, STRETCH, &r->policy)))
                 return false;
         if (r->antialias && r->mode == RESIZE_NEAREST)
                 return onnx_invalid(im, n, "antialias with mode nearest");
@@ -412,8 +440,9 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
                 static const char *const modes[] = { "nearest", "linear", NULL };
                 r.transform = ASYMMETRIC;
                 r.round = ROUND_SIMPLE;
-                return onnx_choice(im, n, "mode", modes, 0, &r.mode) && resize_scales(im, n, &r, 1, NULL, 0) &&
-                       resize_dims_ok(im, n, &r) && onnx_output(n, 0, resize(im, n, &r));
+                return onnx_choice(im, n, "mode", modes, 0, &r.mode) &&
+                       resize_scales(im, n, &r, 1, NULL, 0) && resize_dims_ok(im, n, &r) &&
+                       onnx_output(n, 0, resize(im, n, &r));
         }
         if (!resize_attributes(im, n, &r))
                 return false;
@@ -426,7 +455,8 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
         if (r.transform == TF_CROP_AND_RESIZE) {
                 if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 ||
                     onnx_dim(n->inputs[1], 0) != 2 * r.count)
-                        return onnx_invalid(im, n, "tf_crop_and_resize wants a roi of %d numbers", 2 * r.count);
+                        return onnx_invalid(im, n, "tf_crop_and_resize wants a roi of %d numbers",
+                                            2 * r.count);
                 r.roi = onnx_cast(im, n->inputs[1], E_F64);
                 if (!r.roi)
                         return false;

@@ -1,6 +1,6 @@
-/* Recurrent operators: RNN, GRU, LSTM. What the inputs add to the gates is one product for all steps; the steps are a
- * loop, or, when they are few, written one after the other. State beyond a sequence's own length stays as it is, and the
- * output there is 0. */
+/* Recurrent operators: RNN, GRU, LSTM. What the inputs add to the gates is one product for all
+ * steps; the steps are a loop, or, when they are few, written one after the other. State beyond a
+ * sequence's own length stays as it is, and the output there is 0. */
 #include <math.h>
 #include <string.h>
 
@@ -67,44 +67,55 @@ static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *k
 
         if (!a)
                 return true;
-        if (a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS || a->n_strings != (size_t)*count)
-                return onnx_invalid(im, n, "activations has %zu names, want %d", a->n_strings, *count);
+        if (a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS ||
+            a->n_strings != (size_t)*count)
+                return onnx_invalid(im, n, "activations has %zu names, want %d", a->n_strings,
+                                    *count);
         for (int i = 0; i < *count; i++) {
                 kinds[i] = -1;
                 for (int k = 0; k < ACT_COUNT; k++) {
                         const char *text = activation_info[k].name;
-                        if (a->strings[i].len == strlen(text) && !memcmp(a->strings[i].data, text, strlen(text)))
+                        if (a->strings[i].len == strlen(text) &&
+                            !memcmp(a->strings[i].data, text, strlen(text)))
                                 kinds[i] = k;
                 }
                 if (kinds[i] < 0)
-                        return onnx_unsupported(
-                                im, n, "activation '%s'",
-                                text_safe(im->arena, (const char *)a->strings[i].data, a->strings[i].len));
+                        return onnx_unsupported(im, n, "activation '%s'",
+                                                text_safe(im->arena,
+                                                          (const char *)a->strings[i].data,
+                                                          a->strings[i].len));
         }
         return true;
 }
 
-/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the functions that have
- * some. */
+/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the
+ * functions that have some. */
 static bool activations_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
 {
         static const int presets[3][3] = { { ACT_TANH },
                                            { ACT_SIGMOID, ACT_TANH },
                                            { ACT_SIGMOID, ACT_TANH, ACT_TANH } };
-        int each = r->cell == CELL_RNN ? 1 : r->cell == CELL_GRU ? 2 : 3, count = each * r->directions;
+        int each = r->cell == CELL_RNN   ? 1
+                   : r->cell == CELL_GRU ? 2
+                                         : 3,
+            count = each * r->directions;
         int kinds[ACTIVATIONS_MAX], alpha_count, beta_count;
         const float *alpha, *beta;
 
         for (int i = 0; i < count; i++)
                 kinds[i] = presets[r->cell][i % each];
-        if (!activation_names(im, n, kinds, &count) || !onnx_floats(im, n, "activation_alpha", &alpha, &alpha_count) ||
+        if (!activation_names(im, n, kinds, &count) ||
+            !onnx_floats(im, n, "activation_alpha", &alpha, &alpha_count) ||
             !onnx_floats(im, n, "activation_beta", &beta, &beta_count))
                 return false;
         for (int i = 0, a = 0, b = 0; i < count; i++) {
                 int parameters = activation_info[kinds[i]].parameters;
                 r->act[i].kind = kinds[i];
-                r->act[i].alpha = parameters >= 1 && a < alpha_count ? alpha[a++] : activation_info[kinds[i]].alpha;
-                r->act[i].beta = parameters >= 2 && b < beta_count ? beta[b++] : activation_info[kinds[i]].beta;
+                r->act[i].alpha = parameters >= 1 && a < alpha_count
+                                          ? alpha[a++]
+                                          : activation_info[kinds[i]].alpha;
+                r->act[i].beta = parameters >= 2 && b < beta_count ? beta[b++]
+                                                                   : activation_info[kinds[i]].beta;
         }
         return true;
 }
@@ -116,13 +127,16 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         int direction;
 
         if (!onnx_choice(im, n, "direction", directions, 0, &direction) ||
-            !onnx_int(im, n, "hidden_size", 0, &r->hidden) || !onnx_float(im, n, "clip", 0, &r->clip) ||
+            !onnx_int(im, n, "hidden_size", 0, &r->hidden) ||
+            !onnx_float(im, n, "clip", 0, &r->clip) ||
             (n->opset >= 14 && !onnx_int_range(im, n, "layout", 0, 0, 1, &r->layout)) ||
             (n->opset < 7 && !onnx_int(im, n, "output_sequence", 0, &sequence)))
                 return false;
-        if (r->cell == CELL_LSTM && !onnx_int_range(im, n, "input_forget", 0, 0, 1, &r->input_forget))
+        if (r->cell == CELL_LSTM &&
+            !onnx_int_range(im, n, "input_forget", 0, 0, 1, &r->input_forget))
                 return false;
-        if (r->cell == CELL_GRU && !onnx_int_range(im, n, "linear_before_reset", 0, 0, 1, &r->linear_before_reset))
+        if (r->cell == CELL_GRU &&
+            !onnx_int_range(im, n, "linear_before_reset", 0, 0, 1, &r->linear_before_reset))
                 return false;
         if (onnx_has(n, "clip") && !(r->clip > 0))
                 return onnx_invalid(im, n, "clip is %g", (double)r->clip);
@@ -133,7 +147,8 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
 
 /* ---- operands ---- */
 
-static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int input, const dim_t *dims, int rank)
+static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int input,
+                       const dim_t *dims, int rank)
 {
         const struct value *v = onnx_input(n, input);
         bool fits = true;
@@ -143,17 +158,22 @@ static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int in
         fits = onnx_rank(v) == rank;
         for (int d = 0; d < rank && fits; d++)
                 fits = onnx_dim(v, d) == dims[d];
-        return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input, type_text(im->arena, im->m, v->type),
-                                    type_text(im->arena, im->m, type_tensor(im->m, onnx_element(v), rank, dims)));
+        return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
+                                    type_text(im->arena, im->m, v->type),
+                                    type_text(im->arena, im->m,
+                                              type_tensor(im->m, onnx_element(v), rank, dims)));
 }
 
 static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
 {
-        struct value *x = n->inputs[0], *state[3] = { onnx_input(n, 5), r->cell == CELL_LSTM ? onnx_input(n, 6) : NULL,
-                                                      r->cell == CELL_LSTM ? onnx_input(n, 7) : NULL };
-        struct value *same[7] = { x, n->inputs[1], n->inputs[2], onnx_input(n, 3), state[0], state[1], state[2] };
+        struct value *x = n->inputs[0],
+                     *state[3] = { onnx_input(n, 5), r->cell == CELL_LSTM ? onnx_input(n, 6) : NULL,
+                                   r->cell == CELL_LSTM ? onnx_input(n, 7) : NULL };
+        struct value *same[7] = { x,        n->inputs[1], n->inputs[2], onnx_input(n, 3),
+                                  state[0], state[1],     state[2] };
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_same_element(im, n, same, 7))
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_same_element(im, n, same, 7))
                 return false;
         r->e = onnx_element(x);
         if (r->layout)
@@ -175,17 +195,21 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
             !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) ||
             !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
                 return false;
-        if (r->cell == CELL_LSTM && (!want_shape(im, n, 6, (const dim_t[]){ first, second, r->hidden }, 3) ||
-                                     !want_shape(im, n, 7, (const dim_t[]){ d, 3 * r->hidden }, 2)))
+        if (r->cell == CELL_LSTM &&
+            (!want_shape(im, n, 6, (const dim_t[]){ first, second, r->hidden }, 3) ||
+             !want_shape(im, n, 7, (const dim_t[]){ d, 3 * r->hidden }, 2)))
                 return false;
         if (onnx_input(n, 4) && !element_is_integer(onnx_element(n->inputs[4])))
-                return onnx_invalid(im, n, "sequence_lens are of %s", element_info[onnx_element(n->inputs[4])].text);
+                return onnx_invalid(im, n, "sequence_lens are of %s",
+                                    element_info[onnx_element(n->inputs[4])].text);
         r->lengths = onnx_input(n, 4) ? onnx_cast(im, n->inputs[4], E_I64) : NULL;
-        return onnx_type(im, n, r->e, 4, (const dim_t[]){ r->steps, d, r->batch, r->hidden }) != NULL;
+        return onnx_type(im, n, r->e, 4, (const dim_t[]){ r->steps, d, r->batch, r->hidden }) !=
+               NULL;
 }
 
 /* rows [from, from + count) of dimension `axis`, of a value of rank <= 4 */
-static struct value *part(struct onnx_import *im, struct value *x, int axis, int64_t from, int64_t count)
+static struct value *part(struct onnx_import *im, struct value *x, int axis, int64_t from,
+                          int64_t count)
 {
         int64_t starts[4] = { 0 }, steps[4] = { 1, 1, 1, 1 };
         dim_t dims[4];
@@ -198,7 +222,8 @@ static struct value *part(struct onnx_import *im, struct value *x, int axis, int
         return build_slice(&im->b, x, starts, steps, dims);
 }
 
-/* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand is absent */
+/* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
+ * is absent */
 static struct value *weights(struct onnx_import *im, const struct onnx_node *n, int input, int d)
 {
         struct value *v = onnx_input(n, input);
@@ -207,21 +232,24 @@ static struct value *weights(struct onnx_import *im, const struct onnx_node *n, 
 }
 
 /* the initial state of direction d: <batch x hidden> */
-static struct value *initial(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, int input,
-                             int d)
+static struct value *initial(struct onnx_import *im, const struct onnx_node *n,
+                             const struct recurrent *r, int input, int d)
 {
         struct value *v = onnx_input(n, input);
 
         if (!v)
-                return constant_number(
-                        im->m, type_tensor(im->m, onnx_element(r->x), 2, (const dim_t[]){ r->batch, r->hidden }), 0);
-        return onnx_wide(im, build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
+                return constant_number(im->m,
+                                       type_tensor(im->m, onnx_element(r->x), 2,
+                                                   (const dim_t[]){ r->batch, r->hidden }),
+                                       0);
+        return onnx_wide(im,
+                         build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
 }
 
 /* ---- one step ---- */
 
-static struct value *activate(struct onnx_import *im, const struct recurrent *r, const struct activation_use *use,
-                              struct value *x)
+static struct value *activate(struct onnx_import *im, const struct recurrent *r,
+                              const struct activation_use *use, struct value *x)
 {
         double a = use->alpha, b = use->beta;
 
@@ -233,18 +261,27 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         case ACT_AFFINE: return onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
         case ACT_ELU:
                 return onnx_select(im, onnx_with(im, OP_lt, x, 0),
-                                   onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a), x);
+                                   onnx_with(im, OP_mul,
+                                             onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1),
+                                             a),
+                                   x);
         case ACT_HARD_SIGMOID:
                 x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
                 return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
-        case ACT_LEAKY_RELU: return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, a), x);
+        case ACT_LEAKY_RELU:
+                return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, a), x);
         case ACT_RELU: return onnx_with(im, OP_max, x, 0);
-        case ACT_SCALED_TANH: return onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_mul, x, b)), a);
+        case ACT_SCALED_TANH:
+                return onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_mul, x, b)),
+                                 a);
         case ACT_SIGMOID: return onnx_unary(im, OP_sigmoid, x);
         case ACT_SOFTPLUS: return onnx_unary(im, OP_softplus, x);
-        case ACT_SOFTSIGN: return onnx_binary(im, OP_div, x, onnx_with(im, OP_add, onnx_unary(im, OP_abs, x), 1));
+        case ACT_SOFTSIGN:
+                return onnx_binary(im, OP_div, x,
+                                   onnx_with(im, OP_add, onnx_unary(im, OP_abs, x), 1));
         case ACT_THRESHOLDED_RELU:
-                return onnx_select(im, onnx_with(im, OP_gt, x, a), x, x ? build_like(&im->b, x, 0) : NULL);
+                return onnx_select(im, onnx_with(im, OP_gt, x, a), x,
+                                   x ? build_like(&im->b, x, 0) : NULL);
         default: return onnx_unary(im, OP_tanh, x);
         }
 }
@@ -260,33 +297,40 @@ struct direction {
 };
 
 /* x times rows [from, from + count) of the recurrence */
-static struct value *recur(struct onnx_import *im, const struct onnx_node *n, const struct direction *d,
-                           struct value *x, int64_t from, int64_t count)
+static struct value *recur(struct onnx_import *im, const struct onnx_node *n,
+                           const struct direction *d, struct value *x, int64_t from, int64_t count)
 {
         struct value *rows = part(im, d->recurrence, 0, from, count);
 
-        return rows && x ? onnx_matmul(im, n, x, build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 })) : NULL;
+        return rows && x ? onnx_matmul(im, n, x,
+                                       build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 }))
+                         : NULL;
 }
 
-static struct value *gate(struct onnx_import *im, const struct recurrent *r, struct value *gates, int k)
+static struct value *gate(struct onnx_import *im, const struct recurrent *r, struct value *gates,
+                          int k)
 {
         return part(im, gates, 1, k * r->hidden, r->hidden);
 }
 
-static struct value *peep(struct onnx_import *im, const struct recurrent *r, const struct direction *d, struct value *x,
-                          int k, struct value *c)
+static struct value *peep(struct onnx_import *im, const struct recurrent *r,
+                          const struct direction *d, struct value *x, int k, struct value *c)
 {
-        return d->peephole ? add(im, x, mul(im, part(im, d->peephole, 0, k * r->hidden, r->hidden), c)) : x;
+        return d->peephole
+                       ? add(im, x, mul(im, part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
+                       : x;
 }
 
 static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                      const struct direction *d, struct value *x, struct value **h, struct value **c)
+                      const struct direction *d, struct value *x, struct value **h,
+                      struct value **c)
 {
         struct value *g = add(im, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
         struct value *in = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 0), 0, d->c));
-        struct value *forget = r->input_forget
-                                       ? onnx_from(im, OP_sub, 1, in)
-                                       : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
+        struct value *forget =
+                r->input_forget
+                        ? onnx_from(im, OP_sub, 1, in)
+                        : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
         struct value *candidate = activate(im, r, &d->act[1], gate(im, r, g, 3));
         struct recurrent unclipped = *r;
 
@@ -303,8 +347,9 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
         struct value *g = add(im, part(im, x, 1, 0, 2 * size), recur(im, n, d, d->h, 0, 2 * size));
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
-        struct value *inner = r->linear_before_reset ? recur(im, n, d, d->h, 2 * size, size)
-                                                     : recur(im, n, d, mul(im, reset, d->h), 2 * size, size);
+        struct value *inner = r->linear_before_reset
+                                      ? recur(im, n, d, d->h, 2 * size, size)
+                                      : recur(im, n, d, mul(im, reset, d->h), 2 * size, size);
 
         inner = d->hidden_bias ? add(im, inner, d->hidden_bias) : inner;
         inner = r->linear_before_reset ? mul(im, reset, inner) : inner;
@@ -313,8 +358,9 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
 }
 
 /* advances the state by step t, whose row of gates is x; gives the step's output */
-static struct value *step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                          struct direction *d, struct value *t, struct value *x)
+static struct value *step(struct onnx_import *im, const struct onnx_node *n,
+                          const struct recurrent *r, struct direction *d, struct value *t,
+                          struct value *x)
 {
         struct value *h = NULL, *c = d->c;
 
@@ -329,8 +375,8 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n, con
                 d->c = c;
                 return h;
         }
-        struct value *runs =
-                onnx_spread(im, onnx_binary(im, OP_gt, r->lengths, t), h->type, (const int64_t[]){ 0 });
+        struct value *runs = onnx_spread(im, onnx_binary(im, OP_gt, r->lengths, t), h->type,
+                                         (const int64_t[]){ 0 });
         d->h = onnx_select(im, runs, h, d->h);
         d->c = c ? onnx_select(im, runs, c, d->c) : NULL;
         return onnx_select(im, runs, h, build_like(&im->b, h, 0));
@@ -338,8 +384,8 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n, con
 
 /* ---- one direction, and the whole ---- */
 
-static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, int number,
-                          struct direction *d)
+static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r,
+                          int number, struct direction *d)
 {
         int64_t all = r->gates * r->hidden;
         struct value *w = weights(im, n, 1, number), *bias = weights(im, n, 3, number);
@@ -349,7 +395,9 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
         d->h = initial(im, n, r, 5, number);
         d->c = r->cell == CELL_LSTM ? initial(im, n, r, 6, number) : NULL;
         d->peephole = r->cell == CELL_LSTM ? weights(im, n, 7, number) : NULL;
-        d->gates = w ? onnx_matmul(im, n, r->x, build_transpose(&im->b, w, (const int64_t[]){ 1, 0 })) : NULL;
+        d->gates =
+                w ? onnx_matmul(im, n, r->x, build_transpose(&im->b, w, (const int64_t[]){ 1, 0 }))
+                  : NULL;
         if (!d->gates || !d->recurrence || !d->h)
                 return false;
         if (!bias)
@@ -358,15 +406,18 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
         if (r->cell == CELL_GRU) {
                 d->hidden_bias = part(im, of_state, 0, 2 * r->hidden, r->hidden);
                 struct value *zero = d->hidden_bias ? build_like(&im->b, d->hidden_bias, 0) : NULL;
-                of_state =
-                        build_concat(&im->b, (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden), zero }, 2, 0);
+                of_state = build_concat(&im->b,
+                                        (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden),
+                                                            zero },
+                                        2, 0);
         }
         d->gates = add(im, d->gates, add(im, of_input, of_state));
         return d->gates != NULL;
 }
 
 /* values[] of shape t stacked along a new first dimension */
-static struct value *stacked(struct onnx_import *im, struct value **values, int64_t count, const struct type *t)
+static struct value *stacked(struct onnx_import *im, struct value **values, int64_t count,
+                             const struct type *t)
 {
         dim_t dims[RANK_MAX] = { 1 };
 
@@ -380,21 +431,25 @@ static struct value *stacked(struct onnx_import *im, struct value **values, int6
         return constant_number(im->m, type_tensor(im->m, t->element, t->rank + 1, dims), 0);
 }
 
-static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r, struct value **y,
-                              struct value **h, struct value **c)
+static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n,
+                              const struct recurrent *r, struct value **y, struct value **h,
+                              struct value **c)
 {
         const struct type *state = h[0]->type;
-        struct value *all = stacked(im, y, r->directions, y[0]->type); /* <directions x steps x batch x hidden> */
+        /* <directions x steps x batch x hidden> */
+        struct value *all = stacked(im, y, r->directions, y[0]->type);
         struct value *outputs[3] = { NULL, stacked(im, h, r->directions, state),
                                      c[0] ? stacked(im, c, r->directions, state) : NULL };
 
         if (!all || !outputs[1])
                 return false;
         outputs[0] = build_transpose(&im->b, all,
-                                     r->layout ? (const int64_t[]){ 2, 1, 0, 3 } : (const int64_t[]){ 1, 0, 2, 3 });
+                                     r->layout ? (const int64_t[]){ 2, 1, 0, 3 }
+                                               : (const int64_t[]){ 1, 0, 2, 3 });
         for (int i = 0; i < 3; i++) {
                 if (i > 0 && r->layout && outputs[i])
-                        outputs[i] = build_transpose(&im->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
+                        outputs[i] =
+                                build_transpose(&im->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
                 if (onnx_wants(n, i) && !onnx_output(n, i, onnx_cast(im, outputs[i], r->e)))
                         return false;
         }
@@ -402,8 +457,8 @@ static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n, const
 }
 
 /* The steps one after the other, from the last when backward; *y all outputs. */
-static bool write_out(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d,
-                      bool backward, struct value **y)
+static bool write_out(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
+                      struct direction *d, bool backward, struct value **y)
 {
         const struct type *state = d->h->type;
         struct value **out = arena_array(im->arena, (size_t)r->steps + 1, sizeof *out);
@@ -419,23 +474,31 @@ static bool write_out(struct onnx_import *im, const struct onnx_node *n, const s
 }
 
 /* The same as a loop that carries the state. */
-static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r, struct direction *d,
-                       bool backward, struct value **y)
+static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
+                       struct direction *d, bool backward, struct value **y)
 {
         const int64_t direction = backward;
         struct value *first[2] = { d->h, d->c };
         struct onnx_loop loop;
-        struct onnx_loop_parts parts = { .steps = r->steps, .first = first, .carried = d->c ? 2 : 1, .scans = &d->gates,
-                                         .scanned = 1, .stacked = 1, .scan_backward = &direction,
+        struct onnx_loop_parts parts = { .steps = r->steps,
+                                         .first = first,
+                                         .carried = d->c ? 2 : 1,
+                                         .scans = &d->gates,
+                                         .scanned = 1,
+                                         .stacked = 1,
+                                         .scan_backward = &direction,
                                          .stack_backward = &direction };
 
         if (!onnx_loop_open(im, &parts, &loop))
                 return false;
-        struct value *t = backward ? onnx_from(im, OP_sub, (double)(r->steps - 1), loop.number) : loop.number;
+        struct value *t =
+                backward ? onnx_from(im, OP_sub, (double)(r->steps - 1), loop.number) : loop.number;
         d->h = &loop.held[0];
         d->c = d->c ? &loop.held[1] : NULL;
         struct value *row = step(im, n, r, d, t, &loop.rows[0]);
-        if (!onnx_loop_close(im, &loop, d->c ? (struct value *[]){ d->h, d->c, row } : (struct value *[]){ d->h, row }))
+        if (!onnx_loop_close(im, &loop,
+                             d->c ? (struct value *[]){ d->h, d->c, row }
+                                  : (struct value *[]){ d->h, row }))
                 return false;
         d->h = &loop.op->results[0];
         d->c = d->c ? &loop.op->results[1] : NULL;
@@ -446,7 +509,8 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
 bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
 {
         static const int gates[3] = { 1, 3, 4 };
-        struct recurrent r = { .cell = (enum cell)onnx_variant(n), .gates = gates[onnx_variant(n)] };
+        struct recurrent r = { .cell = (enum cell)onnx_variant(n),
+                               .gates = gates[onnx_variant(n)] };
         struct value *y[2] = { NULL, NULL }, *h[2] = { NULL, NULL }, *c[2] = { NULL, NULL };
 
         if (!attributes_read(im, n, &r) || !operands_read(im, n, &r))
@@ -455,7 +519,9 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
                 struct direction d;
                 bool backward = r.backward || number == 1;
                 if (!direction_new(im, n, &r, number, &d) ||
-                    !(r.steps > im->context->limits.unrolled_steps ? write_loop : write_out)(im, n, &r, &d, backward, &y[number]))
+                    !(r.steps > im->context->limits.unrolled_steps
+                              ? write_loop
+                              : write_out)(im, n, &r, &d, backward, &y[number]))
                         return false;
                 h[number] = d.h;
                 c[number] = d.c;

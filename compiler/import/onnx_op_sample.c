@@ -1,5 +1,5 @@
-/* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a neighbour is 0,
- * clamped, or reflected. */
+/* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a
+ * neighbour is 0, clamped, or reflected. */
 #include "compiler/import/onnx_arithmetic.h"
 
 enum sample_mode { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC };
@@ -30,19 +30,21 @@ static struct value *reflected(struct onnx_import *im, struct value *x, double l
         if (!x || !(range > 0))
                 return x ? build_like(&im->b, x, low) : NULL;
         struct value *below = onnx_with(im, OP_lt, x, low);
-        struct value *past = onnx_select(im, below, onnx_from(im, OP_sub, low, x), plus(im, x, -high));
+        struct value *past =
+                onnx_select(im, below, onnx_from(im, OP_sub, low, x), plus(im, x, -high));
         struct value *times_over = onnx_unary(im, OP_floor, onnx_with(im, OP_div, past, range));
         struct value *rest = onnx_binary(im, OP_sub, past, times(im, times_over, range));
         struct value *half = times(im, onnx_unary(im, OP_floor, times(im, times_over, 0.5)), 2);
         struct value *odd = onnx_binary(im, OP_ne, times_over, half);
-        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd), plus(im, rest, low),
-                                         onnx_from(im, OP_sub, high, rest));
+        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd),
+                                         plus(im, rest, low), onnx_from(im, OP_sub, high, rest));
         return onnx_select(im, beyond(im, x, low, high), back, x);
 }
 
-/* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding does so */
-static struct value *denormalized(struct onnx_import *im, const struct sample *s, struct value *x, int64_t extent,
-                                  double low, double high)
+/* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding
+ * does so */
+static struct value *denormalized(struct onnx_import *im, const struct sample *s, struct value *x,
+                                  int64_t extent, double low, double high)
 {
         if (s->align)
                 x = times(im, plus(im, x, 1), ((double)extent - 1) / 2);
@@ -51,12 +53,14 @@ static struct value *denormalized(struct onnx_import *im, const struct sample *s
         if (s->mode == SAMPLE_NEAREST)
                 x = onnx_unary(im, OP_round, x);
         if (s->padding == PADDING_BORDER)
-                return onnx_select(im, beyond(im, x, low, high), clamp(im, x, 0, (double)extent - 1), x);
+                return onnx_select(im, beyond(im, x, low, high),
+                                   clamp(im, x, 0, (double)extent - 1), x);
         return s->padding == PADDING_REFLECTION ? reflected(im, x, low, high) : x;
 }
 
 /* the weight of neighbour number k at fraction t past the one on the left */
-static struct value *tap_weight(struct onnx_import *im, const struct sample *s, struct value *t, int k)
+static struct value *tap_weight(struct onnx_import *im, const struct sample *s, struct value *t,
+                                int k)
 {
         static const double a = -0.75;
 
@@ -66,25 +70,33 @@ static struct value *tap_weight(struct onnx_import *im, const struct sample *s, 
                 k < 2 ? plus(im, t, 1 - k) : onnx_from(im, OP_sub, k - 1, t); /* distance of neighbour k - 1 */
         if (k == 1 || k == 2)
                 return plus(im, mul(im, plus(im, times(im, d, a + 2), -(a + 3)), mul(im, d, d)), 1);
-        return plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d), -4 * a);
+        return plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d),
+                    -4 * a);
 }
 
-static bool neighbours(struct onnx_import *im, const struct sample *s, struct value *x, int64_t extent, enum element e,
-                       struct neighbour *taps)
+static bool neighbours(struct onnx_import *im, const struct sample *s, struct value *x,
+                       int64_t extent, enum element e, struct neighbour *taps)
 {
-        double low = s->align ? 0 : -0.5, high = s->align ? (double)extent - 1 : (double)extent - 0.5;
+        double low = s->align ? 0 : -0.5,
+               high = s->align ? (double)extent - 1 : (double)extent - 0.5;
 
         x = denormalized(im, s, x, extent, low, high);
-        struct value *base = onnx_unary(im, OP_floor, x), *t = base ? onnx_binary(im, OP_sub, x, base) : NULL;
+        struct value *base = onnx_unary(im, OP_floor, x),
+                     *t = base ? onnx_binary(im, OP_sub, x, base) : NULL;
         for (int k = 0; k < s->taps; k++) {
-                struct value *at = s->mode == SAMPLE_CUBIC ? plus(im, base, k - 1) : k ? plus(im, base, k) : base;
-                taps[k].inside = s->padding == PADDING_ZEROS
-                                         ? onnx_unary(im, OP_not, beyond(im, at, 0, (double)extent - 1))
-                                         : NULL;
+                struct value *at = s->mode == SAMPLE_CUBIC ? plus(im, base, k - 1)
+                                   : k                     ? plus(im, base, k)
+                                                           : base;
+                taps[k].inside =
+                        s->padding == PADDING_ZEROS
+                                ? onnx_unary(im, OP_not, beyond(im, at, 0, (double)extent - 1))
+                                : NULL;
                 if (s->padding == PADDING_REFLECTION)
                         at = onnx_unary(im, OP_trunc, reflected(im, at, low, high));
                 taps[k].index = onnx_cast(im, clamp(im, at, 0, (double)extent - 1), E_I32);
-                taps[k].weight = s->mode == SAMPLE_NEAREST ? NULL : onnx_cast(im, tap_weight(im, s, t, k), e);
+                taps[k].weight = s->mode == SAMPLE_NEAREST
+                                         ? NULL
+                                         : onnx_cast(im, tap_weight(im, s, t, k), e);
                 if (!taps[k].index)
                         return false;
         }
@@ -92,8 +104,9 @@ static bool neighbours(struct onnx_import *im, const struct sample *s, struct va
 }
 
 /* image <N x C x pixels>; one neighbour of every point: its pixel times its weight */
-static struct value *combination(struct onnx_import *im, struct value *image, const struct sample *s,
-                                 struct neighbour (*taps)[TAPS_MAX], int dims, int number, const dim_t *extents)
+static struct value *combination(struct onnx_import *im, struct value *image,
+                                 const struct sample *s, struct neighbour (*taps)[TAPS_MAX],
+                                 int dims, int number, const dim_t *extents)
 {
         struct value *index = NULL, *inside = NULL, *weight = NULL;
         const int64_t onto[2] = { 0, 2 };
@@ -101,31 +114,34 @@ static struct value *combination(struct onnx_import *im, struct value *image, co
         for (int d = 0; d < dims; d++) {
                 const struct neighbour *tap = &taps[d][number % s->taps];
                 number /= s->taps;
-                index = index ? add(im, times(im, index, (double)extents[d]), tap->index) : tap->index;
+                index = index ? add(im, times(im, index, (double)extents[d]), tap->index)
+                              : tap->index;
                 if (tap->inside)
-                        inside = inside ? onnx_binary(im, OP_and, inside, tap->inside) : tap->inside;
+                        inside =
+                                inside ? onnx_binary(im, OP_and, inside, tap->inside) : tap->inside;
                 if (tap->weight)
                         weight = weight ? mul(im, weight, tap->weight) : tap->weight;
         }
         const struct type *to =
-                type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(image, 0), onnx_dim(image, 1), s->points });
+                type_tensor(im->m, E_I64, 3,
+                            (const dim_t[]){ onnx_dim(image, 0), onnx_dim(image, 1), s->points });
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", 2);
         index = onnx_spread(im, index, to, onto);
         if (!index)
                 return NULL;
-        struct value *pixel =
-                value_build(&im->b, OP_gather_elements, (struct value *[]){ image, index }, 2, attrs, NULL);
+        struct value *pixel = value_build(&im->b, OP_gather_elements,
+                                          (struct value *[]){ image, index }, 2, attrs, NULL);
         if (inside && pixel)
-                pixel = onnx_select(im, onnx_spread(im, inside, to, onto), pixel, build_like(&im->b, pixel, 0));
+                pixel = onnx_select(im, onnx_spread(im, inside, to, onto), pixel,
+                                    build_like(&im->b, pixel, 0));
         return weight && pixel ? mul(im, pixel, onnx_spread(im, weight, to, onto)) : pixel;
 }
 
 static bool sample_attributes(struct onnx_import *im, struct onnx_node *n, struct sample *s)
 {
-        static const char *const modes[] = { "nearest", "linear", "cubic", NULL }, *const early[] = { "nearest",
-                                                                                                      "bilinear",
-                                                                                                      "bicubic", NULL };
+        static const char *const modes[] = { "nearest", "linear", "cubic", NULL },
+                                 *const early[] = { "nearest", "bilinear", "bicubic", NULL };
         static const char *const paddings[] = { "zeros", "border", "reflection", NULL };
 
         if (!onnx_choice(im, n, "mode", n->opset < 20 ? early : modes, SAMPLE_LINEAR, &s->mode) ||
@@ -148,7 +164,8 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_float(im, n, 1) || !sample_attributes(im, n, &s))
                 return false;
         if (onnx_dim(grid, 0) != onnx_dim(x, 0) || onnx_dim(grid, rank - 1) != dims)
-                return onnx_invalid(im, n, "a grid %s for an image %s", type_text(im->arena, im->m, grid->type),
+                return onnx_invalid(im, n, "a grid %s for an image %s",
+                                    type_text(im->arena, im->m, grid->type),
                                     type_text(im->arena, im->m, x->type));
         result[0] = onnx_dim(x, 0);
         result[1] = onnx_dim(x, 1);
@@ -156,10 +173,12 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
                 result[d + 2] = onnx_dim(grid, d + 1);
                 s.points *= result[d + 2];
                 pixels *= onnx_dim(x, d + 2);
-                combinations = combinations <= COMBINATIONS_MAX ? combinations * s.taps : combinations;
+                combinations =
+                        combinations <= COMBINATIONS_MAX ? combinations * s.taps : combinations;
         }
         if (combinations > COMBINATIONS_MAX)
-                return onnx_unsupported(im, n, "more than %d neighbours of a point", COMBINATIONS_MAX);
+                return onnx_unsupported(im, n, "more than %d neighbours of a point",
+                                        COMBINATIONS_MAX);
         enum element e = onnx_element(x), computed = onnx_wide_element(e);
         if (!element_is_float(e) && s.mode != SAMPLE_NEAREST)
                 return onnx_unsupported(im, n, "interpolation of %s", element_info[e].text);
@@ -167,18 +186,24 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         if (type_elements(to) == 0 || pixels == 0)
-                return pixels || type_elements(to) == 0 ? onnx_output(n, 0, constant_number(im->m, to, 0))
-                                                        : onnx_invalid(im, n, "an image without pixels");
-        grid = onnx_reshape(im, onnx_wide(im, grid), 3, (const dim_t[]){ onnx_dim(x, 0), s.points, dims });
-        x = onnx_reshape(im, onnx_cast(im, x, computed), 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), pixels });
+                return pixels || type_elements(to) == 0
+                               ? onnx_output(n, 0, constant_number(im->m, to, 0))
+                               : onnx_invalid(im, n, "an image without pixels");
+        grid = onnx_reshape(im, onnx_wide(im, grid), 3,
+                            (const dim_t[]){ onnx_dim(x, 0), s.points, dims });
+        x = onnx_reshape(im, onnx_cast(im, x, computed), 3,
+                         (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), pixels });
         if (!grid || !x)
                 return false;
         for (int d = 0; d < dims; d++) /* the grid counts dimensions from the last */
-                if (!neighbours(im, &s, build_gather(&im->b, grid, onnx_integer(im, E_I64, dims - 1 - d), 2),
+                if (!neighbours(im, &s,
+                                build_gather(&im->b, grid, onnx_integer(im, E_I64, dims - 1 - d),
+                                             2),
                                 onnx_dim(n->inputs[0], d + 2), computed, taps[d]))
                         return false;
         for (int i = 0; i < combinations; i++) {
-                struct value *term = combination(im, x, &s, taps, dims, i, n->inputs[0]->type->dims + 2);
+                struct value *term =
+                        combination(im, x, &s, taps, dims, i, n->inputs[0]->type->dims + 2);
                 sum = sum ? add(im, sum, term) : term;
                 if (!sum)
                         return false;
@@ -206,8 +231,8 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, theta->type), dims + 2);
         if (known) {
                 if (size[0] != onnx_dim(theta, 0))
-                        return onnx_invalid(im, n, "size has %lld images, theta %lld", (long long)size[0],
-                                            (long long)onnx_dim(theta, 0));
+                        return onnx_invalid(im, n, "size has %lld images, theta %lld",
+                                            (long long)size[0], (long long)onnx_dim(theta, 0));
                 for (int d = 0; d <= dims; d++)
                         result[d] = d ? size[d + 1] : size[0];
                 result[dims + 1] = dims;
@@ -215,7 +240,8 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
         } else {
                 to = onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), dims + 2);
                 if (to && (to->dims[0] != onnx_dim(theta, 0) || to->dims[dims + 1] != dims))
-                        return onnx_invalid(im, n, "output 0 is declared as %s", type_text(im->arena, im->m, to));
+                        return onnx_invalid(im, n, "output 0 is declared as %s",
+                                            type_text(im->arena, im->m, to));
                 to = to ? type_with_element(im->m, to, onnx_element(theta)) : NULL;
         }
         if (!to)
@@ -223,13 +249,17 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
         const int64_t onto[2] = { 0, dims + 1 };
         for (int m = 0; m <= dims; m++) {
                 struct value *factor =
-                        onnx_spread(im, build_gather(&im->b, theta, onnx_integer(im, E_I64, m), 2), to, onto);
+                        onnx_spread(im, build_gather(&im->b, theta, onnx_integer(im, E_I64, m), 2),
+                                    to, onto);
                 if (m < dims) { /* x first, which is the last dimension */
                         int64_t extent = to->dims[dims - m];
                         struct value *at = onnx_iota(im, to->element, extent);
                         at = align ? times(im, at, extent > 1 ? 2 / ((double)extent - 1) : 0)
-                                   : onnx_with(im, OP_div, plus(im, times(im, at, 2), 1), (double)extent);
-                        factor = mul(im, factor, onnx_spread(im, plus(im, at, -1), to, (const int64_t[]){ dims - m }));
+                                   : onnx_with(im, OP_div, plus(im, times(im, at, 2), 1),
+                                               (double)extent);
+                        factor = mul(im, factor,
+                                     onnx_spread(im, plus(im, at, -1), to,
+                                                 (const int64_t[]){ dims - m }));
                 }
                 sum = sum ? add(im, sum, factor) : factor;
                 if (!sum)

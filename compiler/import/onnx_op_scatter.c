@@ -3,28 +3,32 @@
 
 enum { REPLACE = 0 };
 
-static struct value *scatter(struct onnx_import *im, struct value *x, struct value *indices, struct value *updates, int64_t axis,
-                             int64_t kind)
+static struct value *scatter(struct onnx_import *im, struct value *x, struct value *indices,
+                             struct value *updates, int64_t axis, int64_t kind)
 {
         struct attr *attrs = attrs_new(im->m, OP_scatter);
         struct value *operands[3] = { x, indices, updates };
 
         attr_set(attrs, OP_scatter, "axis", axis);
         attr_set(attrs, OP_scatter, "kind", kind);
-        return x && indices && updates ? value_build(&im->b, OP_scatter, operands, 3, attrs, NULL) : NULL;
+        return x && indices && updates ? value_build(&im->b, OP_scatter, operands, 3, attrs, NULL)
+                                       : NULL;
 }
 
-/* what both forms say: x, integer indices, updates like x, how they are combined; *kind: of OP_scatter */
+/* what both forms say: x, integer indices, updates like x, how they are combined; *kind: of
+ * OP_scatter */
 static bool scatter_read(struct onnx_import *im, struct onnx_node *n, int64_t *kind)
 {
         static const char *const names[] = { "none", "add", "mul", "max", "min", NULL };
-        static const int64_t kinds[] = { REPLACE, 1 + REDUCE_sum, 1 + REDUCE_prod, 1 + REDUCE_max, 1 + REDUCE_min };
+        static const int64_t kinds[] = { REPLACE, 1 + REDUCE_sum, 1 + REDUCE_prod, 1 + REDUCE_max,
+                                         1 + REDUCE_min };
         struct value *like[2] = { n->inputs[0], n->inputs[2] };
         enum element indices = onnx_element(n->inputs[1]), e = onnx_element(n->inputs[0]);
         int number = 0;
 
         if (indices != E_I64 && indices != E_I32)
-                return onnx_invalid(im, n, "indices are of %s, want i32 or i64", element_info[indices].text);
+                return onnx_invalid(im, n, "indices are of %s, want i32 or i64",
+                                    element_info[indices].text);
         if (!onnx_same_element(im, n, like, 2) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             (n->opset >= 16 && !onnx_choice(im, n, "reduction", names, 0, &number)))
                 return false;
@@ -39,16 +43,20 @@ bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
         int64_t stated, kind;
         int axis;
 
-        if (!scatter_read(im, n, &kind) || !onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+        if (!scatter_read(im, n, &kind) || !onnx_int(im, n, "axis", 0, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
             !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)))
                 return false;
         bool fits = type_same_dims(indices->type, updates->type);
         for (int d = 0; d < onnx_rank(x); d++)
                 fits = fits && (d == axis || onnx_dim(indices, d) <= onnx_dim(x, d));
         if (!fits)
-                return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s", type_text(im->arena, im->m, updates->type),
-                                    type_text(im->arena, im->m, indices->type), type_text(im->arena, im->m, x->type));
-        return onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1) && onnx_output(n, 0, scatter(im, x, indices, updates, axis, kind));
+                return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
+                                    type_text(im->arena, im->m, updates->type),
+                                    type_text(im->arena, im->m, indices->type),
+                                    type_text(im->arena, im->m, x->type));
+        return onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1) &&
+               onnx_output(n, 0, scatter(im, x, indices, updates, axis, kind));
 }
 
 bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
@@ -60,16 +68,22 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
                 return false;
         int outer = onnx_rank(indices) - 1;
         int64_t width = onnx_dim(indices, outer);
-        bool fits = width >= 1 && width <= onnx_rank(x) && onnx_rank(updates) == outer + onnx_rank(x) - width;
+        bool fits = width >= 1 && width <= onnx_rank(x) &&
+                    onnx_rank(updates) == outer + onnx_rank(x) - width;
         for (int d = 0; fits && d < onnx_rank(updates); d++)
-                fits = onnx_dim(updates, d) == (d < outer ? onnx_dim(indices, d) : onnx_dim(x, d - outer + (int)width));
+                fits = onnx_dim(updates, d) ==
+                       (d < outer ? onnx_dim(indices, d) : onnx_dim(x, d - outer + (int)width));
         if (!fits)
-                return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s", type_text(im->arena, im->m, updates->type),
-                                    type_text(im->arena, im->m, indices->type), type_text(im->arena, im->m, x->type));
-        return onnx_indices_fit(im, n, indices, x->type->dims, width) && onnx_output(n, 0, scatter(im, x, indices, updates, -1, kind));
+                return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
+                                    type_text(im->arena, im->m, updates->type),
+                                    type_text(im->arena, im->m, indices->type),
+                                    type_text(im->arena, im->m, x->type));
+        return onnx_indices_fit(im, n, indices, x->type->dims, width) &&
+               onnx_output(n, 0, scatter(im, x, indices, updates, -1, kind));
 }
 
-/* Operands cache [batch, .., length, ..], update, optional write_indices [batch]: where in its cache each sample's update begins */
+/* Operands cache [batch, .., length, ..], update, optional write_indices [batch]: where in its
+ * cache each sample's update begins */
 bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const modes[] = { "linear", "circular", NULL };
@@ -77,19 +91,25 @@ bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
         int64_t stated;
         int axis, circular;
 
-        if (!onnx_same_element(im, n, n->inputs, 2) || !onnx_choice(im, n, "mode", modes, 0, &circular) ||
-            !onnx_int(im, n, "axis", -2, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) || !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1))
+        if (!onnx_same_element(im, n, n->inputs, 2) ||
+            !onnx_choice(im, n, "mode", modes, 0, &circular) ||
+            !onnx_int(im, n, "axis", -2, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
+            !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1))
                 return false;
         bool fits = axis > 0 && (!begin || onnx_dim(begin, 0) == onnx_dim(x, 0));
         for (int d = 0; d < onnx_rank(x); d++)
-                fits = fits && (d == axis ? onnx_dim(update, d) <= onnx_dim(x, d) : onnx_dim(update, d) == onnx_dim(x, d));
+                fits = fits && (d == axis ? onnx_dim(update, d) <= onnx_dim(x, d)
+                                          : onnx_dim(update, d) == onnx_dim(x, d));
         if (!fits)
-                return onnx_invalid(im, n, "an update %s of a cache %s along axis %d", type_text(im->arena, im->m, update->type),
+                return onnx_invalid(im, n, "an update %s of a cache %s along axis %d",
+                                    type_text(im->arena, im->m, update->type),
                                     type_text(im->arena, im->m, x->type), axis);
         struct value *at = build_iota(&im->b, type_with_element(im->m, update->type, E_I64), axis);
         if (begin)
-                at = onnx_binary(im, OP_add, at, onnx_spread(im, begin, at->type, (const int64_t[]){ 0 }));
+                at = onnx_binary(im, OP_add, at,
+                                 onnx_spread(im, begin, at->type, (const int64_t[]){ 0 }));
         if (circular)
                 at = onnx_with(im, OP_mod, at, (double)onnx_dim(x, axis));
         return onnx_output(n, 0, scatter(im, x, at, update, axis, REPLACE));
@@ -102,13 +122,19 @@ static struct value *enlarged(struct onnx_import *im, struct value *x, const dim
 
         if (!x)
                 return NULL;
-        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0), constant_ints(im->m, none, onnx_rank(x)) };
-        return value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
+        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
+                                      constant_ints(im->m, none, onnx_rank(x)) };
+        return value_build(&im->b, OP_pad, operands, 3, NULL,
+                           type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
 }
 
-static struct value *zeros(struct onnx_import *im, const struct type *t) { return t ? constant_number(im->m, t, 0) : NULL; }
+static struct value *zeros(struct onnx_import *im, const struct type *t)
+{
+        return t ? constant_number(im->m, t, 0) : NULL;
+}
 
-/* Each element goes to its flat index in the tensor that was pooled. A stated shape that is larger has zeros behind that. */
+/* Each element goes to its flat index in the tensor that was pooled. A stated shape that is larger
+ * has zeros behind that. */
 bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *at = n->inputs[1];
@@ -122,15 +148,18 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
             !onnx_window_read(im, n, rank - 2, NULL, false, &w))
                 return false;
         if (!type_same_dims(x->type, at->type))
-                return onnx_invalid(im, n, "indices are %s for an operand %s", type_text(im->arena, im->m, at->type),
+                return onnx_invalid(im, n, "indices are %s for an operand %s",
+                                    type_text(im->arena, im->m, at->type),
                                     type_text(im->arena, im->m, x->type));
         for (int d = 0; d < rank; d++) {
                 int k = d - 2;
                 dims[d] = result[d] = onnx_dim(x, d);
                 if (k >= 0)
-                        dims[d] = result[d] = (dims[d] - 1) * w.strides[k] + w.kernel[k] - w.pads[k] - w.pads[k + rank - 2];
+                        dims[d] = result[d] = (dims[d] - 1) * w.strides[k] + w.kernel[k] -
+                                              w.pads[k] - w.pads[k + rank - 2];
         }
-        if (onnx_input(n, 2) && onnx_operand_ints(im, n, 2, stated, RANK_MAX, &count, &known) && known && count == rank) {
+        if (onnx_input(n, 2) && onnx_operand_ints(im, n, 2, stated, RANK_MAX, &count, &known) &&
+            known && count == rank) {
                 for (int d = 0; d < rank; d++)
                         result[d] = stated[d];
         } else if (onnx_input(n, 2)) {
@@ -142,20 +171,24 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
         }
         for (int d = 0; d < rank; d++)
                 if (result[d] < dims[d] || (d < 2 && result[d] != dims[d]))
-                        return onnx_invalid(im, n, "output_shape has %lld in dimension %d, want %lld or more", (long long)result[d], d,
-                                            (long long)dims[d]);
+                        return onnx_invalid(
+                                im, n, "output_shape has %lld in dimension %d, want %lld or more",
+                                (long long)result[d], d, (long long)dims[d]);
         const struct type *t = onnx_type(im, n, onnx_element(x), rank, dims);
         if (!t || !onnx_type(im, n, onnx_element(x), rank, result))
                 return false;
         pooled = type_elements(t);
         at = onnx_reshape(im, at, 2, (const dim_t[]){ type_elements(x->type), 1 });
         x = onnx_reshape(im, x, 1, (const dim_t[]){ type_elements(x->type) });
-        struct value *y = scatter(im, zeros(im, type_tensor(im->m, t->element, 1, &pooled)), at, x, -1, REPLACE);
+        struct value *y = scatter(im, zeros(im, type_tensor(im->m, t->element, 1, &pooled)), at, x,
+                                  -1, REPLACE);
         return onnx_output(n, 0, enlarged(im, onnx_reshape(im, y, rank, dims), result));
 }
 
-/* Where in its image element [window, position] of a column lies, pads and all: row-major, <windows x positions x i64> */
-static struct value *column_positions(struct onnx_import *im, const struct onnx_node *n, const struct onnx_window *w, const dim_t *padded)
+/* Where in its image element [window, position] of a column lies, pads and all: row-major, <windows
+ * x positions x i64> */
+static struct value *column_positions(struct onnx_import *im, const struct onnx_node *n,
+                                      const struct onnx_window *w, const dim_t *padded)
 {
         dim_t dims[2 * RANK_MAX];
         struct value *sum = NULL;
@@ -166,14 +199,21 @@ static struct value *column_positions(struct onnx_import *im, const struct onnx_
         }
         const struct type *t = onnx_type(im, n, E_I64, 2 * w->rank, dims);
         for (int d = 0; t && d < w->rank; d++) {
-                struct value *at = onnx_binary(im, OP_add, onnx_with(im, OP_mul, build_iota(&im->b, t, d), (double)w->dilations[d]),
-                                               onnx_with(im, OP_mul, build_iota(&im->b, t, w->rank + d), (double)w->strides[d]));
-                sum = sum ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, sum, (double)padded[d]), at) : at;
+                struct value *at =
+                        onnx_binary(im, OP_add,
+                                    onnx_with(im, OP_mul, build_iota(&im->b, t, d),
+                                              (double)w->dilations[d]),
+                                    onnx_with(im, OP_mul, build_iota(&im->b, t, w->rank + d),
+                                              (double)w->strides[d]));
+                sum = sum ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, sum, (double)padded[d]),
+                                        at)
+                          : at;
         }
         return sum;
 }
 
-/* Operands x [batch, channels * windows, positions], image_shape, block_shape: what overlaps is added up */
+/* Operands x [batch, channels * windows, positions], image_shape, block_shape: what overlaps is
+ * added up */
 bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -184,11 +224,13 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[RANK_MAX], padded[RANK_MAX], windows = 1, positions = 1, pixels = 1;
 
         if (!onnx_operand_ints(im, n, 1, image, RANK_MAX - 2, &count, &known[0]) ||
-            !onnx_operand_ints(im, n, 2, block, RANK_MAX - 2, &blocks, &known[1]) || !onnx_want_rank(im, n, 0, 3, 3))
+            !onnx_operand_ints(im, n, 2, block, RANK_MAX - 2, &blocks, &known[1]) ||
+            !onnx_want_rank(im, n, 0, 3, 3))
                 return false;
         if (!known[1])
                 return onnx_unsupported(im, n, "block_shape is a run-time value, want a constant");
-        const struct type *to = known[0] ? NULL : onnx_declared_as(im, n, 0, onnx_element(x), blocks + 2);
+        const struct type *to =
+                known[0] ? NULL : onnx_declared_as(im, n, 0, onnx_element(x), blocks + 2);
         if (!known[0] && !to)
                 return false;
         for (int d = 0; to && d < blocks; d++)
@@ -196,26 +238,31 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
         count = to ? blocks : count;
         rank = count + 2;
         if (count != blocks || count < 1 || !onnx_window_read(im, n, count, block, true, &w))
-                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", count, blocks);
+                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", count,
+                                    blocks);
         for (int d = 0; d < count; d++) {
                 padded[d] = image[d] + w.pads[d] + w.pads[d + count];
                 int64_t reach = padded[d] - onnx_window_extent(&w, d);
                 if (reach < 0)
-                        return onnx_invalid(im, n, "a block of %lld in an extent of %lld", (long long)w.kernel[d], (long long)padded[d]);
+                        return onnx_invalid(im, n, "a block of %lld in an extent of %lld",
+                                            (long long)w.kernel[d], (long long)padded[d]);
                 w.out[d] = reach / w.strides[d] + 1;
                 windows *= w.kernel[d];
                 positions *= w.out[d];
                 pixels *= padded[d];
         }
         if (onnx_dim(x, 1) % windows || onnx_dim(x, 2) != positions)
-                return onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld", type_text(im->arena, im->m, x->type),
-                                    (long long)windows, (long long)positions);
+                return onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld",
+                                    type_text(im->arena, im->m, x->type), (long long)windows,
+                                    (long long)positions);
         /* images last: an update is a pixel of all of them */
         dim_t images = onnx_dim(x, 0) * (onnx_dim(x, 1) / windows);
         x = onnx_reshape(im, x, 3, (const dim_t[]){ images, windows, positions });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
-        struct value *at = onnx_reshape(im, column_positions(im, n, &w, padded), 3, (const dim_t[]){ windows, positions, 1 });
-        const struct type *t = onnx_type(im, n, onnx_element(n->inputs[0]), 2, (const dim_t[]){ pixels, images });
+        struct value *at = onnx_reshape(im, column_positions(im, n, &w, padded), 3,
+                                        (const dim_t[]){ windows, positions, 1 });
+        const struct type *t =
+                onnx_type(im, n, onnx_element(n->inputs[0]), 2, (const dim_t[]){ pixels, images });
         struct value *y = t ? scatter(im, zeros(im, t), at, x, -1, 1 + REDUCE_sum) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
         for (int d = 0; d < rank; d++) {

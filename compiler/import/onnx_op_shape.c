@@ -1,5 +1,5 @@
-/* Operators that give the same elements another shape, repeat them, or ask for shapes. A target shape that is a
- * run-time value is taken from the declared type of the result. */
+/* Operators that give the same elements another shape, repeat them, or ask for shapes. A target
+ * shape that is a run-time value is taken from the declared type of the result. */
 #include "base/size.h"
 #include "compiler/import/onnx_helpers.h"
 
@@ -16,7 +16,9 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
                 dims[i] = shape[i];
                 if (shape[i] == 0 && !allow_zero) {
                         if (i >= x->rank)
-                                return onnx_invalid(im, n, "shape[%d] is 0, but the operand is of rank %d", i, x->rank);
+                                return onnx_invalid(im, n,
+                                                    "shape[%d] is 0, but the operand is of rank %d",
+                                                    i, x->rank);
                         dims[i] = x->dims[i];
                 } else if (shape[i] == -1) {
                         if (open >= 0)
@@ -24,8 +26,8 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
                         open = i;
                         dims[i] = 1;
                 } else if (shape[i] < 0 || shape[i] > NUMBER_MAX) {
-                        return onnx_invalid(im, n, "shape[%d] is %lld, want -1 to %d", i, (long long)shape[i],
-                                            NUMBER_MAX);
+                        return onnx_invalid(im, n, "shape[%d] is %lld, want -1 to %d", i,
+                                            (long long)shape[i], NUMBER_MAX);
                 }
         }
         if (!size_elements(dims, rank, &known))
@@ -37,8 +39,8 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
                                             (long long)total, (long long)known);
                 dims[open] = total / known;
         } else if (known != total) {
-                return onnx_invalid(im, n, "a shape of %lld elements for an operand of %lld", (long long)known,
-                                    (long long)total);
+                return onnx_invalid(im, n, "a shape of %lld elements for an operand of %lld",
+                                    (long long)known, (long long)total);
         }
         return true;
 }
@@ -63,8 +65,10 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         if (type_elements(to) != type_elements(x->type))
-                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements",
-                                    type_text(im->arena, im->m, to), (long long)type_elements(x->type));
+                return onnx_invalid(im, n,
+                                    "output 0 is declared as %s for an operand of %lld elements",
+                                    type_text(im->arena, im->m, to),
+                                    (long long)type_elements(x->type));
         return onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
 }
 
@@ -81,7 +85,8 @@ bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
                 axis += rank;
         for (int d = 0; d < rank; d++)
                 dims[d < axis ? 0 : 1] *= onnx_dim(x, d);
-        return onnx_type(im, n, onnx_element(x), 2, dims) && onnx_output(n, 0, onnx_reshape(im, x, 2, dims));
+        return onnx_type(im, n, onnx_element(x), 2, dims) &&
+               onnx_output(n, 0, onnx_reshape(im, x, 2, dims));
 }
 
 /* the declared shape for x's elements, where run-time axes say what it is */
@@ -91,8 +96,10 @@ static bool reshape_declared(struct onnx_import *im, struct onnx_node *n, int ra
         const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
 
         if (to && type_elements(to) != type_elements(x->type))
-                return onnx_invalid(im, n, "output 0 is declared as %s for an operand of %lld elements",
-                                    type_text(im->arena, im->m, to), (long long)type_elements(x->type));
+                return onnx_invalid(im, n,
+                                    "output 0 is declared as %s for an operand of %lld elements",
+                                    type_text(im->arena, im->m, to),
+                                    (long long)type_elements(x->type));
         return to && onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
 }
 
@@ -111,7 +118,8 @@ bool onnx_import_squeeze(struct onnx_import *im, struct onnx_node *n)
                 bool named = a < axes.count && axes.axes[a] == d;
                 a += named;
                 if (named && onnx_dim(x, d) != 1)
-                        return onnx_invalid(im, n, "axis %d is of extent %lld, want 1", d, (long long)onnx_dim(x, d));
+                        return onnx_invalid(im, n, "axis %d is of extent %lld, want 1", d,
+                                            (long long)onnx_dim(x, d));
                 if (!(axes.state == AXES_ABSENT ? onnx_dim(x, d) == 1 : named))
                         dims[rank++] = onnx_dim(x, d);
         }
@@ -176,8 +184,10 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                         int a = d - (rank - t->rank), b = d - (rank - count);
                         int64_t have = a >= 0 ? t->dims[a] : 1, want = b >= 0 ? shape[b] : 1;
                         if (want < 0 || (have != 1 && want != 1 && have != want))
-                                return onnx_invalid(im, n, "extent %lld at dimension %d cannot be expanded to %lld",
-                                                    (long long)have, d, (long long)want);
+                                return onnx_invalid(
+                                        im, n,
+                                        "extent %lld at dimension %d cannot be expanded to %lld",
+                                        (long long)have, d, (long long)want);
                         dims[d] = have == 1 ? want : have;
                 }
         } else {
@@ -190,16 +200,19 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < t->rank; d++) {
                         int at = rank - t->rank + d;
                         if (at < 0 || (t->dims[d] != 1 && t->dims[d] != dims[at]))
-                                return onnx_invalid(im, n, "%s cannot be expanded to the declared %s",
-                                                    type_text(im->arena, im->m, t), type_text(im->arena, im->m, to));
+                                return onnx_invalid(im, n,
+                                                    "%s cannot be expanded to the declared %s",
+                                                    type_text(im->arena, im->m, t),
+                                                    type_text(im->arena, im->m, to));
                 }
         }
         return onnx_type(im, n, onnx_element(x), rank, dims) &&
                onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
 }
 
-/* x repeated along up to TILED_MAX of the dimensions that `repeats` still names, which it then no longer does: a dimension
- * that is becomes [times, extent], those between lie together; all are broadcast at once. */
+/* x repeated along up to TILED_MAX of the dimensions that `repeats` still names, which it then no
+ * longer does: a dimension that is becomes [times, extent], those between lie together; all are
+ * broadcast at once. */
 static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t *repeats)
 {
         enum { TILED_MAX = RANK_MAX / 2 - 1 };
@@ -226,7 +239,8 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
                 }
         }
         const struct type *to = type_tensor(im->m, onnx_element(x), rank, tiled);
-        return onnx_reshape(im, onnx_spread(im, onnx_reshape(im, x, row_rank, rows), to, place), onnx_rank(x), dims);
+        return onnx_reshape(im, onnx_spread(im, onnx_reshape(im, x, row_rank, rows), to, place),
+                            onnx_rank(x), dims);
 }
 
 bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
@@ -242,18 +256,21 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (known) {
                 if (count != rank)
-                        return onnx_invalid(im, n, "repeats has %d values for a tensor of rank %d", count, rank);
+                        return onnx_invalid(im, n, "repeats has %d values for a tensor of rank %d",
+                                            count, rank);
                 for (int d = 0; d < rank; d++)
                         if (repeats[d] < 0 || !int_mul(onnx_dim(x, d), repeats[d], &dims[d]))
-                                return onnx_invalid(im, n, "repeats[%d] is %lld", d, (long long)repeats[d]);
+                                return onnx_invalid(im, n, "repeats[%d] is %lld", d,
+                                                    (long long)repeats[d]);
                 to = onnx_type(im, n, onnx_element(x), rank, dims);
         } else {
                 to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
                 for (int d = 0; to && d < rank; d++) {
                         repeats[d] = onnx_dim(x, d) ? to->dims[d] / onnx_dim(x, d) : 1;
                         if (repeats[d] * onnx_dim(x, d) != to->dims[d])
-                                return onnx_invalid(im, n, "extent %lld at dimension %d is no multiple of %lld",
-                                                    (long long)to->dims[d], d, (long long)onnx_dim(x, d));
+                                return onnx_invalid(
+                                        im, n, "extent %lld at dimension %d is no multiple of %lld",
+                                        (long long)to->dims[d], d, (long long)onnx_dim(x, d));
                 }
         }
         if (!to)
@@ -271,11 +288,13 @@ bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
         const struct type *t = n->inputs[0]->type;
         int64_t start = 0, end = t->rank;
 
-        if (n->opset >= 15 && (!onnx_int(im, n, "start", 0, &start) || !onnx_int(im, n, "end", t->rank, &end)))
+        if (n->opset >= 15 &&
+            (!onnx_int(im, n, "start", 0, &start) || !onnx_int(im, n, "end", t->rank, &end)))
                 return false;
         start = onnx_min(onnx_max(start < 0 ? start + t->rank : start, 0), t->rank);
         end = onnx_min(onnx_max(end < 0 ? end + t->rank : end, 0), t->rank);
-        return onnx_output(n, 0, constant_ints(im->m, t->dims + start, (int)onnx_max(end - start, 0)));
+        return onnx_output(n, 0,
+                           constant_ints(im->m, t->dims + start, (int)onnx_max(end - start, 0)));
 }
 
 bool onnx_import_size(struct onnx_import *im, struct onnx_node *n)
@@ -300,7 +319,8 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
 
         if (n->opset < 12) {
                 float stated;
-                if (!onnx_float(im, n, "ratio", 0.5f, &stated) || (n->opset < 7 && !onnx_ignore(im, n, "is_test")))
+                if (!onnx_float(im, n, "ratio", 0.5f, &stated) ||
+                    (n->opset < 7 && !onnx_ignore(im, n, "is_test")))
                         return false;
         } else {
                 int64_t seed;
@@ -308,15 +328,21 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
                     !onnx_operand_int(im, n, 2, 0, &training, &known))
                         return false;
                 if (!known)
-                        return onnx_unsupported(im, n, "training_mode is a run-time value, want a constant");
-                if (training && onnx_input(n, 1) && !onnx_operand_numbers(im, n, 1, &ratio, 1, &count, &known))
+                        return onnx_unsupported(
+                                im, n, "training_mode is a run-time value, want a constant");
+                if (training && onnx_input(n, 1) &&
+                    !onnx_operand_numbers(im, n, 1, &ratio, 1, &count, &known))
                         return false;
                 if (training && (!known || ratio != 0))
-                        return onnx_unsupported(im, n, "training with a ratio that is not the constant 0");
+                        return onnx_unsupported(im, n,
+                                                "training with a ratio that is not the constant 0");
         }
         if (onnx_wants(n, 1))
-                onnx_output(
-                        n, 1,
-                        constant_number(im->m, n->opset < 10 ? x->type : type_with_element(im->m, x->type, E_BOOL), 1));
+                onnx_output(n, 1,
+                            constant_number(im->m,
+                                            n->opset < 10
+                                                    ? x->type
+                                                    : type_with_element(im->m, x->type, E_BOOL),
+                                            1));
         return onnx_output(n, 0, x);
 }

@@ -1,28 +1,37 @@
-/* Signal processing: DFT, STFT, window functions. A transform is a product with the matrix of its roots of unity, which
- * tensor operations compute from indices reduced modulo the period, so angles stay small and exact; one of many elements is
- * several small ones (J. W. Cooley and J. W. Tukey, An algorithm for the machine calculation of complex Fourier series, 1965). */
+/* Signal processing: DFT, STFT, window functions. A transform is a product with the matrix of its
+ * roots of unity, which tensor operations compute from indices reduced modulo the period, so angles
+ * stay small and exact; one of many elements is several small ones (J. W. Cooley and J. W. Tukey,
+ * An algorithm for the machine calculation of complex Fourier series, 1965). */
 #include "compiler/import/onnx_helpers.h"
 
 static const double turn = 6.283185307179586477; /* 2 pi */
 
 struct transform {
         int64_t period;
-        int64_t in, in_parts; /* extents of the operand: along the axis, and 1 or 2 for real or complex */
+        int64_t in, in_parts; /* extents of the operand: along the axis, and 1 or 2 for real or
+                               * complex */
         int64_t out, out_parts;
         bool inverse, folded; /* folded: the operand holds half of a symmetric spectrum */
 };
 
 /* cos(turn * (i k / period + quarters / 4)) */
-static struct value *cosines(struct onnx_import *im, struct value *i, struct value *k, struct value *quarters, int64_t period)
+static struct value *cosines(struct onnx_import *im, struct value *i, struct value *k,
+                             struct value *quarters, int64_t period)
 {
-        struct value *at = onnx_with(im, OP_mul, onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)period), 4);
+        struct value *at =
+                onnx_with(im, OP_mul,
+                          onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)period), 4);
 
         at = onnx_binary(im, OP_add, at, onnx_with(im, OP_mul, quarters, (double)period));
-        return onnx_unary(im, OP_cos, onnx_with(im, OP_mul, onnx_cast(im, at, E_F64), turn / (4 * (double)period)));
+        return onnx_unary(im, OP_cos,
+                          onnx_with(im, OP_mul, onnx_cast(im, at, E_F64),
+                                    turn / (4 * (double)period)));
 }
 
-/* <in x in_parts x out x out_parts x f64>: part 1 is the imaginary one, a quarter turn away; the inverse turns the other way */
-static struct value *roots(struct onnx_import *im, const struct onnx_node *n, const struct transform *t)
+/* <in x in_parts x out x out_parts x f64>: part 1 is the imaginary one, a quarter turn away; the
+ * inverse turns the other way */
+static struct value *roots(struct onnx_import *im, const struct onnx_node *n,
+                           const struct transform *t)
 {
         const dim_t dims[4] = { t->in, t->in_parts, t->out, t->out_parts };
         const struct type *index = onnx_type(im, n, E_I64, 4, dims);
@@ -30,12 +39,14 @@ static struct value *roots(struct onnx_import *im, const struct onnx_node *n, co
         if (!index)
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
-        struct value *quarters = onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3),
-                                             build_iota(&im->b, index, t->inverse ? 3 : 1));
+        struct value *quarters =
+                onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3),
+                            build_iota(&im->b, index, t->inverse ? 3 : 1));
         struct value *root = cosines(im, i, k, quarters, t->period);
         if (t->folded) { /* every element but the first, and the middle one, stands for two */
                 struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0),
-                                                onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period));
+                                                onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2),
+                                                          (double)t->period));
                 root = onnx_select(im, one, root, onnx_with(im, OP_mul, root, 2));
         }
         return t->inverse ? onnx_with(im, OP_div, root, (double)t->period) : root;
@@ -53,7 +64,8 @@ static struct value *fitted(struct onnx_import *im, struct value *x, int axis, i
                 return x;
         struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
                                       constant_ints(im->m, low, onnx_rank(x)) };
-        return value_build(&im->b, OP_pad, operands, 3, NULL, type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
+        return value_build(&im->b, OP_pad, operands, 3, NULL,
+                           type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
 }
 
 /* ---- in steps ---- */
@@ -69,7 +81,8 @@ static int64_t factor_of(int64_t n)
         return n;
 }
 
-/* y <rows x q x 2 x p> times exp(-turn i (row of q) (column of p) / (p q)); the inverse turns the other way */
+/* y <rows x q x 2 x p> times exp(-turn i (row of q) (column of p) / (p q)); the inverse turns the
+ * other way */
 static struct value *twiddled(struct onnx_import *im, struct value *y, bool inverse)
 {
         const int64_t onto[3] = { 1, 2, 3 }, starts[4] = { 0, 0, 1, 0 }, steps[4] = { 1, 1, -1, 1 };
@@ -77,28 +90,40 @@ static struct value *twiddled(struct onnx_import *im, struct value *y, bool inve
 
         if (!y)
                 return NULL;
-        struct value *i = build_iota(&im->b, index, 0), *part = build_iota(&im->b, index, 1), *k = build_iota(&im->b, index, 2);
+        struct value *i = build_iota(&im->b, index, 0), *part = build_iota(&im->b, index, 1),
+                     *k = build_iota(&im->b, index, 2);
         int64_t period = index->dims[0] * index->dims[2];
         struct value *same = cosines(im, i, k, onnx_with(im, OP_mul, part, 0), period);
         struct value *quarters = onnx_with(im, OP_sub, onnx_with(im, OP_mul, part, 2), 1);
-        struct value *other = cosines(im, i, k, inverse ? onnx_unary(im, OP_neg, quarters) : quarters, period);
+        struct value *other =
+                cosines(im, i, k, inverse ? onnx_unary(im, OP_neg, quarters) : quarters, period);
         same = onnx_spread(im, onnx_cast(im, same, onnx_element(y)), y->type, onto);
         other = onnx_spread(im, onnx_cast(im, other, onnx_element(y)), y->type, onto);
         struct value *swapped = build_slice(&im->b, y, starts, steps, y->type->dims);
-        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same), onnx_binary(im, OP_mul, swapped, other));
+        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same),
+                           onnx_binary(im, OP_mul, swapped, other));
 }
 
-/* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th element:
- *     y[k1 + p k2] = sum over i2 of w_q^(i2 k2) w_n^(i2 k1) (sum over i1 of w_p^(i1 k1) x[q i1 + i2]) */
-static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n, struct value *x, bool inverse)
+/* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th
+ * element:
+ *     y[k1 + p k2] = sum over i2 of w_q^(i2 k2) w_n^(i2 k1) (sum over i1 of w_p^(i1 k1) x[q i1 +
+ *     i2]) */
+static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n, struct value *x,
+                              bool inverse)
 {
         const int64_t over_x[2] = { 1, 2 }, over_roots[2] = { 0, 1 };
         struct attr *attrs = attrs_new(im->m, OP_dot);
 
         if (!x)
                 return NULL;
-        int64_t rows = onnx_dim(x, 0), length = onnx_dim(x, 2), p = factor_of(length), q = length / p;
-        const struct transform t = { .period = p, .in = p, .in_parts = onnx_dim(x, 1), .out = p, .out_parts = 2, .inverse = inverse };
+        int64_t rows = onnx_dim(x, 0), length = onnx_dim(x, 2), p = factor_of(length),
+                q = length / p;
+        const struct transform t = { .period = p,
+                                     .in = p,
+                                     .in_parts = onnx_dim(x, 1),
+                                     .out = p,
+                                     .out_parts = 2,
+                                     .inverse = inverse };
         struct value *matrix = onnx_cast(im, roots(im, n, &t), onnx_element(x));
         matrix = matrix ? build_transpose(&im->b, matrix, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
         x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, t.in_parts, p, q });
@@ -110,7 +135,8 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
         if (q > 1) {
                 x = twiddled(im, x, inverse);
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 3, 2, 1 }) : NULL;
-                x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows * p, 2, q }), inverse);
+                x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows * p, 2, q }),
+                             inverse);
                 x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, p, 2, q });
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 2, 3, 1 }) : NULL;
         }
@@ -118,7 +144,8 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
 }
 
 /* x, whose last dimension is the parts, transformed along axis in steps */
-static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis, const struct transform *t)
+static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n, struct value *x,
+                              int axis, const struct transform *t)
 {
         int rank = onnx_rank(x), k = 0;
         int64_t perm[RANK_MAX], back[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX], rows = 1;
@@ -135,7 +162,8 @@ static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n,
                 rows *= d < rank - 2 ? dims[d] : 1;
         }
         x = build_transpose(&im->b, x, perm);
-        x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows, t->in_parts, t->period }), t->inverse);
+        x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows, t->in_parts, t->period }),
+                     t->inverse);
         x = onnx_reshape(im, x, rank, dims);
         dims[rank - 1] = t->out;
         x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
@@ -143,8 +171,8 @@ static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n,
 }
 
 /* x, whose last dimension is the parts, transformed along axis */
-static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x, int axis,
-                                 const struct transform *t)
+static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x,
+                                 int axis, const struct transform *t)
 {
         int last = onnx_rank(x) - 1;
         const int64_t over_x[2] = { axis, last }, over_roots[2] = { 0, 1 };
@@ -166,9 +194,10 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
         return x ? build_transpose(&im->b, x, perm) : NULL;
 }
 
-/* extents for axis; length: of the transform, -1 when not stated. False, without a message, when there are none. */
-static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse, bool onesided,
-                           struct transform *t)
+/* extents for axis; length: of the transform, -1 when not stated. False, without a message, when
+ * there are none. */
+static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse,
+                           bool onesided, struct transform *t)
 {
         int64_t extent = x->dims[axis], parts = x->dims[x->rank - 1];
 
@@ -201,7 +230,8 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (axis == rank - 1)
                 return onnx_invalid(im, n, "axis %lld is the complex one", (long long)stated);
-        const struct type *to = axis_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), rank);
+        const struct type *to =
+                axis_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), rank);
         if (!axis_known) {
                 chosen = onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 2), E_I64), rank);
                 if (!to || !chosen)
@@ -213,7 +243,8 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 dim_t dims[RANK_MAX];
                 if (!transform_read(x->type, d, length, inverse, onesided, &t)) {
                         if (axis_known)
-                                return onnx_invalid(im, n, "a transform of length %lld of %s", (long long)t.period,
+                                return onnx_invalid(im, n, "a transform of length %lld of %s",
+                                                    (long long)t.period,
                                                     type_text(im->arena, im->m, x->type));
                         continue;
                 }
@@ -230,7 +261,8 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                         return false;
         }
         if (!y)
-                return onnx_invalid(im, n, "no axis gives the declared %s", type_text(im->arena, im->m, to));
+                return onnx_invalid(im, n, "no axis gives the declared %s",
+                                    type_text(im->arena, im->m, to));
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
@@ -242,23 +274,28 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         bool known, length_known;
         struct transform t;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) ||
-            !onnx_want_integer(im, n, 3) || !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
-            !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
-            !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
+            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, 1, &step, &known) ||
+            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !x)
                 return false;
-        if (window && (onnx_rank(window) != 1 || onnx_element(window) != onnx_element(n->inputs[0])))
-                return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, window->type));
+        if (window &&
+            (onnx_rank(window) != 1 || onnx_element(window) != onnx_element(n->inputs[0])))
+                return onnx_invalid(im, n, "the window is %s",
+                                    type_text(im->arena, im->m, window->type));
         if (window && length_known && length >= 0 && length != onnx_dim(window, 0))
-                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length,
-                                    (long long)onnx_dim(window, 0));
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld",
+                                    (long long)length, (long long)onnx_dim(window, 0));
         length = window ? onnx_dim(window, 0) : length;
         if (!window && !length_known)
-                return onnx_unsupported(im, n, "frame_length is a run-time value, want a constant or a window");
+                return onnx_unsupported(
+                        im, n, "frame_length is a run-time value, want a constant or a window");
         if (length < 1 || length > onnx_dim(x, 1) || (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length,
-                                    (long long)step, (long long)onnx_dim(x, 1));
-        const struct type *to = known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld",
+                                    (long long)length, (long long)step, (long long)onnx_dim(x, 1));
+        const struct type *to =
+                known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
         if (!known && !to)
                 return false;
         int64_t frames = known ? (onnx_dim(x, 1) - length) / step + 1 : to->dims[1];
@@ -268,21 +305,28 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         if (!cut || !table)
                 return false;
         struct value *stride = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        struct value *index = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride),
-                                          build_iota(&im->b, table, 1));
+        struct value *index =
+                onnx_binary(im, OP_add,
+                            onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride),
+                            build_iota(&im->b, table, 1));
         x = index ? build_gather(&im->b, x, index, 1) : NULL;
         if (window)
-                x = onnx_binary(im, OP_mul, x, onnx_spread(im, onnx_wide(im, window), cut, (const int64_t[]){ 2 }));
+                x = onnx_binary(im, OP_mul, x,
+                                onnx_spread(im, onnx_wide(im, window), cut,
+                                            (const int64_t[]){ 2 }));
         if (!x)
                 return false;
         if (!transform_read(x->type, 2, -1, false, onesided, &t))
-                return onnx_invalid(im, n, "the signal is %s", type_text(im->arena, im->m, n->inputs[0]->type));
+                return onnx_invalid(im, n, "the signal is %s",
+                                    type_text(im->arena, im->m, n->inputs[0]->type));
         if (!onnx_type(im, n, onnx_element(x), 4, (const dim_t[]){ dims[0], frames, t.out, 2 }))
                 return false;
-        return onnx_output(n, 0, onnx_cast(im, transformed(im, n, x, 2, &t), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           onnx_cast(im, transformed(im, n, x, 2, &t), onnx_element(n->inputs[0])));
 }
 
-/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2 cos 2x */
+/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2
+ * cos 2x */
 bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
 {
         static const double coefficients[3][3] = { { 0.5, 0.5, 0 },
@@ -295,18 +339,22 @@ bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_int(im, n, "output_datatype", 1, &number) ||
             !onnx_element_number(im, n, "output_datatype", number, &e) ||
-            !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) || !onnx_operand_int(im, n, 0, 0, &size, &known))
+            !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) ||
+            !onnx_operand_int(im, n, 0, 0, &size, &known))
                 return false;
-        const struct type *to =
-                known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size }) : onnx_declared_as(im, n, 0, e, 1);
+        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size })
+                                      : onnx_declared_as(im, n, 0, e, 1);
         if (!to)
                 return false;
         int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
         struct value *i = onnx_iota(im, E_F64, to->dims[0]);
         struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
-        struct value *w = onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
+        struct value *w =
+                onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
         if (a[2] != 0)
                 w = onnx_binary(im, OP_add, w,
-                                onnx_with(im, OP_mul, onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)), a[2]));
+                                onnx_with(im, OP_mul,
+                                          onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)),
+                                          a[2]));
         return onnx_output(n, 0, onnx_cast(im, w, e));
 }

@@ -4,7 +4,8 @@
 #include <math.h>
 
 /* The first `count` of the indices along axis that bring x into order. */
-static struct value *argsort(struct onnx_import *im, struct value *x, int axis, int64_t descending, int64_t count)
+static struct value *argsort(struct onnx_import *im, struct value *x, int axis, int64_t descending,
+                             int64_t count)
 {
         struct attr *attrs = attrs_new(im->m, OP_argsort);
         dim_t dims[RANK_MAX];
@@ -13,7 +14,9 @@ static struct value *argsort(struct onnx_import *im, struct value *x, int axis, 
                 dims[d] = d == axis ? count : onnx_dim(x, d);
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", descending);
-        return x ? value_build(&im->b, OP_argsort, &x, 1, attrs, type_tensor(im->m, E_I64, onnx_rank(x), dims)) : NULL;
+        return x ? value_build(&im->b, OP_argsort, &x, 1, attrs,
+                               type_tensor(im->m, E_I64, onnx_rank(x), dims))
+                 : NULL;
 }
 
 /* Sorted or not: sorted is one of the orders that are allowed where it is not asked for. */
@@ -24,25 +27,31 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
         bool known = true;
         int axis;
 
-        if (!onnx_int(im, n, "axis", -1, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+        if (!onnx_int(im, n, "axis", -1, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
             (n->opset >= 11 && !onnx_int_range(im, n, "largest", 1, 0, 1, &largest)) ||
             (n->opset >= 11 && !onnx_int_range(im, n, "sorted", 1, 0, 1, &sorted)) ||
-            (n->opset < 10 ? !onnx_int_required(im, n, "k", &k) : !onnx_operand_int(im, n, 1, 0, &k, &known)))
+            (n->opset < 10 ? !onnx_int_required(im, n, "k", &k)
+                           : !onnx_operand_int(im, n, 1, 0, &k, &known)))
                 return false;
         if (!known) {
-                const struct type *declared = onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
+                const struct type *declared =
+                        onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
                 if (!declared)
                         return false;
                 k = declared->dims[axis];
         }
         if (k < 0 || k > onnx_dim(x, axis))
-                return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k, (long long)onnx_dim(x, axis));
+                return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k,
+                                    (long long)onnx_dim(x, axis));
         struct value *order = argsort(im, x, axis, largest, k);
         if (!order || (onnx_wants(n, 1) && !onnx_output(n, 1, order)))
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", axis);
-        return onnx_output(n, 0, value_build(&im->b, OP_gather_elements, (struct value *[]){ x, order }, 2, attrs, NULL));
+        return onnx_output(n, 0,
+                           value_build(&im->b, OP_gather_elements, (struct value *[]){ x, order },
+                                       2, attrs, NULL));
 }
 
 /* ---- what holds ---- */
@@ -56,23 +65,28 @@ static int64_t count_true(const struct value *flags)
         return count;
 }
 
-/* The positions of the true ones of flags <n x bool>, `count` of them; code that finds another number fails: no slice begins
- * at -1. */
+/* The positions of the true ones of flags <n x bool>, `count` of them; code that finds another
+ * number fails: no slice begins at -1. */
 static struct value *positions(struct onnx_import *im, struct value *flags, int64_t count)
 {
         struct value *order = argsort(im, flags, 0, 1, count);
-        struct value *found = onnx_reduce(im, REDUCE_sum, onnx_cast(im, flags, E_I64), (const int64_t[]){ 0 }, 1, E_COMPUTE);
+        struct value *found = onnx_reduce(im, REDUCE_sum, onnx_cast(im, flags, E_I64),
+                                          (const int64_t[]){ 0 }, 1, E_COMPUTE);
         struct value *fits = onnx_with(im, OP_eq, found, (double)count);
-        struct value *start = onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, -1));
+        struct value *start =
+                onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, -1));
         struct value *step = constant_ints(im->m, (const int64_t[]){ 1 }, 1);
-        struct value *operands[3] = { order, onnx_reshape(im, start, 1, (const dim_t[]){ 1 }), step };
+        struct value *operands[3] = { order, onnx_reshape(im, start, 1, (const dim_t[]){ 1 }),
+                                      step };
 
-        return order && operands[1] ? value_build(&im->b, OP_slice, operands, 3, NULL, order->type) : NULL;
+        return order && operands[1] ? value_build(&im->b, OP_slice, operands, 3, NULL, order->type)
+                                    : NULL;
 }
 
-/* how many there are: of constant flags; else what the model declares for that dimension of its result */
-static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags, enum element e, int rank, int dimension,
-                     int64_t *count)
+/* how many there are: of constant flags; else what the model declares for that dimension of its
+ * result */
+static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
+                     enum element e, int rank, int dimension, int64_t *count)
 {
         if (value_is_constant(flags)) {
                 *count = count_true(flags);
@@ -83,8 +97,8 @@ static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct v
                 return false;
         *count = declared->dims[dimension];
         return *count <= onnx_dim(flags, 0) ||
-               onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible", type_text(im->arena, im->m, declared),
-                            (long long)onnx_dim(flags, 0));
+               onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
+                            type_text(im->arena, im->m, declared), (long long)onnx_dim(flags, 0));
 }
 
 /* <rank x n>: a column for each element that is not 0 */
@@ -94,27 +108,32 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
         int rank = onnx_rank(x);
         int64_t elements = type_elements(x->type), count, inner = 1;
 
-        struct value *flags = onnx_reshape(im, onnx_binary(im, OP_ne, x, build_like(&im->b, x, 0)), 1, (const dim_t[]){ elements });
-        if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !how_many(im, n, flags, E_I64, 2, 1, &count))
+        struct value *flags = onnx_reshape(im, onnx_binary(im, OP_ne, x, build_like(&im->b, x, 0)),
+                                           1, (const dim_t[]){ elements });
+        if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !how_many(im, n, flags, E_I64, 2, 1, &count))
                 return false;
         struct value *at = positions(im, flags, count);
         for (int d = rank - 1; d >= 0; d--) {
                 struct value *index = inner > 1 ? onnx_with(im, OP_div, at, (double)inner) : at;
-                index = d ? onnx_with(im, OP_rem, index, (double)onnx_max(1, onnx_dim(x, d))) : index;
+                index = d ? onnx_with(im, OP_rem, index, (double)onnx_max(1, onnx_dim(x, d)))
+                          : index;
                 rows[d] = onnx_reshape(im, index, 2, (const dim_t[]){ 1, count });
                 inner *= onnx_max(1, onnx_dim(x, d));
         }
         return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
 }
 
-/* slices of x along axis, or elements of all of it, where condition <at most so many x bool> holds */
+/* slices of x along axis, or elements of all of it, where condition <at most so many x bool>
+ * holds */
 bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *flags = n->inputs[1];
         int64_t stated, count;
         int axis = 0;
 
-        if (!onnx_want_element(im, n, 1, E_BOOL) || !onnx_want_rank(im, n, 1, 1, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
+        if (!onnx_want_element(im, n, 1, E_BOOL) || !onnx_want_rank(im, n, 1, 1, 1) ||
+            !onnx_int(im, n, "axis", 0, &stated) ||
             (onnx_has(n, "axis") && !onnx_axis(im, n, stated, onnx_rank(x), &axis)))
                 return false;
         if (!onnx_has(n, "axis"))
@@ -122,8 +141,8 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
         if (!x)
                 return false;
         if (onnx_dim(flags, 0) > onnx_dim(x, axis))
-                return onnx_invalid(im, n, "%lld conditions for an extent of %lld", (long long)onnx_dim(flags, 0),
-                                    (long long)onnx_dim(x, axis));
+                return onnx_invalid(im, n, "%lld conditions for an extent of %lld",
+                                    (long long)onnx_dim(flags, 0), (long long)onnx_dim(x, axis));
         return how_many(im, n, flags, onnx_element(x), onnx_rank(x), axis, &count) &&
                onnx_output(n, 0, build_gather(&im->b, x, positions(im, flags, count), axis));
 }
@@ -131,7 +150,8 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 /* ---- NonMaxSuppression ---- */
 
 struct boxes {
-        struct value *low[2], *high[2], *area;  /* <batch x classes x boxes>, or of the best ones <batch x classes x 1> */
+        struct value *low[2], *high[2], *area;  /* <batch x classes x boxes>, or of the best ones
+                                                 * <batch x classes x 1> */
 };
 
 static struct value *picked_from(struct onnx_import *im, struct value *x, struct value *at)
@@ -139,104 +159,142 @@ static struct value *picked_from(struct onnx_import *im, struct value *x, struct
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
 
         attr_set(attrs, OP_gather_elements, "axis", 2);
-        return x && at ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, at }, 2, attrs, NULL) : NULL;
+        return x && at ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, at }, 2,
+                                     attrs, NULL)
+                       : NULL;
 }
 
 static struct value *areas(struct onnx_import *im, const struct boxes *b)
 {
-        return onnx_binary(im, OP_mul, onnx_binary(im, OP_sub, b->high[0], b->low[0]), onnx_binary(im, OP_sub, b->high[1], b->low[1]));
+        return onnx_binary(im, OP_mul, onnx_binary(im, OP_sub, b->high[0], b->low[0]),
+                           onnx_binary(im, OP_sub, b->high[1], b->low[1]));
 }
 
-/* boxes <batch x boxes x 4>, two corners, in any order, or a center and extents, for each of the classes of `to` */
-static void boxes_read(struct onnx_import *im, struct value *boxes, const struct type *to, bool center, struct boxes *b)
+/* boxes <batch x boxes x 4>, two corners, in any order, or a center and extents, for each of the
+ * classes of `to` */
+static void boxes_read(struct onnx_import *im, struct value *boxes, const struct type *to,
+                       bool center, struct boxes *b)
 {
         for (int d = 0; d < 2; d++) {
                 struct value *side[2];
                 for (int k = 0; k < 2; k++) {
-                        struct value *number = build_gather(&im->b, boxes, onnx_integer(im, E_I64, d + 2 * k), 2);
+                        struct value *number =
+                                build_gather(&im->b, boxes, onnx_integer(im, E_I64, d + 2 * k), 2);
                         side[k] = onnx_spread(im, number, to, (const int64_t[]){ 0, 2 });
                 }
                 struct value *half = center ? onnx_with(im, OP_mul, side[1], 0.5) : NULL;
-                b->low[d] = center ? onnx_binary(im, OP_sub, side[0], half) : onnx_binary(im, OP_min, side[0], side[1]);
-                b->high[d] = center ? onnx_binary(im, OP_add, side[0], half) : onnx_binary(im, OP_max, side[0], side[1]);
+                b->low[d] = center ? onnx_binary(im, OP_sub, side[0], half)
+                                   : onnx_binary(im, OP_min, side[0], side[1]);
+                b->high[d] = center ? onnx_binary(im, OP_add, side[0], half)
+                                    : onnx_binary(im, OP_max, side[0], side[1]);
         }
         b->area = areas(im, b);
 }
 
 /* which boxes share more than that part of their union with the best one */
-static struct value *overlapping(struct onnx_import *im, const struct boxes *all, const struct boxes *best, struct value *threshold)
+static struct value *overlapping(struct onnx_import *im, const struct boxes *all,
+                                 const struct boxes *best, struct value *threshold)
 {
         struct boxes common;
 
         for (int d = 0; d < 2; d++) {
                 common.low[d] = onnx_binary(im, OP_max, all->low[d], best->low[d]);
-                common.high[d] = onnx_binary(im, OP_max, common.low[d], onnx_binary(im, OP_min, all->high[d], best->high[d]));
+                common.high[d] = onnx_binary(im, OP_max, common.low[d],
+                                             onnx_binary(im, OP_min, all->high[d], best->high[d]));
         }
-        struct value *shared = areas(im, &common), *sum = onnx_binary(im, OP_add, all->area, best->area);
+        struct value *shared = areas(im, &common),
+                     *sum = onnx_binary(im, OP_add, all->area, best->area);
         struct value *part = onnx_binary(im, OP_div, shared, onnx_binary(im, OP_sub, sum, shared));
-        struct value *some = onnx_with(im, OP_gt, onnx_binary(im, OP_min, shared, onnx_binary(im, OP_min, all->area, best->area)), 0);
+        struct value *some = onnx_with(im, OP_gt,
+                                       onnx_binary(im, OP_min, shared,
+                                                   onnx_binary(im, OP_min, all->area, best->area)),
+                                       0);
         return onnx_binary(im, OP_and, some, onnx_binary(im, OP_gt, part, threshold));
 }
 
-/* <batch x classes x room x i64>: the boxes that stay, by falling score, then -1. Each turn takes the best box of every class that
- * is left, and leaves out what overlaps it. */
-static struct value *suppressed(struct onnx_import *im, struct value *scores, struct value *alive, const struct boxes *all,
-                                struct value *threshold, struct value *trip, int64_t room)
+/* <batch x classes x room x i64>: the boxes that stay, by falling score, then -1. Each turn takes
+ * the best box of every class that is left, and leaves out what overlaps it. */
+static struct value *suppressed(struct onnx_import *im, struct value *scores, struct value *alive,
+                                const struct boxes *all, struct value *threshold,
+                                struct value *trip, int64_t room)
 {
-        const struct type *t = scores->type, *list = type_tensor(im->m, E_I64, 3, (const dim_t[]){ t->dims[0], t->dims[1], room });
+        const struct type *t = scores->type,
+                          *list = type_tensor(im->m, E_I64, 3,
+                                              (const dim_t[]){ t->dims[0], t->dims[1], room });
         struct value *first[2] = { alive, constant_number(im->m, list, -1) }, *yielded[3];
-        const struct onnx_loop_parts parts = { .trip = trip, .go = constant_number(im->m, type_scalar(im->m, E_BOOL), 1), .first = first,
-                                               .steps = room, .carried = 2 };
+        const struct onnx_loop_parts parts = { .trip = trip,
+                                               .go = constant_number(im->m,
+                                                                     type_scalar(im->m, E_BOOL), 1),
+                                               .first = first,
+                                               .steps = room,
+                                               .carried = 2 };
         struct onnx_loop loop;
         struct boxes best;
 
         if (!alive || !trip || !onnx_loop_open(im, &parts, &loop))
                 return NULL;
         struct value *left = &loop.held[0], *taken = &loop.held[1];
-        struct value *at = argsort(im, onnx_select(im, left, scores, build_like(&im->b, scores, -INFINITY)), 2, 1, 1);
+        struct value *at =
+                argsort(im, onnx_select(im, left, scores, build_like(&im->b, scores, -INFINITY)), 2,
+                        1, 1);
         struct value *found = picked_from(im, left, at);
         for (int d = 0; d < 2; d++) {
                 best.low[d] = picked_from(im, all->low[d], at);
                 best.high[d] = picked_from(im, all->high[d], at);
         }
         best.area = picked_from(im, all->area, at);
-        struct value *gone = onnx_binary(im, OP_or, overlapping(im, all, &best, threshold),
-                                         onnx_binary(im, OP_eq, build_iota(&im->b, type_with_element(im->m, t, E_I64), 2), at));
-        struct value *now = onnx_binary(im, OP_and, onnx_binary(im, OP_eq, build_iota(&im->b, list, 2), loop.number), found);
+        struct value *gone =
+                onnx_binary(im, OP_or, overlapping(im, all, &best, threshold),
+                            onnx_binary(im, OP_eq,
+                                        build_iota(&im->b, type_with_element(im->m, t, E_I64), 2),
+                                        at));
+        struct value *now =
+                onnx_binary(im, OP_and,
+                            onnx_binary(im, OP_eq, build_iota(&im->b, list, 2), loop.number),
+                            found);
         yielded[0] = onnx_reduce(im, REDUCE_max, found, (const int64_t[]){ 0, 1, 2 }, 3, E_COMPUTE);
         yielded[1] = onnx_binary(im, OP_and, left, onnx_unary(im, OP_not, gone));
         yielded[2] = onnx_select(im, now, at, taken);
         return onnx_loop_close(im, &loop, yielded) ? &loop.op->results[1] : NULL;
 }
 
-/* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many of a class at most, which part of
- * their union two boxes may share, and which score is too low. A row [batch, class, box] for each that stays. */
+/* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many
+ * of a class at most, which part of their union two boxes may share, and which score is too low. A
+ * row [batch, class, box] for each that stays. */
 bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *scores = n->inputs[1], *columns[3], *trip = onnx_integer(im, E_I64, 0), *threshold;
+        struct value *scores = n->inputs[1], *columns[3], *trip = onnx_integer(im, E_I64, 0),
+                     *threshold;
         int64_t center, most, count;
         struct boxes all;
         bool known;
 
-        if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_element(im, n, 1, E_F32) || !onnx_want_rank(im, n, 0, 3, 3) ||
-            !onnx_want_rank(im, n, 1, 3, 3) || !onnx_int_range(im, n, "center_point_box", 0, 0, 1, &center) ||
+        if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_element(im, n, 1, E_F32) ||
+            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
+            !onnx_int_range(im, n, "center_point_box", 0, 0, 1, &center) ||
             !onnx_operand_int(im, n, 2, 0, &most, &known))
                 return false;
         const struct type *t = scores->type, *boxes = n->inputs[0]->type;
         if (boxes->dims[0] != t->dims[0] || boxes->dims[1] != t->dims[2] || boxes->dims[2] != 4)
-                return onnx_invalid(im, n, "boxes are %s for scores %s", type_text(im->arena, im->m, boxes),
+                return onnx_invalid(im, n, "boxes are %s for scores %s",
+                                    type_text(im->arena, im->m, boxes),
                                     type_text(im->arena, im->m, t));
         int64_t room = known ? onnx_min(onnx_max(most, 0), t->dims[2]) : t->dims[2];
         if (!room || !type_elements(t))
-                return onnx_output(n, 0, constant_number(im->m, type_tensor(im->m, E_I64, 2, (const dim_t[]){ 0, 3 }), 0));
+                return onnx_output(
+                        n, 0,
+                        constant_number(im->m,
+                                        type_tensor(im->m, E_I64, 2, (const dim_t[]){ 0, 3 }), 0));
         if (onnx_input(n, 2))
-                trip = onnx_with(im, OP_min, onnx_cast(im, onnx_scalar(im, n, 2), E_I64), (double)room);
+                trip = onnx_with(im, OP_min, onnx_cast(im, onnx_scalar(im, n, 2), E_I64),
+                                 (double)room);
         threshold = onnx_input(n, 3) ? onnx_scalar(im, n, 3) : build_scalar(&im->b, E_F32, 0);
         struct value *low = onnx_input(n, 4) ? onnx_scalar(im, n, 4) : NULL;
         if (!threshold || (onnx_input(n, 4) && !low))
                 return false;
         boxes_read(im, n->inputs[0], t, center, &all);
-        struct value *alive = low ? onnx_binary(im, OP_gt, scores, low) : onnx_unary(im, OP_not, onnx_unary(im, OP_is_nan, scores));
+        struct value *alive = low ? onnx_binary(im, OP_gt, scores, low)
+                                  : onnx_unary(im, OP_not, onnx_unary(im, OP_is_nan, scores));
         struct value *taken = suppressed(im, scores, alive, &all, threshold, trip, room);
         taken = onnx_reshape(im, taken, 1, (const dim_t[]){ t->dims[0] * t->dims[1] * room });
         struct value *flags = onnx_with(im, OP_ge, taken, 0);
@@ -244,7 +302,8 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
                 return false;
         struct value *at = positions(im, flags, count);
         columns[0] = onnx_with(im, OP_div, at, (double)(t->dims[1] * room));
-        columns[1] = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)room), (double)t->dims[1]);
+        columns[1] =
+                onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)room), (double)t->dims[1]);
         columns[2] = build_gather(&im->b, taken, at, 0);
         for (int k = 0; k < 3; k++)
                 columns[k] = onnx_reshape(im, columns[k], 2, (const dim_t[]){ count, 1 });

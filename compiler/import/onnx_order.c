@@ -47,11 +47,13 @@ static bool each_reference(const Onnx__NodeProto *node, bool inner, visitor visi
 
 static int producer_of(const struct onnx_wiring *w, bytes_t name)
 {
-        const struct onnx_producer *p = name.len ? map_get(w->producers, (const char *)name.data, name.len) : NULL;
+        const struct onnx_producer *p =
+                name.len ? map_get(w->producers, (const char *)name.data, name.len) : NULL;
         return p ? p->node : -1;
 }
 
-struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
+struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes,
+                                    size_t count)
 {
         if (count > INT_MAX / 2) {
                 onnx_error(im, "%zu nodes in one graph", count);
@@ -68,8 +70,8 @@ struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *con
                         if (!name.len)
                                 continue;
                         if (producer_of(w, name) >= 0) {
-                                onnx_error(im, "%s: value '%s' is made twice", onnx_node_text(im, nodes[i]),
-                                           SAFE(im, name));
+                                onnx_error(im, "%s: value '%s' is made twice",
+                                           onnx_node_text(im, nodes[i]), SAFE(im, name));
                                 onnx_wiring_free(w);
                                 return NULL;
                         }
@@ -105,7 +107,9 @@ void onnx_wiring_free(struct onnx_wiring *w)
 
 void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names)
 {
-        struct prune p = { .w = w, .names = names, .stack = arena_array(w->arena, (size_t)w->count, sizeof *p.stack) };
+        struct prune p = { .w = w,
+                           .names = names,
+                           .stack = arena_array(w->arena, (size_t)w->count, sizeof *p.stack) };
         w->needed = arena_array(w->arena, (size_t)w->count, sizeof *w->needed);
         for (int i = 0; i < count; i++)
                 prune_visit(&p, wanted[i], false);
@@ -121,7 +125,8 @@ struct ordering {
         const struct onnx_scope *scope;
         int node;                       /* whose references are visited */
         int *waiting;                   /* per node: references to nodes that are not placed yet */
-        size_t *first;                  /* per node: where its users begin in users; one more at the end */
+        size_t *first;                  /* per node: where its users begin in users; one more at the
+                                         * end */
         int *users;
         size_t *fill;
 };
@@ -134,8 +139,8 @@ static bool count_visit(void *context, bytes_t name, bool inner)
                 o->first[producer + 1]++;
                 o->waiting[o->node]++;
         } else if (!inner && !onnx_scope_find(o->scope, name))
-                return onnx_error(o->im, "%s: input '%s' is not defined", onnx_node_text(o->im, o->w->nodes[o->node]),
-                                  SAFE(o->im, name));
+                return onnx_error(o->im, "%s: input '%s' is not defined",
+                                  onnx_node_text(o->im, o->w->nodes[o->node]), SAFE(o->im, name));
         return true;
 }
 
@@ -152,7 +157,8 @@ static bool fill_visit(void *context, bytes_t name, bool inner)
 static bool each_node(struct ordering *o, visitor visit)
 {
         for (o->node = 0; o->node < o->w->count; o->node++)
-                if ((!o->w->needed || o->w->needed[o->node]) && !each_reference(o->w->nodes[o->node], false, visit, o))
+                if ((!o->w->needed || o->w->needed[o->node]) &&
+                    !each_reference(o->w->nodes[o->node], false, visit, o))
                         return false;
         return true;
 }
@@ -205,7 +211,8 @@ static int *cycle_error(struct ordering *o)
         return NULL;
 }
 
-int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, const struct onnx_scope *scope, int *count)
+int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w,
+                       const struct onnx_scope *scope, int *count)
 {
         size_t n = (size_t)w->count, edges = 0, wanted = 0;
         struct ordering o = { .im = im, .w = w, .scope = scope };
@@ -222,12 +229,14 @@ int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w, cons
         each_node(&o, fill_visit);
         for (size_t i = 0; i < n; i++)
                 wanted += !w->needed || w->needed[i];
-        int *order = arena_array(im->arena, n, sizeof *order), *ready = arena_array(w->arena, n, sizeof *ready);
+        int *order = arena_array(im->arena, n, sizeof *order),
+            *ready = arena_array(w->arena, n, sizeof *ready);
         *count = place(&o, order, ready);
         return (size_t)*count == wanted ? order : cycle_error(&o);
 }
 
-int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count, int *count)
+int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count,
+                int *count)
 {
         struct onnx_wiring *w = onnx_wiring_new(im, nodes, node_count);
         int *order = w ? onnx_wiring_order(im, w, im->scope, count) : NULL;

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LIST_MAX = 50 };                 /* unsupported nodes listed one by one; the others are counted */
+enum { LIST_MAX = 50 };                 /* unsupported nodes listed one by one; the others are
+                                         * counted */
 
 struct onnx_omitted {
         struct onnx_omitted *next;
@@ -25,7 +26,9 @@ char *onnx_string(struct arena *arena, bytes_t text)
 static const char *in_function(struct onnx_import *im)
 {
         const struct onnx_frame *frame = im->model->frame;
-        return frame && frame->function ? arena_printf(im->arena, " in function '%s'", frame->function->name) : "";
+        return frame && frame->function
+                       ? arena_printf(im->arena, " in function '%s'", frame->function->name)
+                       : "";
 }
 
 static const char *place_text(struct onnx_import *im, const Onnx__NodeProto *node)
@@ -34,19 +37,22 @@ static const char *place_text(struct onnx_import *im, const Onnx__NodeProto *nod
                 return arena_printf(im->arena, "node '%s'", SAFE(im, node->name));
         for (size_t i = 0; i < node->n_output; i++)
                 if (node->output[i].len)
-                        return arena_printf(im->arena, "node of output '%s'", SAFE(im, node->output[i]));
+                        return arena_printf(im->arena, "node of output '%s'",
+                                            SAFE(im, node->output[i]));
         return "a node without name and outputs";
 }
 
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node)
 {
-        return arena_printf(im->arena, "%s (%s)%s", place_text(im, node), SAFE(im, node->op_type), in_function(im));
+        return arena_printf(im->arena, "%s (%s)%s", place_text(im, node), SAFE(im, node->op_type),
+                            in_function(im));
 }
 
 static const char *operator_text(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         bytes_t domain = onnx_domain(node->domain);
-        const char *where = domain.len ? arena_printf(im->arena, ", domain '%s'", SAFE(im, domain)) : "";
+        const char *where =
+                domain.len ? arena_printf(im->arena, ", domain '%s'", SAFE(im, domain)) : "";
         int opset = onnx_opset(im, domain);
         const char *version = opset ? arena_printf(im->arena, ", opset %d", opset) : "";
         return arena_printf(im->arena, "(%s%s%s)", SAFE(im, node->op_type), where, version);
@@ -76,7 +82,8 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
 
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value)
 {
-        diag_error(im->diag, EXIT_INVALID, "%s: more than the limit of %" PRId64 " (raise it with --limit %s=N)", what,
+        diag_error(im->diag, EXIT_INVALID,
+                   "%s: more than the limit of %" PRId64 " (raise it with --limit %s=N)", what,
                    value, limit);
         return false;
 }
@@ -99,14 +106,15 @@ static void omit(struct onnx_import *im, const char *what)
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why)
 {
         struct onnx_model *model = im->model;
-        const Onnx__NodeProto *origin = model->origin && model->origin->output == node->output ? model->origin : node;
+        const Onnx__NodeProto *origin =
+                model->origin && model->origin->output == node->output ? model->origin : node;
         model->skip = true;
         if (map_get(model->listed, (const char *)&origin, sizeof origin))
                 return;
         map_set(model->listed, (const char *)&origin, sizeof origin, im);
         if (im->unsupported_count++ < LIST_MAX)
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s %s%s: %s", place_text(im, node), operator_text(im, node),
-                           in_function(im), why);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s %s%s: %s", place_text(im, node),
+                           operator_text(im, node), in_function(im), why);
         else
                 omit(im, operator_text(im, node));
 }
@@ -126,7 +134,8 @@ void onnx_list(struct onnx_import *im, const char *format, ...)
         va_start(list, format);
         im->model->skip = true;
         if (im->unsupported_count++ < LIST_MAX)
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s", arena_vprintf(im->arena, format, list));
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s",
+                           arena_vprintf(im->arena, format, list));
         else
                 omit(im, "values");
         va_end(list);
@@ -135,5 +144,6 @@ void onnx_list(struct onnx_import *im, const char *format, ...)
 void onnx_list_end(struct onnx_import *im)
 {
         for (struct onnx_omitted *o = im->model->omitted; o; o = o->next)
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%d more of %s are not supported", o->count, o->what);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%d more of %s are not supported", o->count,
+                           o->what);
 }

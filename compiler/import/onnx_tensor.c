@@ -11,9 +11,18 @@
 
 #include "base/size.h"
 
-enum { IN_PLACE = 1024 };               /* fields at least this long are in the module's arena (onnx_model.c) */
+enum { IN_PLACE = 1024 };               /* fields at least this long are in the module's arena
+                                         * (onnx_model.c) */
 
-enum field { FIELD_FLOAT, FIELD_INT32, FIELD_STRING, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64, FIELD_COUNT };
+enum field {
+        FIELD_FLOAT,
+        FIELD_INT32,
+        FIELD_STRING,
+        FIELD_INT64,
+        FIELD_DOUBLE,
+        FIELD_UINT64,
+        FIELD_COUNT
+};
 
 static const char *const field_names[FIELD_COUNT] = {
         [FIELD_FLOAT] = "float_data", [FIELD_INT32] = "int32_data", [FIELD_STRING] = "string_data",
@@ -99,10 +108,11 @@ static void *narrow(const struct reading *r)
         int width = element_info[r->element].bytes;
         unsigned char *out = constant_room(r->im->m, r->bytes);
         for (int64_t i = 0; i < r->count; i++) {
-                int64_t v = r->element == E_U32 ? (int64_t)r->t->uint64_data[i] : r->t->int32_data[i];
+                int64_t v =
+                        r->element == E_U32 ? (int64_t)r->t->uint64_data[i] : r->t->int32_data[i];
                 if (v < least || v > most) {
-                        onnx_error(r->im, "%s: element %" PRId64 " is %" PRId64 ", which is no %s", r->what, i, v,
-                                   element_info[r->element].text);
+                        onnx_error(r->im, "%s: element %" PRId64 " is %" PRId64 ", which is no %s",
+                                   r->what, i, v, element_info[r->element].text);
                         return NULL;
                 }
                 if (r->element == E_BOOL)
@@ -118,9 +128,11 @@ static const void *unpacked(const struct reading *r, const unsigned char *packed
 {
         int bits = element_bits(r->element), each = 8 / bits;
         bool is_signed = element_info[element_carrier(r->element)].class == CLASS_SINT;
-        unsigned char *out = arena_alloc(r->im->m->arena, (size_t)r->count + 1), sign = (unsigned char)(1 << (bits - 1));
+        unsigned char *out = arena_alloc(r->im->m->arena, (size_t)r->count + 1),
+                      sign = (unsigned char)(1 << (bits - 1));
         for (int64_t i = 0; i < r->count; i++) {
-                unsigned char x = (unsigned char)(packed[i / each] >> (i % each * bits) & ((1 << bits) - 1));
+                unsigned char x =
+                        (unsigned char)(packed[i / each] >> (i % each * bits) & ((1 << bits) - 1));
                 out[i] = is_signed ? (unsigned char)((x ^ sign) - sign) : x;
         }
         return out;
@@ -182,21 +194,24 @@ static bool dims_check(struct reading *r)
 {
         const Onnx__TensorProto *t = r->t;
         if (t->n_dims > RANK_MAX) {
-                diag_error(r->im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported", r->what, t->n_dims,
-                           RANK_MAX);
+                diag_error(r->im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported",
+                           r->what, t->n_dims, RANK_MAX);
                 return false;
         }
         for (size_t i = 0; i < t->n_dims; i++)
                 if (t->dims[i] < 0)
-                        return onnx_error(r->im, "%s: extent %" PRId64 " of dimension %zu is negative", r->what,
-                                          t->dims[i], i);
+                        return onnx_error(r->im,
+                                          "%s: extent %" PRId64 " of dimension %zu is negative",
+                                          r->what, t->dims[i], i);
         int64_t bits;
         int width = element_bits(r->element);
         if (!size_elements(t->dims, (int)t->n_dims, &r->count) || !int_mul(r->count, width, &bits))
                 return tensor_error(r, "its extents are too large");
         r->bytes = (size_t)(bits / 8 + (bits % 8 != 0));
         if ((int64_t)r->bytes > r->im->context->limits.tensor_bytes)
-                return onnx_over_limit(r->im, arena_printf(r->im->arena, "%s: %zu bytes", r->what, r->bytes),
+                return onnx_over_limit(r->im,
+                                       arena_printf(r->im->arena, "%s: %zu bytes", r->what,
+                                                    r->bytes),
                                        "tensor_bytes", r->im->context->limits.tensor_bytes);
         return true;
 }
@@ -206,19 +221,21 @@ static bool sources_check(const struct reading *r)
 {
         const Onnx__TensorProto *t = r->t;
         enum field own = field_of(r->element);
-        bool external = t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+        bool external = t->has_data_location &&
+                        t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
         if (t->segment)
                 return tensor_error(r, "segmented tensors are not supported");
-        if (t->has_data_location && t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL &&
+        if (t->has_data_location &&
+            t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL &&
             t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
                 return tensor_error(r, "unknown data_location");
         for (int f = 0; f < FIELD_COUNT; f++)
                 if (field_count(t, (enum field)f) && (external || r->raw.len || f != (int)own))
-                        return onnx_error(r->im, "%s: unexpected %s in a tensor of %s%s", r->what, field_names[f],
-                                          element_info[r->element].text,
-                                          external          ? " with external data"
+                        return onnx_error(r->im, "%s: unexpected %s in a tensor of %s%s", r->what,
+                                          field_names[f], element_info[r->element].text,
+                                          external     ? " with external data"
                                           : r->raw.len ? " with raw_data"
-                                                            : "");
+                                                       : "");
         if (external)
                 return !r->raw.len || tensor_error(r, "raw_data in a tensor with external data");
         size_t given = field_count(t, own), want = list_length(r);
@@ -226,16 +243,17 @@ static bool sources_check(const struct reading *r)
                 if (r->element == E_STRING)
                         return tensor_error(r, "strings as raw_data");
                 if (r->raw.len != r->bytes)
-                        return onnx_error(r->im, "%s: raw_data has %zu bytes, its shape and type want %zu", r->what,
-                                          r->raw.len, r->bytes);
+                        return onnx_error(r->im,
+                                          "%s: raw_data has %zu bytes, its shape and type want %zu",
+                                          r->what, r->raw.len, r->bytes);
         } else if (given != want)
-                return onnx_error(r->im, "%s: %s has %zu entries, its shape wants %zu", r->what, field_names[own],
-                                  given, want);
+                return onnx_error(r->im, "%s: %s has %zu entries, its shape wants %zu", r->what,
+                                  field_names[own], given, want);
         return true;
 }
 
-bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what, struct value **value,
-                      const char **why)
+bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
+                      struct value **value, const char **why)
 {
         struct reading r = { .im = im, .t = t, .what = what };
         r.raw = t->has_long_data ? im->model->long_data[t->long_data] : t->raw_data;

@@ -1,9 +1,10 @@
-/* The windows of convolutions and pools: kernel, strides, dilations, pads, auto_pad, and where they come to lie. */
+/* The windows of convolutions and pools: kernel, strides, dilations, pads, auto_pad, and where they
+ * come to lie. */
 #include "compiler/import/onnx_helpers.h"
 
 /* an INTS attribute of exactly `want` entries in [least, NUMBER_MAX]; absent: `preset` in each */
-static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char *name, int want, int64_t least,
-                         int64_t preset, int64_t *values)
+static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char *name, int want,
+                         int64_t least, int64_t preset, int64_t *values)
 {
         const int64_t *given;
         int count;
@@ -18,17 +19,18 @@ static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char
                 return onnx_invalid(im, n, "%s has %d values, want %d", name, count, want);
         for (int i = 0; i < want; i++) {
                 if (given[i] < least || given[i] > NUMBER_MAX)
-                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %d", name, (long long)given[i],
-                                            (long long)least, NUMBER_MAX);
+                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %d", name,
+                                            (long long)given[i], (long long)least, NUMBER_MAX);
                 values[i] = given[i];
         }
         return true;
 }
 
-bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel, bool dilations,
-                      struct onnx_window *w)
+bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel,
+                      bool dilations, struct onnx_window *w)
 {
-        static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL };
+        static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
+                                                 NULL };
 
         *w = (struct onnx_window){ .rank = rank };
         if (!numbers_read(im, n, "kernel_shape", rank, 1, 0, w->kernel) ||
@@ -42,19 +44,21 @@ bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, con
                 return false;
         for (int d = 0; d < rank; d++) {
                 if (kernel && w->kernel[d] && w->kernel[d] != kernel[d])
-                        return onnx_invalid(im, n, "kernel_shape[%d] is %lld, but the weights have %lld", d,
-                                            (long long)w->kernel[d], (long long)kernel[d]);
+                        return onnx_invalid(im, n,
+                                            "kernel_shape[%d] is %lld, but the weights have %lld",
+                                            d, (long long)w->kernel[d], (long long)kernel[d]);
                 if (kernel)
                         w->kernel[d] = kernel[d];
                 if (w->kernel[d] < 1)
                         return onnx_invalid(im, n,
-                                            kernel ? "weights of extent 0" : "attribute kernel_shape is missing");
+                                            kernel ? "weights of extent 0"
+                                                   : "attribute kernel_shape is missing");
         }
         return true;
 }
 
-bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w, const dim_t *in,
-                       bool ceil_mode)
+bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w,
+                       const dim_t *in, bool ceil_mode)
 {
         for (int d = 0; d < w->rank; d++) {
                 int64_t extent = onnx_window_extent(w, d), stride = w->strides[d];
@@ -88,8 +92,8 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
         return true;
 }
 
-struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w, const struct onnx_window *window,
-                            int64_t groups, int accumulator)
+struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
+                            const struct onnx_window *window, int64_t groups, int accumulator)
 {
         struct attr *attrs = attrs_new(im->m, OP_convolve);
         int64_t pads[2 * RANK_MAX];

@@ -11,8 +11,9 @@
  *   - messages nest at most limits.wire_depth deep
  *   - what unpacks is at most limits.unpack_bytes more than three times the file
  *
- * Unknown fields are skipped; groups, which ONNX never had, are refused. On its way it copies the messages for protobuf-c to
- * unpack, but not the weights: they stay where they are, so that no byte of them is copied. */
+ * Unknown fields are skipped; groups, which ONNX never had, are refused. On its way it copies the
+ * messages for protobuf-c to unpack, but not the weights: they stay where they are, so that no byte
+ * of them is copied. */
 #include "compiler/import/onnx.h"
 
 #include <inttypes.h>
@@ -23,7 +24,8 @@
 enum wire_type { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_GROUP, WIRE_GROUP_END, WIRE_FIXED32 };
 
 enum { LONG_DATA = 536870911 };         /* the number of that field in onnx.proto */
-enum { DEPTH_MAX = 256 };               /* whatever the option says: protobuf-c needs 3 KB of stack per level */
+enum { DEPTH_MAX = 256 };               /* whatever the option says: protobuf-c needs 3 KB of stack
+                                         * per level */
 
 struct level {
         const ProtobufCMessageDescriptor *message;
@@ -78,13 +80,16 @@ static bool broken(struct scan *s, const char *what)
         size_t at = (size_t)(s->at - s->start);
         const char *guess = guess_format(s->start, (size_t)(s->levels[0].end - s->start));
         const char *message = s->levels[s->depth].message->short_name;
-        const char *root = s->levels[0].message == &onnx__model_proto__descriptor ? "model" : "tensor";
+        const char *root =
+                s->levels[0].message == &onnx__model_proto__descriptor ? "model" : "tensor";
         if (s->graph || s->depth)
-                diag_error(s->diag, EXIT_INVALID, "the file is damaged: %s, at byte %zu, in a %s", what, at, message);
+                diag_error(s->diag, EXIT_INVALID, "the file is damaged: %s, at byte %zu, in a %s",
+                           what, at, message);
         else if (guess)
                 diag_error(s->diag, EXIT_INVALID, "not an ONNX %s, but %s", root, guess);
         else
-                diag_error(s->diag, EXIT_INVALID, "not an ONNX %s: %s, at byte %zu", root, what, at);
+                diag_error(s->diag, EXIT_INVALID, "not an ONNX %s: %s, at byte %zu", root, what,
+                           at);
         return false;
 }
 
@@ -139,7 +144,10 @@ static int wire_of(ProtobufCType type)
 
 static uint64_t stored_bytes(ProtobufCType type)
 {
-        return type == PROTOBUF_C_TYPE_INT32 || type == PROTOBUF_C_TYPE_ENUM || type == PROTOBUF_C_TYPE_FLOAT ? 4 : 8;
+        return type == PROTOBUF_C_TYPE_INT32 || type == PROTOBUF_C_TYPE_ENUM ||
+                               type == PROTOBUF_C_TYPE_FLOAT
+                       ? 4
+                       : 8;
 }
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + 31) & ~UINT64_C(15); }
@@ -218,10 +226,11 @@ static void close_message(struct scan *s)
                 to[i] = (char)((length & 127) | (i + 1 < LENGTH_BYTES) << 7);
 }
 
-static bool is_long_data(const struct level *level, const ProtobufCFieldDescriptor *field, uint64_t length)
+static bool is_long_data(const struct level *level, const ProtobufCFieldDescriptor *field,
+                         uint64_t length)
 {
-        return field && level->message == &onnx__tensor_proto__descriptor && length >= CONSTANT_LARGE &&
-               !strcmp(field->name, "raw_data");
+        return field && level->message == &onnx__tensor_proto__descriptor &&
+               length >= CONSTANT_LARGE && !strcmp(field->name, "raw_data");
 }
 
 /* the field from `tag` to s->at, whose value is the last `length` bytes of it */
@@ -233,12 +242,14 @@ static void leave_in_file(struct scan *s, const unsigned char *tag, uint64_t len
         ARENA_GROW(image->arena, image->long_data, image->long_count);
         add_number(&image->bytes, (uint64_t)LONG_DATA << 3 | WIRE_VARINT);
         add_number(&image->bytes, image->long_count);
-        image->long_data[image->long_count++] = (ProtobufCBinaryData){ (size_t)length, (uint8_t *)(uintptr_t)(s->at - length) };
+        image->long_data[image->long_count++] =
+                (ProtobufCBinaryData){ (size_t)length, (uint8_t *)(uintptr_t)(s->at - length) };
 }
 
 /* ---- fields ---- */
 
-static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, const unsigned char *length_at, uint64_t length)
+static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field,
+                  const unsigned char *length_at, uint64_t length)
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
                 diag_error(s->diag, EXIT_INVALID,
@@ -248,7 +259,8 @@ static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field, const u
         }
         if (s->depth == 0 && field->descriptor == &onnx__graph_proto__descriptor)
                 s->graph = true;
-        s->levels[++s->depth] = (struct level){ .message = field->descriptor, .end = s->at + length };
+        s->levels[++s->depth] =
+                (struct level){ .message = field->descriptor, .end = s->at + length };
         open_message(s, length_at);
         return charge(s, rounded(s->levels[s->depth].message->sizeof_message) + 8);
 }
@@ -272,7 +284,8 @@ static bool once(struct scan *s, struct level *level, const ProtobufCFieldDescri
 
 /* ---- one member: tag and contents ---- */
 
-static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, int wire, const unsigned char *tag)
+static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, int wire,
+                       const unsigned char *tag)
 {
         const struct level *level = &s->levels[s->depth];
         const unsigned char *start = s->at, *end = level->end;
@@ -325,13 +338,15 @@ static bool scan_member(struct scan *s)
         if (field && field->id == LONG_DATA)
                 field = NULL;
         if (field) {
-                bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED, whole = wire == wire_of(field->type);
+                bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED,
+                     whole = wire == wire_of(field->type);
                 if (!whole && !(repeated && wire == WIRE_BYTES))
                         return broken_field(s, field, "has the wrong wire type");
                 if (!repeated && !once(s, level, field))
                         return false;
         }
-        if (++level->members > 16 && !charge(s, 48))    /* its place in protobuf-c's list of members */
+        if (++level->members > 16 && !charge(s, 48))    /* its place in protobuf-c's list of
+                                                         * members */
                 return false;
         if (!field)
                 copy_until(s, tag_start);
@@ -341,12 +356,14 @@ static bool scan_member(struct scan *s)
         return fine;
 }
 
-bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCMessageDescriptor *message,
-                     const struct limits *limits, struct onnx_image *image, struct diag *diag)
+bool onnx_wire_check(const unsigned char *bytes, size_t length,
+                     const ProtobufCMessageDescriptor *message, const struct limits *limits,
+                     struct onnx_image *image, struct diag *diag)
 {
         bool model = message == &onnx__model_proto__descriptor;
         if (!length) {
-                diag_error(diag, EXIT_INVALID, "not an ONNX %s: the file is empty", model ? "model" : "tensor");
+                diag_error(diag, EXIT_INVALID, "not an ONNX %s: the file is empty",
+                           model ? "model" : "tensor");
                 return false;
         }
         struct scan *s = memory_alloc(sizeof *s);
@@ -363,8 +380,8 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length, const ProtobufCM
         copy_until(s, s->at);
         if (ok && model && !s->graph) {
                 const char *guess = guess_format(bytes, length);
-                diag_error(diag, EXIT_INVALID, "not an ONNX model%s%s", guess ? ", but " : ": it holds no graph",
-                           guess ? guess : "");
+                diag_error(diag, EXIT_INVALID, "not an ONNX model%s%s",
+                           guess ? ", but " : ": it holds no graph", guess ? guess : "");
                 ok = false;
         }
         free(s);
