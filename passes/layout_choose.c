@@ -326,6 +326,11 @@ static bool stays(struct layout *l, const struct op *op)
                plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(y, LAST));
 }
 
+static bool loses_winograd(const struct type *t, int kind)
+{
+        return blocks_in(t, kind) == LAST && !is_whole(t);
+}
+
 /* the convolution itself; in blocks y is of any kind after it */
 static void choose_convolve(struct layout *l, struct op *op)
 {
@@ -352,8 +357,10 @@ static void choose_convolve(struct layout *l, struct op *op)
         for (int k = 0; k < KIND_COUNT && is_few(y->type); k++)
                 add_cost(l, y, k, bytes_of(y->type, blocks_in(y->type, k)) / COPIED);
         add_cost(l, x, LAST, is_few(x->type) ? 0 : FAR * cycles);
-        add_cost(l, x, LAST, tiled && !is_whole(x->type) ? DIRECT * cycles : 0);
-        add_cost(l, y, LAST, tiled && !is_whole(y->type) ? DIRECT * cycles : 0);
+        for (int k = 0; k < KIND_COUNT && tiled; k++) {
+                add_cost(l, x, k, loses_winograd(x->type, k) ? DIRECT * cycles : 0);
+                add_cost(l, y, k, loses_winograd(y->type, k) ? DIRECT * cycles : 0);
+        }
 }
 
 /* ---- moves ---- */

@@ -197,7 +197,7 @@ static void test_refusals(void **state)
         static const char *const refused[] = {
                 "  for %j = 0 to 9 {\n    store %y[0] = %x[%j]\n  }\n",                              /* one place */
                 "  for %j = 0 to 9 {\n    store %y[%j] = 1.0\n    store %y[%j + 1] = 2.0\n  }\n",  /* in order */
-                "  for %j = 0 to 90 {\n    for %k = 0 to %j {\n      store %y[%j] = %x[%k]\n    }\n  }\n",
+                "  for %j = 0 to 190 {\n    for %k = 0 to %j {\n      store %y[%j] = %x[%k]\n    }\n  }\n",
                 "  for %j = 0 to 9 {\n    if %x[%j] > 9.0 {\n      fail INDEX\n    }\n    store %y[%j] = 1.0\n  }\n",
                 "  var %s : f32 = 0.0\n  for %j = 0 to 9 {\n    set %s = %s + %x[%j]\n  }\n  store %y[0] = %s\n",
                 "  for %j = 0 to 9 {\n    alloc %b : f32[4] stack\n    store %b[0] = %x[%j]\n    store %y[%j] = %b[0]\n  }\n",
