@@ -133,6 +133,21 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
                                          LAYOUT_LANES * pair });
 }
 
+/* computed from constants alone: weights of 8 bits, which the kernel that reads them decodes */
+static bool is_decoded(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 8 };
+        if (value_is_constant(v))
+                return true;
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX ||
+            !(op_info[v->op->code].traits & (TRAIT_ELEMENTWISE | TRAIT_FREE)))
+                return false;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (op_operand(v->op, i) && !is_decoded(op_operand(v->op, i), depth + 1))
+                        return false;
+        return true;
+}
+
 /* It lies in memory in this order, and nothing brings it there that could pack it as well. */
 static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
 {
@@ -142,7 +157,7 @@ static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
         order_of(m, order, perm, &straight);
         while (op_is(v, OP_reshape))
                 v = op_operand(v->op, 0);
-        return straight && !value_is_constant(v) && !op_is(v, OP_transpose);
+        return straight && !is_decoded(v, 0) && !op_is(v, OP_transpose);
 }
 
 /* b is a panel as it lies */
