@@ -3,9 +3,9 @@
  *
  *   transpose(g(transpose x)) = g x
  *
- * g is any operations element by element, and what reductions make of them once per row, spread
- * over them again: a softmax or a norm along channels, which exporters put between two
- * transposes. */
+ * g is any operations element by element, slices and concats, and what reductions make of them once
+ * per row, spread over them again: a softmax or a norm along channels, or a rotary embedding, which
+ * exporters put between two transposes. */
 #include "passes/simplify.h"
 
 enum { BETWEEN_MAX = 24 };
@@ -19,8 +19,7 @@ struct between {
 
 struct around {
         struct builder *b;
-        const struct type *type, *to;   /* of what is between the transposes; of what is before and
-                                         * behind them */
+        const struct type *type;        /* of what the last one reads */
         int64_t at[RANK_MAX];           /* where dimension d is before the transposes */
         struct between seen[BETWEEN_MAX];
         int count;
@@ -37,10 +36,20 @@ static struct between *find(struct around *a, const struct value *v)
         return NULL;
 }
 
+static bool is_inside(const struct around *a, const struct value *v)
+{
+        return v->kind == VALUE_RESULT && v->op->region == a->b->region;
+}
+
 static bool is_computed(const struct around *a, const struct value *v)
 {
-        return v->kind == VALUE_RESULT && v->op->region == a->b->region &&
-               op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+        return is_inside(a, v) && op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+}
+
+static bool is_known_slice(const struct value *v)
+{
+        return op_is(v, OP_slice) && value_is_constant(op_operand(v->op, 1)) &&
+               value_is_constant(op_operand(v->op, 2));
 }
 
 static unsigned large_dims(const struct type *t)
@@ -124,7 +133,8 @@ static bool collect(struct around *a, struct value *v)
         if (cancels(a, v))
                 return a->undone = true;
         bool spread = op_is(v, OP_broadcast) && keeps_order(a, spread_along(v->op));
-        if (a->count == BETWEEN_MAX || !(spread || is_computed(a, v)))
+        bool part = is_inside(a, v) && (is_known_slice(v) || op_is(v, OP_concat));
+        if (a->count == BETWEEN_MAX || !(spread || part || is_computed(a, v)))
                 return false;
         struct between *here = &a->seen[a->count++];
         *here = (struct between){ .v = v, .reads = 1 };
@@ -132,7 +142,8 @@ static bool collect(struct around *a, struct value *v)
                 here->outer = !collect_row(a, op_operand(v->op, 0));
                 return true;
         }
-        for (int i = 0; i < v->op->operand_count; i++)
+        int operands = op_is(v, OP_slice) ? 1 : v->op->operand_count;
+        for (int i = 0; i < operands; i++)
                 if (!collect(a, op_operand(v->op, i)))
                         return false;
         return true;
@@ -153,6 +164,20 @@ static bool is_alone(const struct around *a)
 /* ---- the same before the transposes ---- */
 
 static struct value *move(struct around *a, struct value *v);
+
+/* of a dimension's numbers, before the transposes */
+static void move_dims(const struct around *a, const int64_t *from, int64_t *to)
+{
+        for (int d = 0; d < a->type->rank; d++)
+                to[a->at[d]] = from[d];
+}
+
+static const struct type *moved_type(const struct around *a, const struct type *t)
+{
+        dim_t dims[RANK_MAX];
+        move_dims(a, t->dims, dims);
+        return type_tensor(a->b->m, (enum element)t->element, t->rank, dims);
+}
 
 static struct value *move_reduce(struct around *a, const struct op *reduce)
 {
@@ -196,29 +221,55 @@ static struct value *move_broadcast(struct around *a, const struct op *broadcast
                         to[rank++] = a->at[onto[k]];
                 }
         return row ? build_broadcast(a->b, build_reshape(a->b, row, rank, dims),
-                                     type_with_element(a->b->m, a->to, row->type->element), to)
+                                     moved_type(a, broadcast->results[0].type), to)
                    : NULL;
+}
+
+static struct value *move_slice(struct around *a, const struct op *slice)
+{
+        int64_t starts[RANK_MAX], steps[RANK_MAX], sizes[RANK_MAX];
+        int count;
+        struct value *x = move(a, op_operand(slice, 0));
+        int64_t given[RANK_MAX];
+        value_ints(op_operand(slice, 1), given, RANK_MAX, &count);
+        move_dims(a, given, starts);
+        value_ints(op_operand(slice, 2), given, RANK_MAX, &count);
+        move_dims(a, given, steps);
+        move_dims(a, slice->results[0].type->dims, sizes);
+        return x ? build_slice(a->b, x, starts, steps, sizes) : NULL;
+}
+
+/* operand by operand; a concat puts them together along the same dimension, wherever that is */
+static struct value *move_operands(struct around *a, const struct op *op)
+{
+        struct value **operands =
+                arena_array(a->b->m->arena, (size_t)op->operand_count, sizeof *operands);
+        const struct attr *attrs = op->attrs;
+        for (int i = 0; i < op->operand_count; i++)
+                if (!(operands[i] = move(a, op_operand(op, i))))
+                        return NULL;
+        if (op->code == OP_concat) {
+                struct attr *moved = attrs_new(a->b->m, OP_concat);
+                attr_set(moved, OP_concat, "axis", a->at[op_int(op, "axis")]);
+                attrs = moved;
+        }
+        return value_build(a->b, op->code, operands, op->operand_count, attrs, NULL);
 }
 
 static struct value *move(struct around *a, struct value *v)
 {
         struct between *known = find(a, v);
-        struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
-                return constant_splat(a->b->m, type_with_element(a->b->m, a->to, v->type->element),
-                                      v->constant->data);
+                return constant_splat(a->b->m, moved_type(a, v->type), v->constant->data);
         if (!known)
                 return op_operand(v->op, 0);    /* of a transpose */
         if (known->moved)
                 return known->moved;
-        const struct op *op = v->op;
-        if (op->code == OP_broadcast)
-                return known->moved = move_broadcast(a, op);
-        for (int i = 0; i < op->operand_count; i++)
-                if (!(operands[i] = move(a, op_operand(op, i))))
-                        return NULL;
-        return known->moved =
-                       value_build(a->b, op->code, operands, op->operand_count, op->attrs, NULL);
+        switch (v->op->code) {
+        case OP_broadcast: return known->moved = move_broadcast(a, v->op);
+        case OP_slice: return known->moved = move_slice(a, v->op);
+        default: return known->moved = move_operands(a, v->op);
+        }
 }
 
 struct value *rewrite_transpose_around(struct builder *b, struct op *op,
@@ -226,7 +277,7 @@ struct value *rewrite_transpose_around(struct builder *b, struct op *op,
 {
         (void)context;
         struct value *x = op_operand(op, 0);
-        struct around a = { .b = b, .type = x->type, .to = op->results[0].type };
+        struct around a = { .b = b, .type = x->type };
         const int64_t *perm = op_ints(op, "perm", NULL);
         if (!type_is_static(x->type) || type_elements(x->type) == 0)
                 return NULL;
