@@ -161,11 +161,9 @@ static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, stru
                 return NULL;
         double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)),
                root = sqrt(fabs(scale));
-        /* once for all heads that share it */
-        k = onnx_with(im, OP_mul, onnx_cast(im, k, onnx_element(q)), root);
-        k = transposed(im, onnx_for_heads(im, k, onnx_dim(q, 1)), 0, 1, 3, 2);
+        k = onnx_for_heads(im, onnx_cast(im, k, onnx_element(q)), onnx_dim(q, 1));
         q = onnx_with(im, OP_mul, q, scale < 0 ? -root : root);
-        return onnx_matmul(im, n, q, k);
+        return onnx_matmul(im, n, q, onnx_with(im, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
 }
 
 struct attention {
@@ -318,11 +316,10 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
 /* ---- RotaryEmbedding: pairs of elements turned by an angle that grows with the position ---- */
 
 /* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H,
- * half] or [B, H, L, half] */
+ * half] */
 static struct value *angles(struct onnx_import *im, const struct onnx_node *n, int input,
                             const struct type *x)
 {
-        int position = onnx_rank(n->inputs[0]) == 4 ? 2 : 1;
         struct value *cache = n->inputs[input], *ids = onnx_input(n, 3);
 
         if (ids) {
@@ -338,14 +335,14 @@ static struct value *angles(struct onnx_import *im, const struct onnx_node *n, i
         if (!cache)
                 return NULL;
         if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] ||
-            onnx_dim(cache, 1) != x->dims[position] || onnx_dim(cache, 2) != x->dims[3]) {
+            onnx_dim(cache, 1) != x->dims[1] || onnx_dim(cache, 2) != x->dims[3]) {
                 onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>",
                              type_text(im->arena, im->m, cache->type), (long long)x->dims[0],
-                             (long long)x->dims[position], (long long)x->dims[3]);
+                             (long long)x->dims[1], (long long)x->dims[3]);
                 return NULL;
         }
         return onnx_spread(im, onnx_cast(im, cache, x->element), x,
-                           (const int64_t[]){ 0, position, 3 });
+                           (const int64_t[]){ 0, 1, 3 });
 }
 
 /* count elements of the last dimension from `start` on, each `step` */
@@ -372,10 +369,12 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &turned) ||
             !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &heads))
                 return false;
-        if (given->rank == 3 && (heads < 1 || given->dims[2] % heads))
+        if (given->rank == 4)
+                x = transposed(im, x, 0, 2, 1, 3);
+        else if (heads < 1 || given->dims[2] % heads)
                 return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2],
                                     (long long)heads);
-        if (given->rank == 3)
+        else
                 x = onnx_reshape(im, x, 4,
                                  (const dim_t[]){ given->dims[0], given->dims[1], heads,
                                                   given->dims[2] / heads });
@@ -412,5 +411,6 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         parts[0] = y;
         parts[1] = columns(im, x, turned, 1, size - turned);
         y = onnx_cast(im, turned < size ? build_concat(&im->b, parts, 2, 3) : y, given->element);
-        return onnx_output(n, 0, onnx_reshape(im, y, given->rank, given->dims));
+        return onnx_output(n, 0, given->rank == 4 ? transposed(im, y, 0, 2, 1, 3)
+                                                  : onnx_reshape(im, y, 3, given->dims));
 }
