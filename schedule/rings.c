@@ -95,6 +95,14 @@ const char *rings_set_patch(struct op *fusion, const char *schedule)
 
 /* ---- which rows and columns are needed ---- */
 
+/* op needs all along the dimension that is gone along. A contraction that needs all channels is not
+ * to blame: the last one is, which keeps neither rows nor columns. */
+static const struct op *to_blame(const struct rings *r, const struct op *op, int dimension, int axis)
+{
+        bool channels = op_info[op->code].traits & TRAIT_CONTRACTION && dimension != SPATIAL + axis;
+        return channels ? r->list[r->count - 1].value->op : op;
+}
+
 /* What ring number `to` reads of those before it: backwards through the operations of the
  * region. */
 static bool find_reads(struct rings *r, int to, int axis, const struct region *region,
@@ -131,7 +139,7 @@ static bool find_reads(struct rings *r, int to, int axis, const struct region *r
                                 continue;
                         struct need wanted = need_through(op, i, n);
                         if (wanted.all)
-                                r->obstacle = op;
+                                r->obstacle = to_blame(r, op, ring->dimension[axis], axis);
                         if (!need_add(&needs[x->op->number], wanted))
                                 return false;
                 }
