@@ -101,7 +101,8 @@ static bool multiply_floats(struct layout *l, struct op *op)
         struct value *y =
                 value_build(&l->b, op->code, (struct value *[]){ build_cast(&l->b, x, E_F32), w },
                             2, attrs, NULL);
-        y = build_cast(&l->b, y, op_result(op)->type->element);
+        /* an integer sum wraps, a float's conversion does not */
+        y = build_cast(&l->b, build_cast(&l->b, y, E_I32), op_result(op)->type->element);
         if (!y)
                 return false;
         value_replace(op_result(op), y);

@@ -105,6 +105,21 @@ def test_same_bits(seed, tmp_path):
             assert widest_made(report) == 1, (target, threads)
 
 
+@pytest.mark.parametrize("element, low", [("i8", -128), ("u8", 0), ("i16", -128), ("u32", 0)])
+def test_sums_wrap(element, low, tmp_path):
+    """a sum of a narrow type wraps, also where floats compute it"""
+    program, r = Program(1), np.random.default_rng(low + 130)
+    x = r.integers(low, 100, (1, 16, 5, 6)).astype({"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u32": np.uint32}[element])
+    w = f"<8 x 16 x 3 x 3 x {element}> [{', '.join(map(str, r.integers(0 if low == 0 else -9, 10, 8 * 16 * 9)))}]"
+    text = f'dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 16 x 5 x 6 x {element}>) -> ("y") {{\n  %0 = min(%x, 99) : <1 x 16 x 5 x 6 x {element}>\n' \
+           f"  %1 = convolve(%0, {w}) : <1 x 8 x 3 x 4 x {element}>\n  yield(%1)\n}}\n"
+    (tmp_path / "program.dnn").write_text(text)
+    expected, _ = run(tmp_path / "program.dnn", tmp_path / "plain", ["-O0"], x)
+    for target in filter(here, TARGETS):
+        result, _ = run(tmp_path / "program.dnn", tmp_path / target, [f"--target={target}"], x)
+        np.testing.assert_array_equal(result, expected, err_msg=target)
+
+
 def product(r, numbers):
     """rows of 8 bits by constant weights of 8 bits, zero points of one kind or the other, quantized again or not; the program and its
     operands"""
