@@ -452,12 +452,15 @@ struct value *rewrite_add_products(struct builder *b, struct op *op, struct pass
         for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 2; j++) {
                         struct value *c = op_operand(x->op, i), *d = op_operand(y->op, j);
-                        if (simplify_same(c, d))
+                        struct value *first = op_operand(x->op, 1 - i),
+                                     *second = op_operand(y->op, 1 - j);
+                        /* of two constants the product is one (mul_over_add made it) */
+                        bool folds = simplify_is_spread_constant(c) &&
+                                     (simplify_is_spread_constant(first) ||
+                                      simplify_is_spread_constant(second));
+                        if (simplify_same(c, d) && !folds)
                                 return build_binary(b, OP_mul,
-                                                    build_binary(b, OP_add,
-                                                                 op_operand(x->op, 1 - i),
-                                                                 op_operand(y->op, 1 - j)),
-                                                    c);
+                                                    build_binary(b, OP_add, first, second), c);
                 }
         return NULL;
 }
