@@ -36,6 +36,11 @@ bool size_elements(const int64_t *dims, int rank, int64_t *count);
 /* b is positive and a not negative: how many pieces of b hold a, and what they hold */
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
+/* a / b, b positive, rounded down also where a is negative */
+static inline int64_t divide_down(int64_t a, int64_t b)
+{
+        return a >= 0 ? a / b : -divide_up(-a, b);
+}
 
 /* "64K", "1M", "2G", "4096": a byte count with an optional binary unit. False when malformed or too
  * big. */

@@ -24,8 +24,6 @@ struct need need_itself(int dimension)
         return (struct need){ .any = true, .dimension = dimension, .scale = 1, .per = 1 };
 }
 
-int64_t divide_down(int64_t a, int64_t b) { return a >= 0 ? a / b : -divide_up(-a, b); }
-
 static bool is_far(int64_t n) { return n > FAR_MAX || n < -FAR_MAX; }
 
 /* n is what is needed of an operation's result, `own` what an element of that needs of an operand.

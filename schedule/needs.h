@@ -17,7 +17,5 @@ struct need need_itself(int dimension);
 struct need need_through(const struct op *op, int operand, struct need n);
 /* both; false: two ways that do not go together */
 bool need_add(struct need *to, struct need n);
-/* a / b, b > 0, rounded down */
-int64_t divide_down(int64_t a, int64_t b);
 
 #endif

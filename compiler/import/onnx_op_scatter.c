@@ -140,7 +140,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0], *at = n->inputs[1];
         int rank = onnx_rank(x), count;
         int64_t stated[RANK_MAX];
-        dim_t dims[RANK_MAX], result[RANK_MAX], pooled = 1;
+        dim_t dims[RANK_MAX], result[RANK_MAX];
         struct onnx_window w;
         bool known;
 
@@ -177,7 +177,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
         const struct type *t = onnx_type(im, n, onnx_element(x), rank, dims);
         if (!t || !onnx_type(im, n, onnx_element(x), rank, result))
                 return false;
-        pooled = type_elements(t);
+        const dim_t pooled = type_elements(t);
         at = onnx_reshape(im, at, 2, (const dim_t[]){ type_elements(x->type), 1 });
         x = onnx_reshape(im, x, 1, (const dim_t[]){ type_elements(x->type) });
         struct value *y = scatter(im, zeros(im, type_tensor(im->m, t->element, 1, &pooled)), at, x,
