@@ -211,31 +211,53 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         w->indent--;
 }
 
-void c_levels_choice(struct c_writer *w, struct text *out)
+/* Levels from `first` on are asked for, the best first. */
+static void put_choice(struct c_writer *w, int first)
 {
         struct cpu_needs all = cpu_needs_none;
-        int first = 0;
-        if (w->level_count == 1)
-                return;
-        while (is_sure(w->levels[first].target))
-                first++;
         for (int i = first; i < w->level_count; i++)
                 if (!cpu_needs(target_attribute(w->levels[i].target), &all))
                         c_fail(w, EXIT_UNSUPPORTED, "nothing tells whether a processor has %s",
                                w->levels[i].target->name);
+        if (first == w->level_count)
+                return;
+        c_level_open(w, w->out, first);
+        put_questions(w, &all);
+        for (int i = w->level_count - 1; i >= first; i--) {
+                if (i > first)
+                        c_level_open(w, w->out, i);
+                put_answer(w, i, &all);
+                c_level_close(w, w->out, i);
+        }
+}
+
+/* Without a question: the best of the first `count` levels that is compiled in. */
+static void put_sure(struct c_writer *w, int count)
+{
+        for (int i = count - 1; i > 0; i--) {
+                text_add(w->out, "#%sif %s >= %s\n", i < count - 1 ? "el" : "", c_macro(w, "LEVEL"), c_level_macro(w, i));
+                c_line(w, "return %s;", c_level_macro(w, i));
+        }
+        if (count > 1)
+                text_add(w->out, "#else\n");
+        c_line(w, "return %s;", count ? c_level_macro(w, 0) : c_macro(w, "ERROR_PROCESSOR"));
+        if (count > 1)
+                text_add(w->out, "#endif\n");
+}
+
+void c_levels_choice(struct c_writer *w, struct text *out)
+{
+        int sure = 0;
+        if (w->level_count == 1)
+                return;
+        while (sure < w->level_count && is_sure(w->levels[sure].target))
+                sure++;
         w->out = out;
         text_add(out, "\n/* The best target that the processor has (CPUID) and the operating system saves the registers of. */\n"
                       "int %s_level(void)\n{\n", w->options->prefix);
         w->indent = 1;
-        c_level_open(w, out, first);
-        put_questions(w, &all);
-        for (int i = w->level_count - 1; i >= first; i--) {
-                if (i > first)
-                        c_level_open(w, out, i);
-                put_answer(w, i, &all);
-                c_level_close(w, out, i);
-        }
-        c_line(w, "return %s;", first ? c_level_macro(w, 0) : c_macro(w, "ERROR_PROCESSOR"));
+        put_choice(w, sure);
+        put_sure(w, sure);
         w->indent = 0;
         c_line(w, "}");
 }

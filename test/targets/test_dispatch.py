@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
 VECTORS = ["x86-64", "x86-64-v3", "x86-64-v4"]
-LISTS = [VECTORS, ["generic", "x86-64-v4"], ["x86-64-v3", "x86-64-v4"]]
+LISTS = [VECTORS, ["generic", "x86-64-v4"], ["x86-64-v3", "x86-64-v4"], ["generic", "x86-64"]]
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
 CPU = pathlib.Path("/proc/cpuinfo")
 FEATURES = set(CPU.read_text().split()) if CPU.exists() else set()
@@ -169,19 +169,21 @@ def test_level_of_a_processor(processor, three, network, tmp_path):
         ((a) = (d) = 0, (c) = (leaf) == 1 ? {leaf_1}u : 0, (b) = (leaf) == 7 ? {leaf_7}u : 0)
 """)
     (tmp_path / "main.c").write_text('#include <stdio.h>\n#include "model.h"\nint main(void) { printf("%d", model_level()); }\n')
-    folder = compiled(network[0], tmp_path / "two", "--target=x86-64-v4,x86-64-v3")
-    for folder, below in ((three, level), (folder, level - 1 if level else ERROR_PROCESSOR)):
+    above = compiled(network[0], tmp_path / "above", "--target=x86-64-v4,x86-64-v3")
+    below = compiled(network[0], tmp_path / "below", "--target=generic,x86-64,x86-64-v3")
+    sure = compiled(network[0], tmp_path / "sure", "--target=generic,x86-64")
+    for folder, want in ((three, level), (above, level - 1 if level else ERROR_PROCESSOR), (below, min(level, 1) + 1), (sure, 1)):
         for cc in COMPILERS:
             done = dnncc.run([cc, "-O1", "-include", tmp_path / "fake.h", f"-I{folder}", tmp_path / "main.c", folder / "model.c",
                               "-o", tmp_path / "main"])
             assert done.returncode == 0, done.stderr
-            assert int(dnncc.run([tmp_path / "main"]).stdout) == below
+            assert int(dnncc.run([tmp_path / "main"]).stdout) == want, folder.name
 
 
 # ---- the file ----
 
 @pytest.mark.parametrize("cc", COMPILERS)
-@pytest.mark.parametrize("names", LISTS[:2], ids=",".join)
+@pytest.mark.parametrize("names", [*LISTS[:2], LISTS[3]], ids=",".join)
 def test_parts_compile_alone(names, cc, network, tmp_path):
     """whatever is left out, without a warning; nothing but memcpy and memset is wanted from outside"""
     folder = compiled(network[0], tmp_path / "out", f"--target={','.join(names)}")
