@@ -227,6 +227,14 @@ static void put_stored(struct c_writer *w, const struct loop_buffer *b, const st
         c_end(w);
 }
 
+static void put_zero(struct c_writer *w, struct loop_type type)
+{
+        c_put(w, " = ");
+        c_zero(w, type);
+        c_put(w, ";");
+        c_end(w);
+}
+
 static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
@@ -238,17 +246,17 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
-                if (entry_matters(w, v, i / v->columns, i % v->columns))
-                        c_line(w, "%s %s = %s;", type, name->entries[i], c_zero(w, v->type));
+                if (entry_matters(w, v, i / v->columns, i % v->columns)) {
+                        c_put(w, "%s %s", type, name->entries[i]);
+                        put_zero(w, v->type);
+                }
         if (v->rows)
                 return;
         c_put(w, "%s%s %s", s->kind == STMT_LET ? "const " : "", type, name->text);
-        if (s->a) {
+        if (s->a)
                 put_value(w, s->a);
-        } else {
-                c_put(w, " = %s;", c_zero(w, v->type));
-                c_end(w);
-        }
+        else
+                put_zero(w, v->type);
 }
 
 /* x = x + e is written x += e where C's operator is meant */

@@ -184,7 +184,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
 {
         const char *header = w->options->header_name;
         int vectors = 0;                /* the first level that has any */
-        while (vectors < w->level_count && !w->levels[vectors].attribute_used)
+        while (vectors < w->level_count && !w->levels[vectors].vectors_used)
                 vectors++;
         put_head(w, out, false);
         if (header)
@@ -197,7 +197,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         if (w->uses_libm)
                 text_add(out, "#include <math.h>\n");
         c_levels_top(w, out);
-        if (vectors < w->level_count) {
+        if (vectors < w->level_count && target_include(w->options->target)) {
                 c_level_open(w, out, vectors);
                 text_add(out, "#include %s\n", target_include(w->options->target));
                 c_level_close(w, out, vectors);

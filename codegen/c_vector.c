@@ -65,8 +65,8 @@ const char *c_attribute(struct c_writer *w)
 {
         if (!w->has_vectors)
                 return "";
-        w->levels[w->level].attribute_used = true;
-        return arena_printf(w->arena, "%s ", attribute_name(w));
+        w->levels[w->level].vectors_used = true;
+        return target_attribute(target(w)) ? arena_printf(w->arena, "%s ", attribute_name(w)) : "";
 }
 
 const char *c_value_type(struct c_writer *w, struct loop_type type)
@@ -183,13 +183,17 @@ static bool is_zero(const struct loop_expr *e)
                        : e->literal.u == 0;
 }
 
-static void put_zero(struct c_writer *w, struct loop_type type)
+void c_zero(struct c_writer *w, struct loop_type type)
 {
-        const struct spelling *row = spelling_of_zero(target(w), type);
+        const char *number = type.element == E_F32 ? "0.0f" : type.element == E_F64 ? "0.0" : "0";
+        const struct c_operand operands[C_OPERANDS_MAX] = { { .text = number } };
+        const struct spelling *row = type.lanes > 1 ? spelling_of_zero(target(w), type) : NULL;
         if (row)
-                c_row(w, row, NULL);
-        else
+                c_row(w, row, operands);
+        else if (type.lanes > 1)
                 fail_on(w, "zero", type);
+        else
+                c_put(w, "%s", number);
 }
 
 /* ---- expressions ---- */
@@ -336,21 +340,11 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
                 *printed = put_truths(w, row, e);
         else if (row->op == SPELL_TYPE)
                 *printed = c_choice(w, e);
-        else if (e->type.lanes > 1 && is_zero(e) && spelling_of_zero(target(w), e->type))
-                put_zero(w, e->type);
+        else if (e->type.lanes > 1 && is_zero(e))
+                c_zero(w, e->type);
         else
                 *printed = put_operation(w, row, e);
         return true;
-}
-
-const char *c_zero(struct c_writer *w, struct loop_type type)
-{
-        if (type.lanes == 1)
-                return type.element == E_F32 ? "0.0f" : type.element == E_F64 ? "0.0" : "0";
-        const struct spelling *row = spelling_of_zero(target(w), type);
-        if (!row)
-                fail_on(w, "zero", type);
-        return row ? row->text : "0";
 }
 
 /* ---- statements ---- */
@@ -394,9 +388,9 @@ void c_vectors_top(struct c_writer *w, struct text *out)
 {
         bool any = false;
         for (int level = 0; level < w->level_count; level++) {
-                if (!w->levels[level].attribute_used)
-                        continue;
                 c_level(w, level);
+                if (!w->levels[level].vectors_used || !target_attribute(target(w)))
+                        continue;
                 const char *name = attribute_name(w);
                 text_add(out,
                          "\n/* Code for %s, whatever processor the compiler's options name. */\n"

@@ -33,7 +33,7 @@ struct c_level {
         struct loop_buffer **inputs, **outputs;   /* in order */
         const char *suffix;             /* of its functions' names, and in capitals of macros: "x86_64_v3" */
         const char *run;                /* its run function, where that is not the public one */
-        bool attribute_used, uses_tiles;
+        bool vectors_used, uses_tiles;
         struct text code;
 };
 
@@ -169,7 +169,7 @@ const struct loop_expr *c_chosen(const struct loop_expr *e);
 /* e as the target's table spells it; false: nothing to do with vectors, printed as ever */
 bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *shape);
 const char *c_value_type(struct c_writer *w, struct loop_type type);      /* of a variable */
-const char *c_zero(struct c_writer *w, struct loop_type type);
+void c_zero(struct c_writer *w, struct loop_type type);   /* appended to the line */
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s);
 bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s);

@@ -93,6 +93,28 @@ bool cpu_needs(const char *list, struct cpu_needs *needs)
         return true;
 }
 
+/* Family and model count on in bits of their own (CPUID in Intel's manual, volume 2A; AMD's manual,
+ * volume 3, appendix E): families from 15 on, models of families 6 and from 15 on. */
+bool cpu_is(const struct processor *processors)
+{
+        uint32_t first[4], leaf[4];
+        char vendor[13] = "";
+        if (!read_cpuid(0, 0, first) || !read_cpuid(1, 0, leaf))
+                return false;
+        memcpy(vendor, &first[EBX], 4);
+        memcpy(vendor + 4, &first[EDX], 4);
+        memcpy(vendor + 8, &first[ECX], 4);
+        int family = leaf[EAX] >> 8 & 15, model = leaf[EAX] >> 4 & 15;
+        if (family == 6 || family == 15)
+                model |= leaf[EAX] >> 12 & 0xf0;
+        if (family == 15)
+                family += leaf[EAX] >> 20 & 0xff;
+        for (const struct processor *p = processors; p->vendor; p++)
+                if (!strcmp(p->vendor, vendor) && p->family == family && p->model == model)
+                        return true;
+        return false;
+}
+
 bool cpu_has(const char *list)
 {
         struct cpu_needs needs = cpu_needs_none;

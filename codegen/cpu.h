@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/target.h"
+
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
  * system, too. */
 bool cpu_has(const char *features);
+/* Is it one of these? */
+bool cpu_is(const struct processor *processors);
 
 /* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there
  * where leaf 1 says that XGETBV is. */

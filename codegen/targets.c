@@ -22,13 +22,18 @@ bool target_runs_here(const struct target *t)
         return attribute ? cpu_has(attribute) : t == targets[0];
 }
 
-/* the last in the table that this processor can run */
+/* The last in the table that is made for what this processor is or has. What is the same
+ * instructions under another name (other caches, another order of bytes) may run here, but nothing
+ * says that it is better. */
 static const struct target *native(void)
 {
         const struct target *best = targets[0];
-        for (int i = 0; i < TARGET_COUNT; i++)
-                if (target_runs_here(targets[i]))
-                        best = targets[i];
+        for (int i = 0; i < TARGET_COUNT; i++) {
+                const struct target *t = targets[i];
+                bool fits = t->processors ? cpu_is(t->processors) : t->attribute != NULL;
+                if (fits && target_runs_here(t))
+                        best = t;
+        }
         return best;
 }
 
@@ -66,7 +71,7 @@ static bool can_follow(const struct target *less, const struct target *best, str
                         diag, EXIT_USAGE,
                         "--target: %s and %s are for different processors: a list is for one kind",
                         less->name, best->name);
-        else if (!cpu_needs(target_attribute(best), &needs))
+        else if (target_attribute(best) && !cpu_needs(target_attribute(best), &needs))
                 diag_error(diag, EXIT_USAGE,
                            "--target: nothing tells at run time whether a processor has %s",
                            best->name);
@@ -118,6 +123,6 @@ void target_help(void)
 {
         for (int i = 0; i < TARGET_COUNT; i++)
                 printf("  %-16s %s\n", targets[i]->name, targets[i]->doc);
-        printf("  %-16s the last of these that this processor can run: %s\n", "native",
+        printf("  %-16s the last of these that are for this processor: %s\n", "native",
                native()->name);
 }

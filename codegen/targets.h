@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "ir/target.h"
 
-/* "native": the last in the table that this processor can run; NULL when there is none of that
+/* "native": the last in the table that is for this processor; NULL when there is none of that
  * name */
 const struct target *target_find(const char *name);
 /* "A,B,C", in any order: in that of the table, the least first. NULL after an error. */

@@ -35,7 +35,8 @@ const struct spelling *spelling_of_type(const struct target *t, struct loop_type
 
 const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type)
 {
-        return find_plain(t, SPELL_ZERO, type);
+        const struct spelling *row = find_plain(t, SPELL_ZERO, type);
+        return row ? row : find_plain(t, LOOP_SPLAT, type);
 }
 
 const struct spelling *spelling_of_prefetch(const struct target *t, int level)

@@ -15,7 +15,7 @@
 /* What a row is for: an operation of Loop IR (enum loop_opcode), or one of these. Operands: */
 enum spelling_op {
         SPELL_TYPE = LOOP_CALL + 1,     /* of a variable: none */
-        SPELL_ZERO,                     /* a literal of zero bits: none; else SPLAT of it */
+        SPELL_ZERO,                     /* of zero bits: none; where there is no row, SPLAT of 0 */
         SPELL_TRUTHS,                   /* truth values that are known: an integer, its lowest bit
                                          * of lane 0 */
         SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing
@@ -61,6 +61,7 @@ struct spelling {
 const struct spelling *spelling_of(const struct target *t, const struct loop_expr *e);
 const struct spelling *spelling_of_store(const struct target *t, const struct loop_stmt *s);
 const struct spelling *spelling_of_type(const struct target *t, struct loop_type type);
+/* that of ZERO, or else of SPLAT */
 const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type);
 const struct spelling *spelling_of_prefetch(const struct target *t, int level);
 const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_op op);

@@ -9,9 +9,18 @@
 
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
 
+/* A kind of processor as CPUID says it; x86 alone. */
+struct processor {
+        const char *vendor;             /* "GenuineIntel", "AuthenticAMD" */
+        int family, model;              /* the displayed ones, as in /proc/cpuinfo */
+};
+
 struct target {
         const char *name, *doc;
         const struct target *base;      /* NULL for generic */
+        const struct processor *processors; /* ends with { 0 }: the target is native to these alone.
+                                             * NULL: an instruction set, native wherever its own
+                                             * `attribute` is; to no processor without one */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
