@@ -20,7 +20,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all setup python browser install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
-        bench-interp bench-threads bench-compile bench-operators docs clean
+        bench-interp bench-threads bench-compile bench-operators zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -208,6 +208,9 @@ bench-operators: all python
 	$(PY) test/bench/operators.py --dnncc=$(B)/dnncc --write=docs/operators.md
 bench-compile: all python
 	$(PY) test/bench/compile_bench.py --write=docs/compile-time.md
+# what C all models give, for all targets: the same before and after a refactoring; test/bench/digest.py
+zoo-digest: all python
+	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
 	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(GENERATED) $(B)/onnx.pb-c.c

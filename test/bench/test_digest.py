@@ -1,0 +1,72 @@
+"""make zoo-digest: the same lines for the same C, others for other C or weights."""
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import digest  # noqa: E402
+
+MODEL = """dnn 1
+module "sum"
+func @main(%x "x": <f32>) -> ("y") {{
+  %0 = add(%x, {last}) : <f32>
+  yield(%0)
+}}
+"""
+
+
+def run(*options):
+    return subprocess.run([sys.executable, HERE / "digest.py", *map(str, options)], capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "sum.dnn"
+    path.write_text(MODEL.format(last="4.0"))
+    return path
+
+
+def test_lines(tmp_path, model):
+    """a line for each target, thread count and precision; sorted, and the same for any number of jobs"""
+    one, two = (run(f"--models={model}", f"--jobs={jobs}").stdout for jobs in (1, 2))
+    lines = one.splitlines()
+    assert one == two and lines == sorted(lines, key=lambda line: line[66:]) and len(set(lines)) == len(lines)
+    assert all(re.fullmatch(r"[0-9a-f]{64}  sum \S+( -\S+)*", line) for line in lines)
+    cases = {line[66:] for line in lines}
+    assert {"sum generic", "sum generic-be --threads=2", "sum x86-64-v4 --threads=2 --precision=bf16", "sum generic -O0"} <= cases
+    assert not any(" native" in case or ("generic" in case and "bf16" in case) for case in cases)
+
+
+def test_differences(tmp_path, model):
+    kept = tmp_path / "kept"
+    assert run(f"--models={model}", "--targets=generic", f"--write={kept}").returncode == 0
+    done = run(f"--models={model}", "--targets=generic", f"--compare={kept}")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith(" (0 refused), 0 differences\n")
+    model.write_text(MODEL.format(last="5.0"))
+    done = run(f"--models={model}", "--targets=generic", f"--compare={kept}", f"--keep={tmp_path / 'c'}")
+    assert done.returncode == 1 and "differs: sum generic --threads=2\n" in done.stdout
+    assert "5.0" in (tmp_path / "c" / "sum_generic" / "model.c").read_text()
+    kept.write_text("".join(line for line in kept.read_text().splitlines(True) if not line.endswith("sum generic\n")) + "0" * 64 + "  sum old\n")
+    done = run(f"--models={model}", "--targets=generic", f"--compare={kept}")
+    assert done.returncode == 1 and "is new: sum generic\n" in done.stdout and "is gone: sum old\n" in done.stdout
+
+
+def test_failures(tmp_path, model):
+    """what fails to compile is a line, too"""
+    model.write_text(MODEL.format(last="4.0").replace("add(", "no_such("))
+    lines = run(f"--models={model}", "--targets=generic").stdout.splitlines()
+    assert lines and all(line.startswith("exit 3 ") and line[64:70] == "  sum " for line in lines)
+
+
+def test_weights(tmp_path):
+    """constants in a file count"""
+    first, second = digest.hashlib.sha256(), digest.hashlib.sha256()
+    for sha, last in (first, b"a"), (second, b"b"):
+        path = tmp_path / "model.weights"
+        path.write_bytes(bytes(1 << 23) + last)
+        digest.add_file(sha, path)
+    assert first.hexdigest() != second.hexdigest()
