@@ -296,8 +296,9 @@ struct value *constant_packed(struct module *m, const struct constant *c, const 
         dim_t moved[RANK_MAX];
         for (int i = 0; i < rank; i++)
                 moved[i] = dims[perm[i]];
-        return pack(m, c, type_tensor(m, c->value.type->element, rank, moved),
-                    packing_of(c, padded, rank, dims, perm));
+        const struct type *type = type_tensor(m, c->value.type->element, rank, moved);
+        return type_elements(type) ? pack(m, c, type, packing_of(c, padded, rank, dims, perm))
+                                   : constant_dense(m, type, constant_room(m, 0), c->name);
 }
 
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to)

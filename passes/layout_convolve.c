@@ -275,9 +275,11 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
         }
         if (none) {                     /* no weight meets an element */
                 memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
-                int64_t block = block_of(p->c, w->type->dims[0]);
-                part[1] = layout_blocks(w->type->dims[0], block);
-                part[p->x->type->rank - 1] = block;
+                int64_t outputs = w->type->dims[0] / p->c->groups, block = block_of(p->c, outputs);
+                if (!is_depthwise(p->c)) {      /* whose results lie as x does */
+                        part[1] = p->c->groups * layout_blocks(outputs, block);
+                        part[p->x->type->rank - 1] = block;
+                }
                 return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
         }
         return contract(p->c, build_slice(b, p->x, from, ones, part),

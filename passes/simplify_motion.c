@@ -455,7 +455,8 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
         return build_broadcast(b, build_reshape(b, source, rank, dims), t, to);
 }
 
-/* a factor of all the products of a sum: an epilogue multiplies the sum for nothing */
+/* A factor of all the products of a sum: an epilogue multiplies the sum for nothing. A sum of no
+ * products is 0, even where the factor is infinite, as the inverse sum of a softmax of no columns. */
 static struct value *scale_sums(struct builder *b, struct op *op, int first)
 {
         const struct type *t = op->results[0].type;
@@ -465,7 +466,7 @@ static struct value *scale_sums(struct builder *b, struct op *op, int first)
                 struct value *product = op_operand(op, i),
                              *operands[] = { op_operand(op, 0), op_operand(op, 1) };
                 if (!op_is(product, OP_mul) || !value_has_one_use(product) ||
-                    product->type->element != t->element)
+                    product->type->element != t->element || !type_elements(product->type))
                         continue;
                 for (int j = 0; j < 2; j++) {
                         struct value *factor =

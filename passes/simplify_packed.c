@@ -335,7 +335,7 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
 /* dimension `dim` of v, from start on, size elements */
 struct part { int dim; int64_t start, size; };
 
-/* the same part of the operand of a reshape: its dimension ends where v's does */
+/* the same part of the operand of a reshape, which has elements: its dimension ends where v's does */
 static bool through_reshape(const struct type *x, const struct type *v, struct part p,
                             struct part *out)
 {
@@ -481,7 +481,7 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
         }
 }
 
-/* what a slice cuts, when it cuts one dimension */
+/* what a slice cuts, when it cuts one dimension of something */
 static bool part_of(const struct op *op, struct part *p)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];
@@ -499,7 +499,7 @@ static bool part_of(const struct op *op, struct part *p)
                         return false;
                 *p = (struct part){ d, starts[d], y->dims[d] };
         }
-        return p->dim >= 0 && y->dims[p->dim] > 0;
+        return p->dim >= 0 && type_elements(y) > 0;
 }
 
 struct value *rewrite_part_of_packed(struct builder *b, struct op *op, struct pass_context *context)

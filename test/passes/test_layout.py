@@ -100,8 +100,8 @@ class Network:
         x, shape = self.pick()
         n, c, space = shape[0], shape[1], shape[2:]
         k = len(space)
-        groups = self.r.choice([1, 1, c])
-        m = groups if groups > 1 else self.channels()
+        groups = self.r.choice([1, 1, c, self.r.choice([g for g in (1, 2, 4, 16) if c % g == 0])])
+        m = groups * self.r.choice([1, 1, 2, 8]) if groups > 1 else self.channels()
         steps, window = [self.r.choice([1, 2, 2, 3]) for _ in range(k)], [self.r.choice([1, 2, 3, 4]) for _ in range(k)]
         pads = [self.r.choice([0, 1, 2, 3, -1]) for _ in range(2 * k)]
         if self.r.random() < 0.4:       # no element is in two windows
@@ -345,6 +345,22 @@ class Attention(Network):
         m = self.emit(f"mul({m}, {1 / features})", (n, s), keep=False)
         m = self.emit(f"broadcast({m}) dims=[0, 1]", (n, s, features), keep=False)
         self.emit(f"sub({x}, {m})", (n, s, features))
+
+
+@pytest.mark.parametrize("channels,groups,outputs", [(4, 4, 8), (4, 4, 4), (32, 2, 32), (32, 4, 8), (20, 1, 5)])
+def test_phases_without_weights(tmp_path, channels, groups, outputs):
+    """a window narrower than the step: whole phases of the result are zeros, in the blocks of the others"""
+    path = tmp_path / "n.dnn"
+    path.write_text(f"""dnn 1
+module "n"
+func @main(%x "x": <1 x {channels} x 5 x f32>, %w "w": <{outputs} x {channels // groups} x 1 x f32>) -> ("y") {{
+  %0 = convolve(%x, %w) input_dilations=[2] groups={groups} : <1 x {outputs} x 9 x f32>
+  %1 = abs(%0) : <1 x {outputs} x 9 x f32>
+  yield(%1)
+}}
+""")
+    done = dnncc.run([dnncc.DNNCC, path, "--target=x86-64-v4", "-o", tmp_path / "n.c", "--check"], cwd=tmp_path)
+    assert done.returncode == 0 and "layout: equal" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Few, 30 * k) for k in range(2)] +

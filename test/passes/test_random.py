@@ -19,10 +19,11 @@ class Program:
     def __init__(self, seed, extents=(1, 2, 3, 4)):
         self.r = random.Random(seed)
         self.room = max(extents)
+        self.none = [0] if self.r.random() < 0.15 else []           # extents may be 0
         self.element = self.r.choice(["f32", "f32", "i32", "i8", "f64", "u8"])
         self.lines, self.values, self.inputs = [], [], []
         for k in range(self.r.randint(1, 3)):
-            shape = tuple(self.r.choice(extents) for _ in range(self.r.choice([1, 2, 3, 4])))
+            shape = tuple(self.r.choice([*extents, *self.none]) for _ in range(self.r.choice([1, 2, 3, 4])))
             self.inputs.append(f'%in{k} "in{k}": {self.type(shape)}')
             self.values.append((f"%in{k}", shape))
         steps = [self.unary, self.binary, self.constant, self.reduce, self.transpose, self.reshape, self.slice, self.pad, self.concat,
@@ -72,8 +73,11 @@ class Program:
             return
         axes = sorted(self.r.sample(range(len(shape)), self.r.randint(1, len(shape))))
         rest = tuple(d for i, d in enumerate(shape) if i not in axes)
-        kind = self.r.choice(["", " kind=max", " kind=min"])
-        self.emit(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]){kind}", rest)
+        self.emit(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]){self.kind(shape)}", rest)
+
+    def kind(self, shape):
+        """of a reduction; the extremes of nothing are infinite, whose products are no numbers"""
+        return self.r.choice(["", " kind=max", " kind=min"] if all(shape) else [""])
 
     def transpose(self):
         x, shape = self.pick()
@@ -92,11 +96,11 @@ class Program:
             return
         starts, steps, sizes = [], [], []
         for d in shape:
-            start, step = self.r.randrange(d), self.r.choice([1, 1, 2, -1])
-            room = (d - 1 - start) // step + 1 if step > 0 else start // -step + 1
+            start, step = self.r.randrange(d or 1), self.r.choice([1, 1, 2, -1])
+            room = 0 if not d else (d - 1 - start) // step + 1 if step > 0 else start // -step + 1
             starts.append(start)
             steps.append(step)
-            sizes.append(self.r.randint(1, room))
+            sizes.append(self.r.choice([*range(1 if d else 0, room + 1), *self.none]))
         n = len(shape)
         self.emit(f"slice({x}, <{n} x i64> [{', '.join(map(str, starts))}], <{n} x i64> [{', '.join(map(str, steps))}])", tuple(sizes))
 
@@ -124,7 +128,7 @@ class Program:
             return
         at = self.r.randint(0, len(shape))
         dims = [i if i < at else i + 1 for i in range(len(shape))]
-        self.emit(f"broadcast({x}) dims=[{', '.join(map(str, dims))}]", shape[:at] + (self.r.choice([2, 3]),) + shape[at:])
+        self.emit(f"broadcast({x}) dims=[{', '.join(map(str, dims))}]", shape[:at] + (self.r.choice([2, 3, *self.none]),) + shape[at:])
 
     def select(self):
         x, shape = self.pick()
@@ -140,8 +144,9 @@ class Program:
 
     def dot(self):
         x, shape = self.pick()
+        outputs = self.r.choice([3, *self.none])
         if len(shape) == 2:
-            self.emit(f"dot({x}, {self.splat((shape[1], 3))}) contract_a=[1] contract_b=[0]", (shape[0], 3))
+            self.emit(f"dot({x}, {self.splat((shape[1], outputs))}) contract_a=[1] contract_b=[0]", (shape[0], outputs))
 
     def window(self):
         x, shape = self.pick()
@@ -153,7 +158,8 @@ class Program:
         if not shape or len(shape) == 4:
             return
         axis = self.r.randrange(len(shape))
-        places = [self.r.randrange(-shape[axis], shape[axis]) for _ in range(self.r.choice([1, 1, 2, 3]))]
+        count = self.r.choice([1, 1, 2, 3, *self.none]) if shape[axis] else 0
+        places = [self.r.randrange(-shape[axis], shape[axis]) for _ in range(count)]
         self.emit(f"gather({x}, <{len(places)} x i64> [{', '.join(map(str, places))}]) axis={axis}",
                   shape[:axis] + (len(places),) + shape[axis + 1:])
 
@@ -178,8 +184,7 @@ class Program:
         rest = tuple(shape[d] for d in kept)
         keep = self.r.random() < 0.2
         for _ in range(self.r.randint(1, 3)):
-            kind = self.r.choice(["", " kind=max", " kind=min"])
-            y = self.emit(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]){kind}", rest, keep=keep)
+            y = self.emit(f"reduce({x}, <{len(axes)} x i64> [{', '.join(map(str, axes))}]){self.kind(shape)}", rest, keep=keep)
             if self.r.random() < 0.5:
                 y = self.emit(f"{self.r.choice(['neg', 'abs'])}({y})", rest, keep=False)
             spread = self.emit(f"broadcast({y}) dims=[{', '.join(map(str, kept))}]", shape, keep=keep)

@@ -20,6 +20,7 @@ static void random_inputs(struct generator *g)
         static const enum element whole[] = { E_F32, E_F32, E_F32, E_F32, E_F64, E_F16, E_BF16, E_I8, E_I32, E_I64, E_U8, E_U16, E_BOOL };
         static const dim_t extents[] = { 1, 2, 3, 4, 5, 7, 8, 14, 16, 17, 33 };
         g->element = g->real ? E_F32 : whole[pick(g, 12)];
+        g->empties = chance(g, 10);
         for (int k = 0, count = 1 + pick(g, INPUTS_RANDOM); k < count; k++) {
                 dim_t dims[RANK_MAX];
                 int rank = 1 + pick(g, 4);
@@ -27,6 +28,10 @@ static void random_inputs(struct generator *g)
                 int64_t elements = 1;
                 rank = image ? 4 : rank;
                 for (int i = 0; i < rank; i++) {
+                        if (g->empties && chance(g, 20)) {
+                                dims[i] = elements = 0;
+                                continue;
+                        }
                         dims[i] = image && i == 0 ? 1 + (chance(g, 20)) : extents[pick(g, chance(g, 50) ? 6 : 11)];
                         if (elements * dims[i] > ELEMENTS_MAX / 2)
                                 dims[i] = 1;

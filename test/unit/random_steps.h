@@ -157,6 +157,7 @@ static void step_reshape(struct generator *g)
         struct entry *e = pick_value(g, is_any);
         dim_t dims[RANK_MAX];
         int rank = 0, split = e && rank_of(e->v) ? pick(g, rank_of(e->v)) : 0;
+        int64_t elements = 1;
         if (!e)
                 return;
         for (int i = 0; i < rank_of(e->v); i++) {
@@ -179,7 +180,12 @@ static void step_reshape(struct generator *g)
                 memmove(dims + at + 1, dims + at, (size_t)(rank++ - at) * sizeof *dims);
                 dims[at] = 1;
         }
-        if (rank <= 6)
+        for (int i = 0, none = pick(g, rank + 1); i < rank; i++)        /* one 0 is enough for no elements */
+                if (!type_elements(e->v->type) && i != none && chance(g, 50))
+                        dims[i] = pick_extent(g, 7);
+        for (int i = 0; i < rank; i++)
+                elements *= dims[i];
+        if (rank <= 6 && elements == type_elements(e->v->type))
                 keep(g, build_reshape(&g->b, e->v, rank, dims), e->bound);
 }
 
@@ -207,12 +213,12 @@ static void step_broadcast(struct generator *g)
                 return;
         for (int i = 0; i <= rank_of(e->v); i++) {
                 if (i == at)
-                        dims[rank++] = 1 + pick(g, 3);
+                        dims[rank++] = pick_extent(g, 3);
                 if (i == rank_of(e->v))
                         break;
                 onto[i] = rank;
                 dim_t d = e->v->type->dims[i];
-                dims[rank++] = d == 1 && type_elements(e->v->type) < 300 ? 1 + pick(g, 4) : d;
+                dims[rank++] = d == 1 && type_elements(e->v->type) < 300 ? pick_extent(g, 4) : d;
         }
         keep(g, build_broadcast(&g->b, e->v, type_of(g, element_at(e->v), rank, dims), onto), e->bound);
 }
@@ -227,11 +233,11 @@ static void step_slice(struct generator *g)
         for (int i = 0; i < rank_of(e->v); i++) {
                 static const int by[] = { 1, 1, 1, 2, -1, 3 };
                 dim_t d = e->v->type->dims[i];
-                bool whole = chance(g, 40);
+                bool whole = chance(g, 40) || !d;
                 starts[i] = whole ? 0 : pick(g, (int)d);
                 steps[i] = whole ? 1 : by[pick(g, 6)];
                 int64_t room = steps[i] > 0 ? (d - 1 - starts[i]) / steps[i] + 1 : starts[i] / -steps[i] + 1;
-                sizes[i] = whole || chance(g, 50) ? room : 1 + pick(g, (int)room);
+                sizes[i] = whole || chance(g, 50) ? room : pick_extent(g, (int)room);
         }
         keep(g, build_slice(&g->b, e->v, starts, steps, sizes), e->bound);
 }
@@ -245,7 +251,7 @@ static void step_pad(struct generator *g)
                 return;
         int mode = pick(g, 3);          /* constant, reflect, edge */
         for (int i = 0; i < rank_of(e->v); i++) {
-                int d = (int)e->v->type->dims[i], most = mode == 1 ? (d > 2 ? 2 : d - 1) : 2;
+                int d = (int)e->v->type->dims[i], most = mode == 1 ? (d > 2 ? 2 : d - 1) : mode && !d ? 0 : 2;
                 low[i] = chance(g, 50) ? 0 : pick(g, most + 1);
                 dims[i] = d + low[i] + (chance(g, 50) ? 0 : pick(g, most + 1));
         }
@@ -283,8 +289,8 @@ static void step_split(struct generator *g)
         if (!e)
                 return;
         int rank = rank_of(e->v), axis = pick(g, rank);
-        dim_t d = e->v->type->dims[axis], cut = d > 1 ? 1 + pick(g, (int)d - 1) : 0;
-        if (!cut)
+        dim_t d = e->v->type->dims[axis], cut = pick_extent(g, (int)d - 1);
+        if (!cut && !g->empties)
                 return;
         memcpy(sizes, e->v->type->dims, (size_t)rank * sizeof *sizes);
         for (int i = 0; i < rank; i++)
@@ -305,8 +311,8 @@ static void step_gather(struct generator *g)
         int64_t indices[6];
         if (!e || rank_of(e->v) > 5)
                 return;
-        int axis = pick(g, rank_of(e->v)), d = (int)e->v->type->dims[axis], count = 1 + pick(g, 6);
-        if (type_elements(e->v->type) / d * count > ELEMENTS_MAX)
+        int axis = pick(g, rank_of(e->v)), d = (int)e->v->type->dims[axis], count = d ? pick_extent(g, 6) : 0;
+        if (d && type_elements(e->v->type) / d * count > ELEMENTS_MAX)
                 return;
         for (int i = 0, start = pick(g, d), even = pick(g, 2); i < count; i++)
                 indices[i] = even ? (start + i) % d : pick(g, 2 * d) - d;
@@ -322,7 +328,7 @@ static void step_order(struct generator *g)
         int axis = pick(g, rank_of(e->v));
         dim_t dims[RANK_MAX];
         memcpy(dims, e->v->type->dims, sizeof *dims * (size_t)rank_of(e->v));
-        dims[axis] = chance(g, 50) ? dims[axis] : 1 + pick(g, (int)dims[axis]);
+        dims[axis] = chance(g, 50) ? dims[axis] : pick_extent(g, (int)dims[axis]);
         struct attr *attrs = attrs_new(g->m, OP_argsort), *to = attrs_new(g->m, OP_scatter);
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", pick(g, 2));
@@ -346,7 +352,7 @@ static void step_scatter(struct generator *g)
         int64_t to[6], from[6];
         if (!e || g->real || rank_of(e->v) > 5 || !is_number(e) || 7 * e->bound > exact_limit(g, element_at(e->v)))
                 return;
-        int d = (int)e->v->type->dims[0], count = 1 + pick(g, 6);
+        int d = (int)e->v->type->dims[0], count = d ? pick_extent(g, 6) : 0;
         for (int i = 0; i < count; i++) {
                 to[i] = pick(g, 2 * d) - d;
                 from[i] = pick(g, d);
@@ -392,7 +398,8 @@ static void step_reduce(struct generator *g)
         if (large && exact_limit(g, element_at(e->v)) < 2 * (double)elements)
                 return;
         struct value *x = large ? clamped(g, e, 2) : e->v;
-        keep(g, build_reduce(&g->b, kind, x, axes, count), sum ? (large ? 2 : e->bound) * (double)elements : e->bound);
+        double bound = sum ? (large ? 2 : e->bound) * (double)elements : elements ? e->bound : INFINITY;
+        keep(g, build_reduce(&g->b, kind, x, axes, count), bound);
 }
 
 static void step_window(struct generator *g)
@@ -430,6 +437,15 @@ static double factor_bound(const struct generator *g, enum element e, double pro
 
 static bool is_arithmetic(const struct entry *e) { return has_rank(e) && is_number(e); }
 
+/* elements for one position along a dimension */
+static int64_t rest_of(const struct value *v, int along)
+{
+        int64_t elements = 1;
+        for (int i = 0; i < rank_of(v); i++)
+                elements *= i == along ? 1 : v->type->dims[i];
+        return elements;
+}
+
 static void step_dot(struct generator *g)
 {
         struct entry *e = pick_value(g, is_arithmetic);
@@ -437,9 +453,9 @@ static void step_dot(struct generator *g)
                 return;
         struct value *x = e->v;
         int rank = rank_of(x), along = chance(g, 70) ? rank - 1 : pick(g, rank);
-        int64_t k = x->type->dims[along], outputs = 1 + pick(g, chance(g, 40) ? 40 : 9);
+        int64_t k = x->type->dims[along], outputs = pick_extent(g, chance(g, 40) ? 40 : 9);
         double most = factor_bound(g, element_at(x), (double)k);
-        if (!most || type_elements(x->type) / k * outputs > ELEMENTS_MAX)
+        if (!most || rest_of(x, along) * outputs > ELEMENTS_MAX)
                 return;
         bool turned = chance(g, 40);
         dim_t dims[] = { turned ? outputs : k, turned ? k : outputs };
@@ -470,7 +486,7 @@ static void step_batched_dot(struct generator *g)
         int rank = rank_of(y), count = rank - 2;
         int64_t k = y->type->dims[rank - 1], rows = y->type->dims[rank - 2], batch[RANK_MAX];
         double most = factor_bound(g, element_at(y), (double)k);
-        if (!most || type_elements(y->type) / k * rows > ELEMENTS_MAX)
+        if (!most || rest_of(y, rank - 1) * rows > ELEMENTS_MAX)
                 return;
         for (int i = 0; i < count; i++)
                 batch[i] = i;
@@ -495,11 +511,11 @@ static void step_convolve(struct generator *g)
                 return;
         struct value *x = e->v;
         int spatial = rank_of(x) - 2;
-        int64_t channels = x->type->dims[1], groups = 1, outputs = 1 + pick(g, chance(g, 30) ? 33 : 6);
+        int64_t channels = x->type->dims[1], groups = 1, outputs = pick_extent(g, chance(g, 30) ? 33 : 6);
         int64_t strides[3], dilations[3], gaps[3], pads[6], products, positions = x->type->dims[0];
-        if (chance(g, 35)) {            /* depthwise, or two groups */
+        if (channels && chance(g, 35)) {          /* depthwise, or two groups */
                 groups = chance(g, 70) || channels % 2 ? channels : 2;
-                outputs = groups * (1 + pick(g, 2));
+                outputs = groups * pick_extent(g, 2);
         }
         dim_t window[RANK_MAX] = { outputs, channels / groups };
         products = channels / groups;
@@ -510,7 +526,7 @@ static void step_convolve(struct generator *g)
                 strides[i] = chance(g, 70) ? 1 : 2;
                 dilations[i] = chance(g, 85) ? 1 : 2;
                 gaps[i] = chance(g, 90) ? 1 : 2;
-                int64_t reach = (window[2 + i] - 1) * dilations[i] + 1, extent = (d - 1) * gaps[i] + 1;
+                int64_t reach = (window[2 + i] - 1) * dilations[i] + 1, extent = d ? (d - 1) * gaps[i] + 1 : 0;
                 pads[i] = same ? reach / 2 : pick(g, (int)reach);
                 pads[spatial + i] = same ? reach / 2 : chance(g, 8) && extent > reach + 1 ? -1 : pick(g, (int)reach);
                 if (extent + pads[i] + pads[spatial + i] < reach)

@@ -16,7 +16,7 @@ struct generator {
         struct function *f;
         struct builder b;
         uint64_t stream;
-        bool real;
+        bool real, empties;             /* empties: extents may be 0 */
         enum element element;           /* of most values */
         struct entry values[VALUES_MAX];
         int count;
@@ -32,8 +32,11 @@ static uint64_t random_next(uint64_t *state)
         return x ^ x >> 31;
 }
 
-static int pick(struct generator *g, int count) { return (int)(random_next(&g->stream) % (uint64_t)count); }
+/* from 0 to count - 1; of nothing, 0 */
+static int pick(struct generator *g, int count) { return count > 0 ? (int)(random_next(&g->stream) % (uint64_t)count) : 0; }
 static bool chance(struct generator *g, int percent) { return pick(g, 100) < percent; }
+/* an extent from 1 to most; sometimes 0 where extents may be that, always where most is */
+static int pick_extent(struct generator *g, int most) { return most < 1 || (g->empties && chance(g, 15)) ? 0 : 1 + pick(g, most); }
 
 /* a number that every type of the pool holds */
 static double some_number(struct generator *g)
