@@ -43,7 +43,8 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         int named = 0;
         unsigned traits = main ? op_info[main->code].traits : 0;
         bool alone = request->op && main->operand_count && !(traits & TRAIT_ELEMENTWISE);
-        if (alone || traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
+        bool first = alone || traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
+        if (first) {
                 text_add(out, "%s ", op_info[main->code].name);
                 add_dims(out, op_operand(main, 0)->type);
                 if (traits & TRAIT_CONTRACTION) {
@@ -53,7 +54,7 @@ static void add_summary(struct text *out, const struct kernel_request *request,
                 named++;
         }
         for (const struct op *op = NULL; (op = next_op(request, op));) {
-                if (op == main && named)
+                if (op == main && first)
                         continue;
                 if (named && op_info[op->code].traits & TRAIT_FREE)
                         continue;
@@ -66,8 +67,11 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         }
         text_add(out, " -> ");
         add_dims(out, request->results[0]->type);
-        if (main && main->schedule)
-                text_add(out, "; %.*s", (int)strcspn(main->schedule, ";"), main->schedule);
+        int words = main && main->schedule ? (int)strcspn(main->schedule, ";") : 0;
+        while (words && main->schedule[words - 1] == ' ')
+                words--;
+        if (words)
+                text_add(out, "; %.*s", words, main->schedule);
 }
 
 /* ---- work ---- */

@@ -261,6 +261,8 @@ static bool read_attrs(struct reader *r, struct written *w)
                 if (!strcmp(name, "schedule") && !w->schedule) {
                         if (!reader_expect(r, "=") || !(w->schedule = reader_remark(r, name)))
                                 return false;
+                        if (!strcspn(w->schedule, ";"))
+                                return reader_fail(r, "a schedule without words");
                         continue;
                 }
                 int i = 0;

@@ -456,7 +456,8 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
 }
 
 /* A factor of all the products of a sum: an epilogue multiplies the sum for nothing. A sum of no
- * products is 0, even where the factor is infinite, as the inverse sum of a softmax of no columns. */
+ * products is 0, even where the factor is infinite, as the inverse sum of a softmax of no columns
+ * is. */
 static struct value *scale_sums(struct builder *b, struct op *op, int first)
 {
         const struct type *t = op->results[0].type;

@@ -335,7 +335,8 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
 /* dimension `dim` of v, from start on, size elements */
 struct part { int dim; int64_t start, size; };
 
-/* the same part of the operand of a reshape, which has elements: its dimension ends where v's does */
+/* the same part of the operand of a reshape, which has elements: its dimension ends where v's
+ * does */
 static bool through_reshape(const struct type *x, const struct type *v, struct part p,
                             struct part *out)
 {

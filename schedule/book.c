@@ -58,7 +58,7 @@ static bool read_line(struct schedule_book *book, struct arena *arena, const cha
         struct op probe = { .schedule = value + strspn(value, " ") };
         struct schedule schedule;
         struct diag quiet = { .silent = true };
-        if (!schedule_parse(&probe, &schedule, &quiet))
+        if (!*probe.schedule || !schedule_parse(&probe, &schedule, &quiet))
                 return false;
         map_set(book->schedules, text, (size_t)(colon - line), (void *)(uintptr_t)probe.schedule);
         return true;

@@ -39,13 +39,28 @@ def test_empty_file_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "dnncc-schedule 2\n", "dnncc-schedule 1\nconvolve_packed\n",
                                   "dnncc-schedule 1\nkey: columns=1000\n", "dnncc-schedule 1\nkey: colums=2\n",
-                                  "dnncc-schedule 1\nkey: columns=\n", "dnncc-schedule 1\n\0: columns=2\n"])
+                                  "dnncc-schedule 1\nkey: columns=\n", "dnncc-schedule 1\n\0: columns=2\n",
+                                  "dnncc-schedule 1\nKEY:\n", "dnncc-schedule 1\nKEY:   \n", "dnncc-schedule 1\nKEY: ; why\n"])
 def test_broken_files(tmp_path, text):
-    book = tmp_path / "book"
-    book.write_bytes(text.encode())
-    done = run(convolution(tmp_path), "-o", tmp_path / "m.c", TARGET, f"--schedule={book}")
-    assert done.returncode == dnncc.INVALID and "schedule" in done.stderr
+    path, book = convolution(tmp_path), tmp_path / "book"
+    assert run(path, TARGET, "--tune", f"--schedule={book}", "--limit", "tune_seconds=0").returncode == 0
+    key = next(line for line in book.read_text().splitlines() if line.startswith("convolve_")).split(": ")[0]
+    book.write_bytes(text.replace("KEY", key).encode())
+    done = run(path, "-o", tmp_path / "m.c", TARGET, f"--schedule={book}")
+    assert done.returncode == dnncc.INVALID and "schedule" in done.stderr and ("\n" not in text[:-1] or "line 2 " in done.stderr)
     assert not (tmp_path / "m.c").exists()
+
+
+@pytest.mark.parametrize("target", [TARGET, "--target=generic"])
+def test_schedules_of_a_dump(tmp_path, target):
+    """one that says nothing is an error, whether or not the target follows schedules; blanks before the reason are not part of it"""
+    text = dump(convolution(tmp_path))
+    words = text.split('schedule="')[1].split('"')[0]
+    for instead, code in (("", dnncc.INVALID), ("; why", dnncc.INVALID), ("columns=2  ; why", dnncc.OK), ("columns=2", dnncc.OK)):
+        (tmp_path / "m.dnn").write_text(text.replace(words, instead))
+        done = run(tmp_path / "m.dnn", "-o", tmp_path / "m.c", target)
+        assert done.returncode == code, (instead, done.stderr)
+        assert code == dnncc.OK or "schedule" in done.stderr and "line" in done.stderr
 
 
 def test_missing_file_and_usage(tmp_path):
