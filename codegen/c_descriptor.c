@@ -39,7 +39,7 @@ static bool has_element(const struct c_writer *w, enum element a, enum element b
 static const char *weights_parameter(const struct c_writer *w)
 {
         const char *name = w->options->weights_name;
-        return w->options->weights == C_WEIGHTS_FILE ? text_safe(w->arena, name, strlen(name))
+        return w->options->weights == PRINT_WEIGHTS_FILE ? text_safe(w->arena, name, strlen(name))
                                                      : NULL;
 }
 
@@ -92,7 +92,7 @@ static void put_weights_rules(struct c_writer *w)
                          " * Weights are the bytes of %s, at a multiple of %s: dnncc_weights_map\n"
                          " * of libdnncc_runtime (dnncc_runtime.h) has them so, other ways will do. They are only read.\n",
                          name, c_macro(w, "WEIGHTS_ALIGN"));
-        else if (w->options->weights == C_WEIGHTS_INCBIN)
+        else if (w->options->weights == PRINT_WEIGHTS_INCBIN)
                 text_add(
                         w->out,
                         " *\n"
@@ -211,7 +211,7 @@ static void put_port_macros(struct c_writer *w)
 static bool is_returned(const struct c_writer *w, const char *error)
 {
         if (!strcmp(error, "WEIGHTS"))
-                return w->options->weights != C_WEIGHTS_INLINE;
+                return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "TILES"))
                 return c_tiles_level(w) < w->level_count;
         return strcmp(error, "PROCESSOR") || w->level_count > 1;

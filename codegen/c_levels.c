@@ -41,7 +41,7 @@ static const char *suffix_of(struct arena *arena, const struct target *t)
 
 void c_levels_begin(struct c_writer *w)
 {
-        const struct c_options *o = w->options;
+        const struct print_options *o = w->options;
         w->level_count = o->lesser_count + 1;
         w->levels = arena_array(w->arena, (size_t)w->level_count, sizeof *w->levels);
         w->areas = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->areas);

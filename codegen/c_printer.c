@@ -285,8 +285,8 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 text_free(all[i]);
 }
 
-bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_options *options,
-             struct diag *diag)
+static bool print(FILE *c, FILE *h, const struct loop_program *p,
+                  const struct print_options *options, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct c_writer *w = ARENA_NEW(arena, struct c_writer);
@@ -306,3 +306,5 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct c_opti
         arena_free(arena);
         return done;
 }
+
+const struct printer c_printer = { .language = "C", .suffix = ".c", .print = print };

@@ -19,7 +19,7 @@ void c_run_prototype(struct c_writer *w, const char *head)
         c_put(w, "%svoid *workspace", head);
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "void *%s", w->regions[i]);
-        if (w->options->weights == C_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_put(w, "," C_SOFT "const void *weights");
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
@@ -40,7 +40,7 @@ void c_run_arguments(struct c_writer *w)
         c_put(w, "workspace");
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "%s", w->regions[i]);
-        if (w->options->weights == C_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_put(w, "," C_SOFT "weights");
         for (int i = 0; i < w->input_count + w->output_count; i++)
                 c_put(w, "," C_SOFT "%s", c_name(w, port(w, i))->text);
@@ -70,7 +70,7 @@ static void put_null_check(struct c_writer *w)
                 c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", w->regions[i]);
                 any = true;
         }
-        if (w->options->weights == C_WEIGHTS_FILE) {
+        if (w->options->weights == PRINT_WEIGHTS_FILE) {
                 c_put(w, "%s!weights", any ? " ||" C_SOFT : "if (");
                 any = true;
         }
@@ -98,7 +98,7 @@ static void put_alignment_check(struct c_writer *w)
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
                 any = true;
         }
-        if (w->options->weights == C_WEIGHTS_FILE) {
+        if (w->options->weights == PRINT_WEIGHTS_FILE) {
                 c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (",
                       c_macro(w, "WEIGHTS_ALIGN"));
                 any = true;
@@ -194,7 +194,7 @@ static void name_buffers(struct c_writer *w)
                 names_reserve(w->locals, words[i]);
         for (int i = 0; i < w->p->region_count; i++)
                 names_reserve(w->locals, w->regions[i]);
-        if (w->options->weights == C_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE)
                 names_reserve(w->locals, "weights");
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (is_port(b))

@@ -35,7 +35,7 @@ static size_t bytes_of(const struct loop_buffer *b)
 
 bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 {
-        return w->options->weights != C_WEIGHTS_INLINE && !c_is_zero(constant) &&
+        return w->options->weights != PRINT_WEIGHTS_INLINE && !c_is_zero(constant) &&
                bytes_of(constant) > LEAST_BYTES;
 }
 
@@ -45,18 +45,18 @@ void c_weights_reserve(struct c_writer *w)
 {
         static const char *const words[] = { "constants",   "constants_end",     "weights_head",
                                              "are_weights", "weights_are_dense", "WEIGHTS_SYMBOL", "WEIGHTS_HIDDEN" };
-        if (w->options->weights == C_WEIGHTS_INLINE)
+        if (w->options->weights == PRINT_WEIGHTS_INLINE)
                 return;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
-        if (w->options->weights == C_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE)
                 names_reserve(w->globals, "weights");     /* a parameter of run */
 }
 
 const char *c_weight_text(struct c_writer *w, const char *name)
 {
         return arena_printf(w->arena,
-                            w->options->weights == C_WEIGHTS_FILE ? "constants->%s"
+                            w->options->weights == PRINT_WEIGHTS_FILE ? "constants->%s"
                                                                   : "constants.%s",
                             name);
 }
@@ -70,7 +70,7 @@ static size_t aligned(size_t bytes)
 
 void c_weights_place(struct c_writer *w)
 {
-        if (w->options->weights == C_WEIGHTS_INLINE)
+        if (w->options->weights == PRINT_WEIGHTS_INLINE)
                 return;
         w->weight_bytes = sizeof(struct dnncc_weights_head);
         for (size_t i = 0; i < w->constant_count; i++) {
@@ -245,15 +245,15 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 
 void c_weights_pointer(struct c_writer *w, bool needed)
 {
-        if (w->options->weights == C_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_line(w, needed ? "const struct weights *const constants = weights;"
                                  : "(void)weights;");
 }
 
 void c_weights_check(struct c_writer *w)
 {
-        bool is_file = w->options->weights == C_WEIGHTS_FILE;
-        if (w->options->weights == C_WEIGHTS_INLINE || w->options->unchecked)
+        bool is_file = w->options->weights == PRINT_WEIGHTS_FILE;
+        if (w->options->weights == PRINT_WEIGHTS_INLINE || w->options->unchecked)
                 return;
         c_put(w, "if (");
         if (!is_file)
@@ -267,7 +267,7 @@ void c_weights_check(struct c_writer *w)
 
 static void put_comment(struct c_writer *w)
 {
-        const char *how = w->options->weights == C_WEIGHTS_FILE ? "" :
+        const char *how = w->options->weights == PRINT_WEIGHTS_FILE ? "" :
                           " The assembler puts that file here: it looks into the current folder and those given by -I (with "
                           "-flto when the program is linked).";
         const char *file =
@@ -281,16 +281,16 @@ static void put_comment(struct c_writer *w)
 
 void c_weights_print(struct c_writer *w, const char *build, FILE *c)
 {
-        const struct c_options *o = w->options;
+        const struct print_options *o = w->options;
         struct text text = { 0 };
-        if (o->weights == C_WEIGHTS_INLINE || w->failed)
+        if (o->weights == PRINT_WEIGHTS_INLINE || w->failed)
                 return;
         struct dnncc_weights_head head = make_head(w, build);
         w->out = &text;
         put_comment(w);
         put_order(w);
         put_struct(w);
-        if (o->weights == C_WEIGHTS_INCBIN)
+        if (o->weights == PRINT_WEIGHTS_INCBIN)
                 text_add(&text, incbin, o->prefix, (unsigned long long)head.digest[0],
                          C_WEIGHTS_ALIGN, o->weights_name);
         if (!o->unchecked)

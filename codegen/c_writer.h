@@ -50,7 +50,7 @@ struct c_writer {
         struct loop_buffer **inputs, **outputs;
         bool has_vectors;               /* the target has; its table spells operations, but not of
                                          * run */
-        const struct c_options *options;
+        const struct print_options *options;
         struct diag *diag;
         bool failed;
 

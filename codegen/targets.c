@@ -65,8 +65,12 @@ static bool can_follow(const struct target *less, const struct target *best, str
 {
         const char *of_best = target_machine(best), *of_less = target_machine(less);
         struct cpu_needs needs = cpu_needs_none;
-        if (less->big_endian != best->big_endian || !of_best ||
-            (of_less && strcmp(of_less, of_best)))
+        if (target_printer(less) != target_printer(best))
+                diag_error(diag, EXIT_USAGE,
+                           "--target: code for %s and %s is in different languages, not one file",
+                           less->name, best->name);
+        else if (less->big_endian != best->big_endian || !of_best ||
+                 (of_less && strcmp(of_less, of_best)))
                 diag_error(
                         diag, EXIT_USAGE,
                         "--target: %s and %s are for different processors: a list is for one kind",

@@ -31,7 +31,7 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
                 return false;
         if (tensors_only)
                 return true;
-        struct c_program *lesser =
+        struct print_program *lesser =
                 arena_array(run->arena, (size_t)run->target_count, sizeof *lesser);
         run->lesser_modules =
                 arena_array(run->arena, (size_t)run->target_count, sizeof *run->lesser_modules);
@@ -48,7 +48,7 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
                 of_target.runner = &own;
                 if (!pipeline_run(&own.state, &of_target, &own.context))
                         return false;
-                lesser[i] = (struct c_program){ own.state.program, run->targets[i] };
+                lesser[i] = (struct print_program){ own.state.program, run->targets[i] };
         }
         of_target.label = run->context.target->name;
         of_target.observe = pipeline.observe;
@@ -109,7 +109,7 @@ static bool compile_so(struct run *run, const struct pipeline_options *pipeline,
 struct outcome {
         struct pass_context context;
         struct pipeline_state state;
-        struct c_program *lesser;
+        struct print_program *lesser;
         struct module **lesser_modules;
         int64_t ram;
 };

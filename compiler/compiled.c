@@ -58,13 +58,18 @@ struct compiled {
         const struct loop_buffer **inputs, **outputs;
 };
 
-/* of the files that emit_c writes */
+/* of the files that emit_code writes */
 enum { GENERATED = 3 };
-static const char *const endings[GENERATED] = { ".c", ".h", ".weights" };
-
-static char *path_in(struct compiled *c, const char *name, const char *ending)
+static const char *ending(const struct run *run, int file)
 {
-        return arena_printf(c->arena, "%s/%s%s", c->folder, name, ending);
+        const char *const endings[] = { target_printer(run->context.target)->suffix, ".h",
+                                        ".weights" };
+        return endings[file];
+}
+
+static char *path_in(struct compiled *c, const char *name, const char *tail)
+{
+        return arena_printf(c->arena, "%s/%s%s", c->folder, name, tail);
 }
 
 static char *port_path(struct compiled *c, const char *kind, int k)
@@ -100,8 +105,8 @@ static bool write_sources(struct compiled *c, const void *const *inputs)
         bool fine = true;
         int count = c->run.options.weights > WEIGHTS_INLINE ? GENERATED : GENERATED - 1;
         for (int i = 0; i < count; i++)
-                fine &= (files[i] = fopen(path_in(c, prefix, endings[i]), "wb")) != NULL;
-        fine = fine && emit_c(&c->run, prefix, files[0], files[1], files[2]);
+                fine &= (files[i] = fopen(path_in(c, prefix, ending(&c->run, i)), "wb")) != NULL;
+        fine = fine && emit_code(&c->run, prefix, files[0], files[1], files[2]);
         for (int i = 0; i < count; i++)
                 fine = (!files[i] || !fclose(files[i])) && fine;
         const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix, FAILED);
@@ -119,8 +124,8 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
 {
         if (!write_sources(c, inputs))
                 return false;
-        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s.c%s",
-                                         c->folder, c->cc, c->run.prefix,
+        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
+                                         c->folder, c->cc, c->run.prefix, ending(&c->run, 0),
                                          c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
@@ -149,7 +154,7 @@ static void remove_folder(struct compiled *c)
         for (int k = 0; k < c->output_count; k++)
                 unlink(port_path(c, "out", k));
         for (int i = 0; i < GENERATED; i++)
-                unlink(path_in(c, c->run.prefix, endings[i]));
+                unlink(path_in(c, c->run.prefix, ending(&c->run, i)));
         rmdir(c->folder);
 }
 

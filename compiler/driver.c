@@ -107,16 +107,17 @@ static bool prepare_context(struct run *run)
 
 static bool choose_names(struct run *run)
 {
-        static const char *const suffixes[] = { [EMIT_C] = "c",
-                                                [EMIT_IR] = "dnn",
-                                                [EMIT_LOOPS] = "loops",
-                                                [EMIT_DOT] = "dot",
-                                                [EMIT_JSON] = "json" };
+        const struct printer *printer = target_printer(run->context.target);
+        const char *const suffixes[] = { [EMIT_C] = printer->suffix,
+                                         [EMIT_IR] = ".dnn",
+                                         [EMIT_LOOPS] = ".loops",
+                                         [EMIT_DOT] = ".dot",
+                                         [EMIT_JSON] = ".json" };
         const struct options *o = &run->options;
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
-                run->output = from_stdin ? arena_printf(run->arena, "model.%s", suffixes[o->emit])
-                                         : arena_printf(run->arena, "%s.%s",
+                run->output = from_stdin ? arena_printf(run->arena, "model%s", suffixes[o->emit])
+                                         : arena_printf(run->arena, "%s%s",
                                                         path_stem(run->arena, o->model, false),
                                                         suffixes[o->emit]);
         else
@@ -140,10 +141,11 @@ static bool choose_names(struct run *run)
                 return false;
         }
         if (run->output && o->emit == EMIT_C) {
-                size_t length = strlen(run->output);
-                if (length < 3 || strcmp(run->output + length - 2, ".c")) {
+                size_t length = strlen(run->output), tail = strlen(printer->suffix);
+                if (length <= tail || strcmp(run->output + length - tail, printer->suffix)) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "the output is C: its name must end in .c, not '%s'",
+                                   "the output is %s: its name must end in %s, not '%s'",
+                                   printer->language, printer->suffix,
                                    text_safe(run->arena, run->output, length));
                         return false;
                 }

@@ -3,7 +3,7 @@
 #define COMPILER_DRIVER_H
 
 #include "base/text.h"
-#include "codegen/c_printer.h"
+#include "codegen/printer.h"
 #include "compiler/files.h"
 #include "compiler/options.h"
 #include "passes/manager.h"
@@ -20,7 +20,7 @@ struct run {
          * for each of the others */
         const struct target **targets;
         int target_count;
-        struct c_program *lesser;       /* [target_count - 1]; NULL before there are programs */
+        struct print_program *lesser;       /* [target_count - 1]; NULL before there are programs */
         struct module **lesser_modules; /* that these live in */
         struct outputs *outputs;
         unsigned char *bytes;           /* of the model */
@@ -46,9 +46,9 @@ bool regions_parse(struct run *run);
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
-/* The planned program as C. Beside it, under the same stem and each when it is not NULL: the header
- * (else its text goes into the C file), and the weights that are not inline. */
-bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights);
+/* The planned program by its target's printer. Beside it, under the same stem and each when it is
+ * not NULL: the header (else its text goes into the code), and the weights that are not inline. */
+bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights);
 
 /* All passes, for all targets, within --max-ram as far as that can be (budget.c). */
 bool compile_within(struct run *run, const struct pipeline_options *pipeline);

@@ -1,18 +1,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "codegen/c_printer.h"
 #include "compiler/emit_graph.h"
 #include "compiler/report.h"
 
-bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
+bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
 {
-        static const enum c_weights
-                how[] = { [WEIGHTS_INCBIN] = C_WEIGHTS_INCBIN, [WEIGHTS_FILE] = C_WEIGHTS_FILE };
-        struct c_options options = {
+        static const enum print_weights
+                how[] = { [WEIGHTS_INCBIN] = PRINT_WEIGHTS_INCBIN, [WEIGHTS_FILE] = PRINT_WEIGHTS_FILE };
+        struct print_options options = {
                 .prefix = run->prefix,
                 .version = DNNCC_VERSION,
-                .header_name = h ? arena_printf(run->arena, "%s.h", stem) : NULL,
+                .header_name = header ? arena_printf(run->arena, "%s.h", stem) : NULL,
                 .weights = how[run->options.weights],
                 .weights_file = weights,
                 .weights_name = weights ? arena_printf(run->arena, "%s.weights", stem) : NULL,
@@ -27,7 +26,8 @@ bool emit_c(struct run *run, const char *stem, FILE *c, FILE *h, FILE *weights)
                 .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
-        return c_print(c, h, run->state.program, &options, &run->diag);
+        return target_printer(options.target)->print(code, header, run->state.program, &options,
+                                                     &run->diag);
 }
 
 static bool print_ir(struct run *run, FILE *out)
@@ -114,7 +114,7 @@ static bool print_report(struct run *run)
 
 bool emit_outputs(struct run *run)
 {
-        bool is_c = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
+        bool is_code = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
         if (tensors ? !run->state.module : !run->state.program) {
                 diag_error(
                         &run->diag, EXIT_USAGE,
@@ -128,7 +128,7 @@ bool emit_outputs(struct run *run)
                            "--report is about kernels: not with --emit=ir, dot, json");
                 return false;
         }
-        if (is_c && !run->state.program->planned) {
+        if (is_code && !run->state.program->planned) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "the passes given do not place the buffers: --passes must end in plan");
                 return false;
@@ -136,9 +136,9 @@ bool emit_outputs(struct run *run)
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);
         const char *beside[2] = { 0 };  /* header, weights */
         FILE *files[2] = { 0 };
-        if (is_c && run->output)
+        if (is_code && run->output)
                 beside[0] = arena_printf(run->arena, "%s.h", stem);
-        if (is_c && run->options.weights > WEIGHTS_INLINE)
+        if (is_code && run->options.weights > WEIGHTS_INLINE)
                 beside[1] = arena_printf(run->arena, "%s.weights", stem);
         for (int i = 0; i < 2 && beside[i]; i++)
                 if (!(files[i] = outputs_open(run->outputs, beside[i], &run->diag)))
@@ -146,7 +146,7 @@ bool emit_outputs(struct run *run)
         FILE *out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
         if (!out)
                 return false;
-        fine = is_c ? emit_c(run, path_base(stem), out, files[0], files[1]) : print_ir(run, out);
+        fine = is_code ? emit_code(run, path_base(stem), out, files[0], files[1]) : print_ir(run, out);
         fine = fine && print_depfile(run, beside) && print_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

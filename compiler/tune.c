@@ -190,10 +190,11 @@ static const char harness[] =
  * process of its own: this one's memory stays as it is. */
 static bool build(struct tuning *t, const char *name)
 {
+        const char *suffix = target_printer(t->run->context.target)->suffix;
         struct options o = t->run->options;
         o.tune = 0;
         o.schedule = path_in(t, arena_printf(t->arena, "%s.schedule", name));
-        o.output = path_in(t, arena_printf(t->arena, "%s.c", name));
+        o.output = path_in(t, arena_printf(t->arena, "%s%s", name, suffix));
         o.report = path_in(t, arena_printf(t->arena, "%s.json", name));
         o.name = "tuned";
         o.weights = WEIGHTS_FILE;
@@ -214,8 +215,8 @@ static bool build(struct tuning *t, const char *name)
         }
         const char *cc = o.cc ? o.cc : "cc -O2",
                    *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
-        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s.c%s", t->folder,
-                                     cc, name, name, name, threads);
+        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s", t->folder,
+                                     cc, name, name, name, suffix, threads);
         if (system(command)) {
                 diag_error(&t->run->diag, EXIT_IO, "--tune: cannot compile with '%s' (--cc)", cc);
                 return false;
@@ -424,8 +425,8 @@ static bool tune_in(struct tuning *t)
 
 static bool tune_in_folder(struct tuning *t)
 {
-        static const char *const endings[] = { "",          ".c",      ".h",      ".json",
-                                               ".schedule", "_main.c", ".weights" };
+        const char *const endings[] = { "",   target_printer(t->run->context.target)->suffix,
+                                        ".h", ".json", ".schedule", "_main.c", ".weights" };
         enum { ENDING_COUNT = sizeof endings / sizeof *endings };
         char folder[] = "/tmp/dnncc-tune-XXXXXX";
         if (!mkdtemp(folder)) {

@@ -7,6 +7,7 @@
 
 #include "ir/element.h"
 
+struct printer;                         /* codegen/printer.h */
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
 
 /* A kind of processor as CPUID says it; x86 alone. */
@@ -21,6 +22,7 @@ struct target {
         const struct processor *processors; /* ends with { 0 }: the target is native to these alone.
                                              * NULL: an instruction set, native wherever its own
                                              * `attribute` is; to no processor without one */
+        const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
@@ -54,6 +56,7 @@ struct target {
         {                                                                                          \
                 return t->field || !t->base ? t->field : target_##field(t->base);                  \
         }
+TARGET_FIELD(const struct printer *, printer)
 TARGET_FIELD(int64_t, workspace_align)
 TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)

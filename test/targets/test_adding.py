@@ -1,4 +1,5 @@
-"""docs/adding-a-target.md is true: its file and its line, in a copy of the tree, are a new target; so is the least table of vectors."""
+"""docs/adding-a-target.md is true: its file and its line, in a copy of the tree, are a new target; so are the least table of vectors, and
+the target with a printer of its own."""
 import os
 import pathlib
 import re
@@ -25,6 +26,7 @@ def blocks():
 
 NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
+PRINTER = next(block for block in blocks() if "struct printer" in block)
 
 # what the page asks of a table at least, in GNU C of any machine: no attribute, no header, no row that may be missing
 VECTORS = """#include "ir/spelling.h"
@@ -97,9 +99,10 @@ def test_a_file_and_a_line(tmp_path):
     source = tmp_path / "codegen" / "targets" / f"{NAME}.c"
     source.write_text(CODE)
     source.with_name("vectors.c").write_text(VECTORS)
+    source.with_name("calls.c").write_text(PRINTER)
     table = tmp_path / "codegen" / "targets.def"
     for above in ("TARGET(sapphirerapids)\n", "TARGET(x86_64_v4)\n"):
-        table.write_text(table.read_text().replace(above, above + (LINE if "x86" in above else "TARGET(vectors)\n")))
+        table.write_text(table.read_text().replace(above, above + (LINE if "x86" in above else "TARGET(vectors)\nTARGET(calls)\n")))
     os.utime(tmp_path / "codegen" / "targets.c")
     make(tmp_path)
     program = tmp_path / "build" / "dnncc"
@@ -109,6 +112,17 @@ def test_a_file_and_a_line(tmp_path):
         assert done.returncode == 0, done.stderr
         done = dnncc.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "digits.c", "-o", tmp_path / "digits.o"])
         assert done.returncode == 0, done.stderr
+
+    # another language
+    def compiled(target, name, *options):
+        return dnncc.run([program, DIGITS, f"--target={target}", "-o", tmp_path / name, *options])
+    assert compiled("generic", "digits.loops", "--emit=loops").returncode == 0
+    assert compiled("calls", "digits.calls").returncode == 0
+    assert (tmp_path / "digits.calls").read_text().split() == re.findall(r"^ *call @(\w+)", (tmp_path / "digits.loops").read_text(), re.M)
+    for target, name, why in (("calls", "digits.c", "the output is a listing: its name must end in .calls"),
+                              ("generic,calls", "digits.c", "different languages")):
+        done = compiled(target, name)
+        assert done.returncode == 1 and why in done.stderr, done.stderr
 
     # a table without attribute, header and ZERO; neither it nor another's processor is native
     want = results(program, "generic", tmp_path / "generic")

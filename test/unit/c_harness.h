@@ -74,9 +74,9 @@ static inline struct loop_program *parse(const char *text)
 
 static const char *target_name = "generic";
 
-static inline struct c_options options_for(const char *prefix)
+static inline struct print_options options_for(const char *prefix)
 {
-        return (struct c_options){
+        return (struct print_options){
                 .prefix = prefix,
                 .header_name = arena_printf(arena, "%s.h", prefix),
                 .version = "0.1",
@@ -86,18 +86,18 @@ static inline struct c_options options_for(const char *prefix)
         };
 }
 
-static inline bool print_with(const struct loop_program *p, const struct c_options *options)
+static inline bool print_with(const struct loop_program *p, const struct print_options *options)
 {
         FILE *c = fopen(arena_printf(arena, "%s/%s.c", folder, options->prefix), "wb");
         FILE *h = fopen(arena_printf(arena, "%s/%s.h", folder, options->prefix), "wb");
-        bool done = c_print(c, h, p, options, &diag);
+        bool done = target_printer(options->target)->print(c, h, p, options, &diag);
         assert_int_equal(fclose(c) | fclose(h), 0);
         return done;
 }
 
 static inline void print(const struct loop_program *p, const char *prefix)
 {
-        struct c_options options = options_for(prefix);
+        struct print_options options = options_for(prefix);
         assert_true(print_with(p, &options));
 }
 

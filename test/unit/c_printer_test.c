@@ -499,7 +499,7 @@ static void constants(void **state)
         struct ports ports = { .input_count = 0 };
         assert_true(s.count <= PORTS_MAX);
         const struct loop_buffer *b = p->buffers;
-        struct c_options big = options_for("model");
+        struct print_options big = options_for("model");
         big.target = target_find("generic-be");
         const char *compilers[] = {
                 "gcc -std=c99 -O2",
@@ -659,7 +659,7 @@ static void bad_pointers(void **state)
         assert_int_equal(model->outputs[0].bytes, 32);
         assert_int_equal(model->outputs[0].type, 11);
         assert_string_equal(model->name, "m");
-        struct c_options options = options_for("model");
+        struct print_options options = options_for("model");
         options.unchecked = true;
         assert_true(print_with(p, &options));
         assert_null(strstr(slurp("model.c"), "ERROR"));
@@ -718,7 +718,7 @@ static void two_models_in_one_program(void **state)
 static void one_file(void **state)
 {
         (void)state;
-        struct c_options options = options_for("whole");
+        struct print_options options = options_for("whole");
         options.header_name = NULL;
         options.descriptor = false;
         assert_true(print_with(parse(small_model), &options));
@@ -730,7 +730,7 @@ static void one_file(void **state)
 static void header_of_another_build(void **state)
 {
         (void)state;
-        struct c_options options = options_for("build");
+        struct print_options options = options_for("build");
         struct loop_program *p = parse(small_model);
         assert_true(print_with(p, &options));
         char *first_c = slurp("build.c"), *first_h = slurp("build.h");
@@ -779,7 +779,7 @@ static void refusals(void **state)
         (void)state;
         FILE *nowhere = fopen("/dev/null", "w");
         struct loop_program *p = parse(small_model);
-        struct c_options options = options_for("model");
+        struct print_options options = options_for("model");
         struct { const char *prefix, *header; bool planned; enum exit_code code; } cases[] = {
                 { "1x", "model.h", true, EXIT_USAGE }, { "a b", "model.h", true, EXIT_USAGE },
                 { "model", "a\"b.h", true, EXIT_USAGE }, { "model", "a\nb.h", true, EXIT_USAGE },
@@ -790,7 +790,7 @@ static void refusals(void **state)
                 options.prefix = cases[i].prefix;
                 options.header_name = cases[i].header;
                 p->planned = cases[i].planned;
-                assert_false(c_print(nowhere, nowhere, p, &options, &refused));
+                assert_false(c_printer.print(nowhere, nowhere, p, &options, &refused));
                 assert_int_equal(refused.errors, 1);
                 assert_int_equal(refused.code, cases[i].code);
         }
@@ -800,7 +800,7 @@ static void refusals(void **state)
                 "  let %v : f32x8 = %x[ramp<8>(0, 1)]\n  store %y[0] = sum_lanes(%v)\n}\nmain {\n  call @k(@x, @y)\n}\n");
         struct diag refused = { .subject = "refused", .stream = nowhere };
         options = options_for("model");
-        assert_false(c_print(nowhere, nowhere, p, &options, &refused));
+        assert_false(c_printer.print(nowhere, nowhere, p, &options, &refused));
         assert_int_equal(refused.errors, 1);
         assert_int_equal(refused.code, EXIT_UNSUPPORTED);
         fclose(nowhere);

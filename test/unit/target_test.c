@@ -152,7 +152,7 @@ static void check(struct source *s, const struct target *t)
         struct loop_program *programs[2], *p;
         struct pass_context context = { .diag = &diag, .target = t, .library = library, .limits = limits_preset };
         struct ports ports = { .input_count = 0 };
-        struct c_options options = options_for("model");
+        struct print_options options = options_for("model");
         options.target = t;
         finish(s, programs);
         p = programs[1];
