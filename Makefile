@@ -84,7 +84,7 @@ $(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: compiler/import/onnx.proto
 $(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.h
 
 # The library of math functions travels inside the program, as C string literals; callees first.
-LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric power bits)
+LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric power bits multiply)
 $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@

@@ -25,7 +25,7 @@ struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
 {
         struct plan p = { .tiles = divide_up(t->positions, t->rows), .vectors = t->vectors };
-        int sums = p.tiles * p.vectors, left = target_tile_registers(w->target) - sums;
+        int sums = p.tiles * p.vectors, left = multiply_registers(w->target) - sums;
         p.x_count = left > p.tiles ? p.tiles : left - 1;
         p.w_count = left - p.x_count < p.vectors ? left - p.x_count : p.vectors;
         p.first_x = sums;
@@ -42,7 +42,7 @@ static int rows_of(const struct loop_tiles *t, int tile)
         return left < t->rows ? left : t->rows;
 }
 
-bool c_is_tile(const struct loop_variable *v) { return v->type.lanes == LANES_TILE; }
+bool c_is_tile(const struct loop_variable *v) { return v->type.tile; }
 
 static void put_row(struct c_writer *w, const struct spelling *row,
                     const struct c_operand operands[C_OPERANDS_MAX])

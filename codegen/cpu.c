@@ -31,6 +31,7 @@ static const struct feature {
         { "avx512bw", 7, 0, EBX, 30, ZMM },   { "avx512vl", 7, 0, EBX, 31, ZMM },
         { "amx-bf16", 7, 0, EDX, 22, TILES }, { "amx-tile", 7, 0, EDX, 24, TILES },
         { "amx-int8", 7, 0, EDX, 25, TILES }, { "avx512bf16", 7, 1, EAX, 5, ZMM },
+        { "avx512vnni", 7, 0, ECX, 11, ZMM }, { "avxvnni", 7, 1, EAX, 4, YMM },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])

@@ -10,7 +10,7 @@ enum { BLOCKS_MAX = 1000 };
 
 static int tile_slots(struct compiler *c, const struct loop_variable *v)
 {
-        int lanes = v->type.lanes == LANES_TILE ? TILE_LANES : v->type.lanes;
+        int lanes = v->type.lanes;
         int64_t count = (int64_t)(v->rows ? v->rows : 1) * (v->rows ? v->columns : 1) * lanes;
         if (count > UINT16_MAX || lanes > LANES_MAX)
                 compiler_fail(c, EXIT_UNSUPPORTED, "a register tile of that size");
@@ -73,7 +73,7 @@ static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
         struct loop_variable *sums =
                 loop_variable_new(c->p->arena, "sums",
-                                  (struct loop_type){ s->variable->type.element, TILE_LANES },
+                                  LOOP_VECTOR(s->variable->type.element, TILE_LANES),
                                   VARIABLE_VAR);
         sums->rows = s->variable->rows;
         sums->columns = s->variable->columns;

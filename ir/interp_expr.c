@@ -192,6 +192,8 @@ static struct cell literal(struct compiler *c, const struct loop_expr *e, int in
 static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct instruction i;
+        if (e->group)                   /* by what it means */
+                return compile_expr(c, loop_words_expand(c->p->arena, e), into);
         int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i),
             lanes = i.lanes ? i.lanes : 1;
         i.code = (uint16_t)(load_code(c, element_of(e)) + vector);

@@ -104,7 +104,7 @@ static const struct loop_expr *loaded(const struct loop_expr *e,
 {
         if (e->op == LOOP_CAST && e->type.element == accumulator->type.element)
                 e = e->args[0];
-        return e->op == LOOP_LOAD && !e->args[1] && e->type.lanes == 1 ? e : NULL;
+        return e->op == LOOP_LOAD && !e->group && !e->args[1] && e->type.lanes == 1 ? e : NULL;
 }
 
 static bool is_use(const struct loop_expr *e, const struct loop_variable *v)

@@ -194,7 +194,7 @@ struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct l
 struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
                                    struct loop_expr *index, int lanes, struct loop_expr *mask)
 {
-        struct loop_type type = { (uint8_t)b->element, (uint8_t)lanes };
+        struct loop_type type = LOOP_VECTOR(b->element, lanes);
         struct loop_expr *e = loop_node(arena, LOOP_LOAD, type, index, mask, NULL);
         e->buffer = b;
         return e;
@@ -212,7 +212,7 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
                             struct loop_expr *const *args)
 {
         int lanes = f->scalar_count && args[0] ? loop_call_lanes(f, args[0]) : 1;
-        struct loop_type type = lanes > 1 ? (struct loop_type){ f->result.element, (uint8_t)lanes }
+        struct loop_type type = lanes > 1 ? LOOP_VECTOR(f->result.element, lanes)
                                           : f->result;
         struct loop_expr *e = loop_node(arena, LOOP_CALL, type, NULL, NULL, NULL);
         e->function = f;
@@ -244,7 +244,7 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b)
                 return true;
         if (a->op != b->op || !loop_type_same(a->type, b->type) || a->arity != b->arity ||
             a->variable != b->variable || a->buffer != b->buffer || a->function != b->function ||
-            a->column != b->column || a->literal.u != b->literal.u)    /* bits: 0.0 is not -0.0 */
+            a->column != b->column || a->group != b->group || a->literal.u != b->literal.u)    /* bits: 0.0 is not -0.0 */
                 return false;
         for (int i = 0; i < a->arity; i++)
                 if (!a->args[i] != !b->args[i] ||

@@ -41,7 +41,9 @@
  *
  * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere),
  * %x[ramp<8>(i, 2)] gathers; store %y[i] = v mask m streaming. Register tiles: var %acc :
- * f32x8[6][2], set %acc{1, 0} = ... Calls with scalars: call @k(@a, @b; 3, 4). An argument may
+ * f32x8[6][2], set %acc{1, 0} = ... Words: %x<16 u32 of 4>[i] loads 16 words of four elements each,
+ * the first in the lowest bits; of 8 bits they fill a u32, of fewer bits in all they are extended by
+ * their signs. Calls with scalars: call @k(@a, @b; 3, 4). An argument may
  * begin behind its buffer's first element: call @k(@a + %t * 256, @b). Behind a kernel's parameters
  * stand its flops, and which of them are computed again; behind the brace its location and summary:
  * they are read back. ; opens any other comment. main reads a buffer as @flag[0].
@@ -58,14 +60,15 @@
 #include "ir/element.h"
 #include "ir/tensor.h"
 
-/* LANES_TILE: a register tile of vectors of TILE_LANES that lies in hardware tiles; touched by
- * MULTIPLY and UNLOAD only */
-enum { LANES_MAX = 64, LANES_TILE = 255, TILE_LANES = 16 };
-struct loop_type { uint8_t element, lanes; };
-#define LOOP_TYPE(e) ((struct loop_type){ (uint8_t)(e), 1 })
+/* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
+ * only */
+enum { LANES_MAX = 256, TILE_LANES = 16, WORD_GROUP_MAX = 8 };
+struct loop_type { uint8_t element; uint16_t lanes; bool tile; };
+#define LOOP_TYPE(e) LOOP_VECTOR(e, 1)
+#define LOOP_VECTOR(e, n) ((struct loop_type){ .element = (uint8_t)(e), .lanes = (uint16_t)(n) })
 static inline bool loop_type_same(struct loop_type a, struct loop_type b)
 {
-        return a.element == b.element && a.lanes == b.lanes;
+        return a.element == b.element && a.lanes == b.lanes && a.tile == b.tile;
 }
 static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
 
@@ -125,7 +128,7 @@ enum loop_opcode {
         LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal
                                          * coordinates */
         LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector
-                                         * i: gather */
+                                         * i: gather; %x<u32 of 4>[i]: words (loop_words.c) */
         LOOP_CALL                       /* exp(a): a library function; of scalars, also lane by
                                          * lane */
 };
@@ -160,6 +163,7 @@ struct loop_expr {
         int column;
         struct loop_variable *variable;
         struct loop_buffer *buffer;     /* LOAD */
+        int group;                      /* LOAD: elements of a word; 0: it is no word */
         struct loop_function *function; /* CALL */
 };
 
@@ -337,6 +341,17 @@ struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop
 struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
 struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
                                    struct loop_expr *index, int lanes, struct loop_expr *mask);
+/* `lanes` words of `group` elements each, one after the other from index on; word: u32 or u64
+ * (loop_words.c) */
+struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
+                                  struct loop_expr *index, enum element word, int group,
+                                  int lanes);
+/* what that means, in loads of elements */
+struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr *e);
+static inline int loop_word_group(const struct loop_expr *load)
+{
+        return load->group ? load->group : 1;
+}
 /* a when one lane */
 struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a);
 struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a,

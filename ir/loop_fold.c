@@ -197,7 +197,7 @@ static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode
 static struct loop_expr *simplify_equal(struct arena *arena, enum loop_opcode op,
                                         struct loop_expr *x)
 {
-        struct loop_type type = { E_BOOL, x->type.lanes };
+        struct loop_type type = LOOP_VECTOR(E_BOOL, x->type.lanes);
         switch (op) {
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
         case LOOP_AND: case LOOP_OR:
@@ -251,7 +251,7 @@ static struct loop_type result_type(enum loop_opcode op, const struct loop_expr 
 {
         switch (loop_op_info[op].result) {
         case RESULT_SAME: return a->type;
-        case RESULT_BOOL: return (struct loop_type){ E_BOOL, a->type.lanes };
+        case RESULT_BOOL: return LOOP_VECTOR(E_BOOL, a->type.lanes);
         default:
                 if (op == LOOP_INTERLEAVE_LOW || op == LOOP_INTERLEAVE_HIGH)
                         return a->type;
@@ -295,7 +295,7 @@ struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a
 {
         if (!a || lanes == 1)
                 return a;
-        return loop_node(arena, LOOP_SPLAT, (struct loop_type){ a->type.element, (uint8_t)lanes },
+        return loop_node(arena, LOOP_SPLAT, LOOP_VECTOR(a->type.element, lanes),
                          a, NULL, NULL);
 }
 
@@ -304,7 +304,7 @@ struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a,
 {
         if (!a || !step)
                 return NULL;
-        return loop_node(arena, LOOP_RAMP, (struct loop_type){ a->type.element, (uint8_t)lanes }, a,
+        return loop_node(arena, LOOP_RAMP, LOOP_VECTOR(a->type.element, lanes), a,
                          step, NULL);
 }
 
@@ -360,7 +360,7 @@ struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_ex
                 return a;
         enum element from = element_of(a);
         union scalar value;
-        struct loop_type type = { (uint8_t)to, a->type.lanes };
+        struct loop_type type = LOOP_VECTOR(to, a->type.lanes);
         if (is_literal(a) && convert_literal(from, to, a->literal, &value))
                 return loop_literal(arena, type, value);
         if (!loop_is_compute(from) && !loop_is_compute(to))     /* f16 to bf16 goes through f32 */
@@ -372,6 +372,6 @@ struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop
 {
         if (!a || element_of(a) == to)
                 return a;
-        return loop_node(arena, LOOP_BITCAST, (struct loop_type){ (uint8_t)to, a->type.lanes }, a,
+        return loop_node(arena, LOOP_BITCAST, LOOP_VECTOR(to, a->type.lanes), a,
                          NULL, NULL);
 }

@@ -35,7 +35,7 @@ void loop_parse_function_start(struct loop_parser *p, struct loop_function *f)
         p->function = f;
         p->names = map_new(p->arena);
         p->innermost = NULL;
-        p->fallback = (struct loop_type){ 0, 0 };
+        p->fallback = (struct loop_type){ 0 };
 }
 
 /* %name, or a bare name in library text */
@@ -172,7 +172,7 @@ static bool parse_store(struct loop_parser *p, struct loop_stmt *s)
             !(s->b = loop_parse_expr(p, LOOP_TYPE(s->buffer->element))))
                 return false;
         if (loop_lex_accept(p, "mask") &&
-            !(s->c = loop_parse_expr(p, (struct loop_type){ E_BOOL, s->b->type.lanes })))
+            !(s->c = loop_parse_expr(p, LOOP_VECTOR(E_BOOL, s->b->type.lanes))))
                 return false;
         s->streaming = loop_lex_accept(p, "streaming");
         return true;

@@ -91,7 +91,7 @@ static bool unify(struct loop_parser *p, struct loop_expr *const *args, int coun
 static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *args,
                                   struct loop_type operands, int lanes)
 {
-        struct loop_type type = { args[0]->type.element, (uint8_t)lanes };
+        struct loop_type type = LOOP_VECTOR(args[0]->type.element, lanes);
         switch (op) {
         case LOOP_RAMP: case LOOP_SPLAT: return type;
         case LOOP_INTERLEAVE_LOW: case LOOP_INTERLEAVE_HIGH: return args[0]->type;
@@ -101,7 +101,7 @@ static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *
                 break;
         }
         if (loop_op_info[op].result == RESULT_BOOL)
-                return (struct loop_type){ E_BOOL, args[0]->type.lanes };
+                return LOOP_VECTOR(E_BOOL, args[0]->type.lanes);
         return operands;
 }
 
@@ -135,7 +135,7 @@ static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct
 static struct loop_expr *make_cast(struct loop_parser *p, enum element to, bool bits,
                                    struct loop_expr *a)
 {
-        struct loop_type type = { (uint8_t)to, 0 };
+        struct loop_type type = LOOP_VECTOR(to, 0);
         if (p->kind != TEXT_PROGRAM && !bits && !is_typed(a)) {
                 type.lanes = 1;
                 return resolve(p, a, type) ? a : NULL;
@@ -177,30 +177,34 @@ bool loop_parse_type(struct loop_parser *p, struct loop_type *type)
         size_t length = p->token.length, stem = length;
         enum element e;
         int lanes = 1;
-        bool good = p->token.kind == TOKEN_WORD;
+        bool good = p->token.kind == TOKEN_WORD, tile = false;
         if (good && !element_from_word(p, word, length, &e)) {
                 while (stem && word[stem - 1] >= '0' && word[stem - 1] <= '9')
                         stem--;
                 if (length > 4 && !memcmp(word + length - 4, "tile", 4)) {
-                        lanes = LANES_TILE;
+                        tile = true;
+                        lanes = TILE_LANES;
                         stem = length - 4;
-                } else if (stem > 1 && length - stem >= 1 && length - stem <= 2 &&
+                } else if (stem > 1 && length - stem >= 1 && length - stem <= 3 &&
                            word[stem - 1] == 'x' && word[stem] != '0') {
-                        lanes = word[stem] - '0';
-                        if (length - stem == 2)
-                                lanes = 10 * lanes + word[stem + 1] - '0';
+                        lanes = 0;
+                        for (size_t i = stem; i < length; i++)
+                                lanes = 10 * lanes + word[i] - '0';
                         stem--;
                 } else
                         good = false;
-                good = good && (lanes == LANES_TILE || (lanes > 1 && lanes <= LANES_MAX)) &&
+                good = good && lanes > 1 && lanes <= LANES_MAX &&
                        element_from_word(p, word, stem, &e);
         }
         if (!good)
                 return loop_lex_error(p, "want a type, found %s", loop_lex_shown(p));
-        *type = (struct loop_type){ (uint8_t)e, (uint8_t)lanes };
+        *type = LOOP_VECTOR(e, lanes);
+        type->tile = tile;
         loop_lex_next(p);
         return !p->failed;
 }
+
+struct loop_parsed_load { int64_t lanes, group; enum element word; };
 
 static struct loop_binding *find_name(struct loop_parser *p, const struct loop_token *word)
 {
@@ -231,14 +235,38 @@ struct loop_binding *loop_parse_name(struct loop_parser *p)
 
 /* ---- primaries ---- */
 
+/* u32 of 4 */
+static bool parse_word_type(struct loop_parser *p, struct loop_parsed_load *load)
+{
+        if (!loop_parse_element(p, &load->word))
+                return false;
+        if (load->word != E_U32 && load->word != E_U64)
+                return loop_lex_error(p, "words are u32 or u64, found %s",
+                                      element_info[load->word].text);
+        return loop_lex_expect(p, "of") &&
+               loop_lex_int(p, "elements of a word", 2, WORD_GROUP_MAX, &load->group);
+}
+
+/* <8>, <u32 of 4>, <8 u32 of 4> or nothing */
+static bool parse_lanes(struct loop_parser *p, struct loop_parsed_load *load)
+{
+        if (!loop_lex_accept(p, "<"))
+                return true;
+        bool counted = p->token.kind != TOKEN_WORD;
+        if (counted && !loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &load->lanes))
+                return false;
+        if (p->token.kind == TOKEN_WORD && !parse_word_type(p, load))
+                return false;
+        return loop_lex_expect(p, ">");
+}
+
 /* behind a buffer's name: <8>[index, mask] */
 static struct loop_expr *parse_load(struct loop_parser *p, struct loop_buffer *buffer)
 {
-        int64_t lanes = 0;
-        if (loop_lex_accept(p, "<") &&
-            (!loop_lex_int(p, "a number of lanes", 2, LANES_MAX, &lanes) ||
-             !loop_lex_expect(p, ">")))
+        struct loop_parsed_load load = { 0 };
+        if (!parse_lanes(p, &load))
                 return NULL;
+        int64_t lanes = load.lanes;
         if (!loop_lex_expect(p, "["))
                 return NULL;
         struct loop_expr *index = loop_parse_expr(p, LOOP_TYPE(E_INDEX)), *mask = NULL;
@@ -246,9 +274,15 @@ static struct loop_expr *parse_load(struct loop_parser *p, struct loop_buffer *b
         if (!index)
                 return NULL;
         if (!lanes)
-                lanes = index->type.lanes;
+                lanes = load.group ? 1 : index->type.lanes;
+        if (load.group) {
+                p->height = 1 + height;
+                return loop_lex_expect(p, "]") ? loop_load_words(p->arena, buffer, index, load.word,
+                                                                 (int)load.group, (int)lanes)
+                                               : NULL;
+        }
         if (loop_lex_accept(p, ",") &&
-            !(mask = loop_parse_expr(p, (struct loop_type){ E_BOOL, (uint8_t)lanes })))
+            !(mask = loop_parse_expr(p, LOOP_VECTOR(E_BOOL, lanes))))
                 return NULL;
         p->height = 1 + (mask && p->height > height ? p->height : height);
         return loop_lex_expect(p, "]") ? loop_load_vector(p->arena, buffer, index, (int)lanes, mask)
@@ -346,7 +380,7 @@ static struct loop_expr *parse_library_call(struct loop_parser *p, const struct 
                 struct loop_type type = f->scalars[count]->type;
                 int lanes = loop_call_lanes(f, count ? args[0] : a);
                 if (lanes > 1)
-                        type.lanes = (uint8_t)lanes;
+                        type.lanes = (uint16_t)lanes;
                 if (!resolve(p, a, type))
                         return NULL;
                 if (!loop_type_same(a->type, type)) {

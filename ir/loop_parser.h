@@ -112,7 +112,7 @@ char *loop_type_text(struct arena *arena, struct loop_type type);
 static inline struct loop_type loop_fallback(const struct loop_function *f)
 {
         struct loop_type type = f->scalars[0]->type;
-        return type.lanes == LANES_TILE ? (struct loop_type){ 0, 0 } : type;
+        return type.tile ? (struct loop_type){ 0 } : type;
 }
 void loop_print_head(struct text *out, const struct loop_stmt *s);        /* without its blocks */
 struct loop_function *loop_overload(const struct map *overloads, const char *name, size_t length,

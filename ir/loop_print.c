@@ -267,7 +267,7 @@ static void print_library_head(struct loop_printer *p, const struct loop_functio
 
 static void print_function(struct loop_printer *p, const struct loop_function *f)
 {
-        p->fallback = (struct loop_type){ 0, 0 };
+        p->fallback = (struct loop_type){ 0 };
         if (f->kind == FUNCTION_LIBRARY) {
                 print_library_head(p, f);
                 p->fallback = loop_fallback(f);
@@ -278,7 +278,7 @@ static void print_function(struct loop_printer *p, const struct loop_function *f
         text_add(p->out, "\n");
         print_block(p, f->body, 1);
         text_add(p->out, "}\n");
-        p->fallback = (struct loop_type){ 0, 0 };
+        p->fallback = (struct loop_type){ 0 };
 }
 
 void loop_print_function(struct text *out, const struct loop_function *f)

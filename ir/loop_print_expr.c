@@ -7,7 +7,7 @@
 char *loop_type_text(struct arena *arena, struct loop_type type)
 {
         const char *element = element_info[type.element].text;
-        if (type.lanes == LANES_TILE)
+        if (type.tile)
                 return arena_printf(arena, "%stile", element);
         if (type.lanes != 1)
                 return arena_printf(arena, "%sx%d", element, type.lanes);
@@ -17,7 +17,7 @@ char *loop_type_text(struct arena *arena, struct loop_type type)
 void print_type(struct loop_printer *p, struct loop_type type)
 {
         const char *element = element_info[type.element].text;
-        if (type.lanes == LANES_TILE)
+        if (type.tile)
                 text_add(p->out, "%stile", element);
         else if (type.lanes != 1)
                 text_add(p->out, "%sx%d", element, type.lanes);
@@ -120,12 +120,24 @@ static void known_operands(const struct loop_printer *p, const struct loop_expr 
         }
 }
 
+/* what stands behind its name, of a load of words: <16 u32 of 4> */
+static void print_words(struct loop_printer *p, const struct loop_expr *e)
+{
+        text_add(p->out, "<");
+        if (e->type.lanes > 1)
+                text_add(p->out, "%d ", e->type.lanes);
+        text_add(p->out, "%s of %d>", element_info[e->type.element].text, e->group);
+}
+
 static void print_place(struct loop_printer *p, const struct loop_buffer *b, int lanes,
-                        const struct loop_expr *index, const struct loop_expr *mask)
+                        const struct loop_expr *words, const struct loop_expr *index,
+                        const struct loop_expr *mask)
 {
         bool program = b->space <= SPACE_VIEW;
         text_add(p->out, "%c%s", program ? '@' : '%', b->name);
-        if (lanes > 1 && index->type.lanes == 1)
+        if (words)
+                print_words(p, words);
+        else if (lanes > 1 && index->type.lanes == 1)
                 text_add(p->out, "<%d>", lanes);
         text_add(p->out, "[");
         print_expr(p, index, index->type.lanes == 1 ? KNOWN : UNKNOWN, 0);
@@ -192,7 +204,7 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum k
                 text_add(p->out, "%%%s{%lld, %d}", e->variable->name, e->literal.i, e->column);
                 break;
         case LOOP_LOAD:
-                print_place(p, e->buffer, e->type.lanes, e->args[0], e->args[1]);
+                print_place(p, e->buffer, e->type.lanes, e->group ? e : NULL, e->args[0], e->args[1]);
                 break;
         case LOOP_CALL:
                 print_call(p, e);

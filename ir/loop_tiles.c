@@ -69,7 +69,7 @@ static void multiply(struct arena *arena, struct loop_block *block, const struct
         for (int p = 0; p < s->tiles.positions; p++) {
                 struct loop_variable *parts =
                         declare(arena, block, "parts",
-                                (struct loop_type){ sums->type.element, TILE_LANES }, NULL);
+                                LOOP_VECTOR(sums->type.element, TILE_LANES), NULL);
                 parts->rows = group;
                 parts->columns = s->tiles.vectors;
                 struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);

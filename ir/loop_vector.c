@@ -243,7 +243,7 @@ static bool write_var(struct vectorizer *v, const struct loop_stmt *s)
                 initial = b->varies ? lane_vector(v, lane_expr(v, s->a)) : lane_expr(v, s->a).e;
         struct loop_stmt *var = append(v, s);
         var->variable = twin(v, s->variable,
-                             (struct loop_type){ type.element, b->varies ? (uint8_t)v->lanes : 1 });
+                             LOOP_VECTOR(type.element, b->varies ? v->lanes : 1));
         var->a = initial;
         b->value = (struct lane_value){ .e = loop_use(v->arena, var->variable) };
         return !v->failed;

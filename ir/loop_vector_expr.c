@@ -38,7 +38,7 @@ static struct lane_value nothing(struct vectorizer *v)
 
 static struct loop_expr *splat_of(struct vectorizer *v, struct loop_expr *e)
 {
-        struct loop_type type = { e->type.element, (uint8_t)v->lanes };
+        struct loop_type type = LOOP_VECTOR(e->type.element, v->lanes);
         return e->op == LOOP_LITERAL ? loop_literal(v->arena, type, e->literal)
                                      : loop_splat(v->arena, v->lanes, e);
 }

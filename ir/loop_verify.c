@@ -89,7 +89,7 @@ static bool is_sound(struct loop_type type)
 {
         return type.element < ELEMENT_COUNT &&
                (element_is_stored((enum element)type.element) || type.element == E_INDEX) &&
-               type.lanes >= 1 && (type.lanes <= LANES_MAX || type.lanes == LANES_TILE);
+               type.lanes >= 1 && type.lanes <= LANES_MAX;
 }
 
 static const enum domain op_domain[LOOP_CAST] = {
@@ -138,7 +138,7 @@ static bool check_vector_op(struct verifier *v, const struct loop_expr *e)
         const char *name = loop_op_info[e->op].text;
         struct loop_type one = LOOP_TYPE(a->type.element);
         int64_t lane;
-        if (a->type.lanes == LANES_TILE || e->type.lanes == LANES_TILE)
+        if (a->type.tile || e->type.tile)
                 return verify_error(v, "%s of a tile", name);
         if (e->op == LOOP_RAMP || e->op == LOOP_SPLAT) {
                 if (e->type.lanes < 2 || e->type.element != a->type.element)
@@ -170,14 +170,14 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
         bool moves =
                 e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE || interleaves;
         if (!moves && (!loop_is_compute(element) || !in_domain(op_domain[e->op], element) ||
-                       e->args[0]->type.lanes == LANES_TILE))
+                       e->args[0]->type.tile))
                 return verify_error(v, "%s is not for %s", info->text, shown(v, e->args[0]->type));
         if (e->op == LOOP_SELECT) {
                 struct loop_type condition = e->args[0]->type;
                 if (condition.element != E_BOOL ||
                     (condition.lanes != 1 && condition.lanes != e->type.lanes))
                         return verify_error(v, "a condition is %s", shown(v, condition));
-                return e->type.lanes == LANES_TILE ? verify_error(v, "select of a tile") :
+                return e->type.tile ? verify_error(v, "select of a tile") :
                        want_type(v, e->args[1], e->type, "a side of select") &&
                        want_type(v, e->args[2], e->type, "a side of select");
         }
@@ -187,7 +187,7 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
                 if (!want_type(v, e->args[i], e->args[0]->type, info->text))
                         return false;
         struct loop_type result = info->result == RESULT_BOOL
-                                          ? (struct loop_type){ E_BOOL, e->args[0]->type.lanes }
+                                          ? LOOP_VECTOR(E_BOOL, e->args[0]->type.lanes)
                                           : e->args[0]->type;
         return want_type(v, e, result, info->text);
 }
@@ -195,7 +195,7 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
 static bool check_literal(struct verifier *v, const struct loop_expr *e)
 {
         enum element element = (enum element)e->type.element;
-        if (e->type.lanes == LANES_TILE)
+        if (e->type.tile)
                 return verify_error(v, "a literal tile");
         if (element_is_float(element)) {
                 uint64_t storage = 0;
@@ -210,11 +210,11 @@ static bool check_literal(struct verifier *v, const struct loop_expr *e)
 
 /* index, lanes and mask of a load or store of `type` */
 static bool check_place(struct verifier *v, const struct loop_buffer *b,
-                        const struct loop_expr *index, struct loop_type type,
+                        const struct loop_expr *index, struct loop_type type, int group,
                         const struct loop_expr *mask)
 {
-        int64_t at;
-        if (type.element != b->element || type.lanes == LANES_TILE)
+        int64_t at, count = (int64_t)type.lanes * (group ? group : 1);
+        if ((!group && type.element != b->element) || type.tile)
                 return verify_error(v, "%s of the elements of %s", shown(v, type), b->name);
         if (index->type.element != E_INDEX ||
             (index->type.lanes != 1 && index->type.lanes != type.lanes))
@@ -222,7 +222,7 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b,
         if (mask && (mask->type.element != E_BOOL || mask->type.lanes != type.lanes))
                 return verify_error(v, "a mask is %s", shown(v, mask->type));
         if (!mask && loop_is_int(index, &at) &&
-            (at < 0 || at > b->extent || b->extent - at < type.lanes))
+            (at < 0 || at > b->extent || b->extent - at < count))
                 return verify_error(v, "%s[%lld] is outside its %lld elements", b->name,
                                     (long long)at, (long long)b->extent);
         return true;
@@ -245,12 +245,24 @@ static bool check_buffer(struct verifier *v, const struct loop_buffer *b, enum l
         return true;
 }
 
+static bool check_words(struct verifier *v, const struct loop_expr *e)
+{
+        int bits = 8 * element_info[e->type.element].bytes, own = 8 * element_info[e->buffer->element].bytes;
+        bool word = e->type.element == E_U32 || e->type.element == E_U64;
+        bool fits = word && e->group > 1 && e->group <= WORD_GROUP_MAX && bits % e->group == 0 &&
+                    (bits / e->group == own ||
+                     (bits / e->group > own && element_is_integer(e->buffer->element)));
+        if (!fits || e->args[1] || e->args[0]->type.lanes != 1)
+                return verify_error(v, "a word of %d elements of %s", e->group, e->buffer->name);
+        return true;
+}
+
 static bool check_load(struct verifier *v, const struct loop_expr *e)
 {
         if (!e->args[0])
                 return verify_error(v, "a load has no subscript");
-        return check_buffer(v, e->buffer, ACCESS_IN) &&
-               check_place(v, e->buffer, e->args[0], e->type, e->args[1]);
+        return check_buffer(v, e->buffer, ACCESS_IN) && (!e->group || check_words(v, e)) &&
+               check_place(v, e->buffer, e->args[0], e->type, e->group, e->args[1]);
 }
 
 static bool check_variable(struct verifier *v, const struct loop_expr *e)
@@ -274,7 +286,7 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
 {
         struct loop_type from = e->args[0]->type;
         enum element a = (enum element)from.element, b = (enum element)e->type.element;
-        bool good = from.lanes == e->type.lanes && from.lanes != LANES_TILE;
+        bool good = from.lanes == e->type.lanes && !from.tile;
         if (e->op == LOOP_CAST)
                 good = good && (loop_is_compute(a) || loop_is_compute(b));
         else
@@ -287,7 +299,7 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
 /* lanes 1: as it is */
 static struct loop_type with_lanes(struct loop_type type, int lanes)
 {
-        return lanes > 1 ? (struct loop_type){ type.element, (uint8_t)lanes } : type;
+        return lanes > 1 ? LOOP_VECTOR(type.element, lanes) : type;
 }
 
 static bool check_call_expr(struct verifier *v, const struct loop_expr *e)
@@ -399,7 +411,7 @@ static bool check_store(struct verifier *v, const struct loop_stmt *s)
                 return verify_error(v, "only kernels store");
         return check_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) &&
                check_expr(v, s->b, 1) && (!s->c || check_expr(v, s->c, 1)) &&
-               check_place(v, s->buffer, s->a, s->b->type, s->c);
+               check_place(v, s->buffer, s->a, s->b->type, 0, s->c);
 }
 
 static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
@@ -427,7 +439,7 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
         const struct loop_variable *x = s->variable;
         bool multiplies = s->kind == STMT_MULTIPLY;
         if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
-            (x->type.element != E_F32 && x->type.element != E_I32) || x->type.lanes != LANES_TILE ||
+            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
             x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no f32tile or i32tile of their shape");
         if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||

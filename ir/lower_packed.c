@@ -3,8 +3,6 @@
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 
-enum { PANEL_LANES = 16 };
-
 struct sum { struct loop_variable *variable; enum element accumulator; int opened; };
 
 static struct sum open_sum(struct emit *e, const struct op *op)
@@ -54,20 +52,21 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         if (!type_elements(x))
                 return emit_number(e, y->element, 0);
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
-        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2], pair = packed_pair(x);
+        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2],
+                pair = packed_group(x, w), lanes = packed_lanes(x, w);
         int64_t blocks = y->dims[1] / groups, panels = w->dims[0] / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
-        /* number of the vector of 16 in the group, and the lane in it */
+        /* number of the vector in the group, and the lane in it */
         struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks),
                          *l = index[x->rank - 1];
-        int64_t lanes = op_int(op, "block");
-        struct loop_expr *vector = emit_op_int(e, LOOP_MUL, block, lanes / PANEL_LANES);
+        int64_t all = op_int(op, "block");
+        struct loop_expr *vector = emit_op_int(e, LOOP_MUL, block, all / lanes);
         wi[w->rank - 1] = l;
-        if (lanes != PANEL_LANES) {     /* a last block of another size is the only one */
-                vector = emit_op(e, LOOP_ADD, lanes % PANEL_LANES ? emit_int(e, 0) : vector,
-                                 emit_op_int(e, LOOP_DIV, l, PANEL_LANES));
-                wi[w->rank - 1] = emit_op_int(e, LOOP_REM, l, PANEL_LANES);
+        if (all != lanes) {             /* a last block of another size is the only one */
+                vector = emit_op(e, LOOP_ADD, all % lanes ? emit_int(e, 0) : vector,
+                                 emit_op_int(e, LOOP_DIV, l, lanes));
+                wi[w->rank - 1] = emit_op_int(e, LOOP_REM, l, lanes);
         }
         wi[w->rank - 2] = emit_op_int(e, LOOP_REM, vector, vectors);
         wi[0] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, group, panels),

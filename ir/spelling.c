@@ -144,6 +144,13 @@ static const struct spelling *spelling_of_fma(const struct target *t, const stru
 static const struct spelling *spelling_of_load(const struct target *t, const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
+        if (e->group)
+                return find(t,
+                            (struct spelling){ .op = SPELL_LOAD_WORDS,
+                                               .element = e->type.element,
+                                               .to = (uint8_t)e->buffer->element,
+                                               .level = (uint8_t)e->group },
+                            e->type.lanes);
         if (e->type.lanes == 1 || (gather && !spelling_subscripts(e->args[0])))
                 return NULL;
         return find_plain(t,

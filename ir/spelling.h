@@ -20,6 +20,7 @@ enum spelling_op {
                                          * of lane 0 */
         SPELL_LOAD_MASKED,              /* address, mask; zero where the mask is false, and nothing
                                          * is read */
+        SPELL_LOAD_WORDS,               /* address: words of `level` elements of type `to` */
         SPELL_GATHER,                   /* address of element 0, i32 subscripts */
         SPELL_GATHER_MASKED,            /* the same, mask */
         SPELL_STORE,                    /* address, value */
@@ -51,7 +52,8 @@ struct spelling {
         const char *definition;         /* of the function that `text` calls, from its result type
                                          * on; or NULL */
         uint8_t to;                     /* CAST, BITCAST: the result's element */
-        uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches */
+        uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS:
+                                         * elements of a word */
         const char *function;           /* CALL: of the library */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ir/element.h"
+#include "ir/multiply.h"
 
 struct printer;                         /* codegen/printer.h */
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
@@ -40,7 +41,8 @@ struct target {
         int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache,
                                          * and from beyond it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
-        int tile_registers;             /* for sums of products of bf16; 0: no hardware tiles */
+        const struct multiply *multiplies;        /* its own, best first; ends with a row without
+                                                   * name; the base's are behind them */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
@@ -68,7 +70,6 @@ TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, vector_issue)
 TARGET_FIELD(int, l2_speed)
 TARGET_FIELD(int, memory_speed)
-TARGET_FIELD(int, tile_registers)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, keep)

@@ -404,11 +404,20 @@ struct attr *attrs_new(struct module *m, enum opcode code);               /* all
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
-/* channels that lie side by side for each output in the panels of a convolve_packed that reads x:
- * hardware adds products of bf16 in pairs, and such of 8-bit integers in fours */
-static inline int packed_pair(const struct type *x)
+/* Of the panels w of a convolve_packed that reads x: channels that lie side by side for each output,
+ * a word of its multiply; outputs of a vector of words (ir/multiply.h); of a panel. */
+static inline int64_t packed_group(const struct type *x, const struct type *w)
 {
-        return x->element == E_BF16 ? 2 : x->element == E_I8 || x->element == E_U8 ? 4 : 1;
+        int64_t words = w->dims[w->rank - 3];
+        return words ? x->dims[x->rank - 1] / words : 1;
+}
+static inline int64_t packed_lanes(const struct type *x, const struct type *w)
+{
+        return w->dims[w->rank - 1] / packed_group(x, w);
+}
+static inline int64_t packed_panel(const struct type *x, const struct type *w)
+{
+        return w->dims[w->rank - 2] * packed_lanes(x, w);
 }
 /* ---- loops (tensor_loop.c) ---- */
 

@@ -43,8 +43,23 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
         return true;
 }
 
-/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / pair, vectors, 16 *
- * pair] */
+/* the words of panels: w's last dimensions are Bi / group, vectors, lanes * group */
+static bool check_words(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int64_t inner = x->dims[x->rank - 1], words = w->rank >= 3 ? w->dims[w->rank - 3] : 0,
+                last = w->dims[w->rank - 1];
+        if (w->rank != x->rank + 2 || !words || inner % words || inner < words ||
+            last % (inner / words) || last < inner / words)
+                return rule_fail(op, diag,
+                                 "operands are %s and %s, want panels of two more dimensions, whose "
+                                 "vectors are of whole groups of the channels",
+                                 rule_type(m, x), rule_type(m, w));
+        return true;
+}
+
+/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / group, vectors, lanes *
+ * group] */
 bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 4, diag))
@@ -53,28 +68,24 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         int spatial = x->rank - 3;
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
-        int pair = packed_pair(x);
-        if (w->rank != x->rank + 2 || w->dims[w->rank - 1] != PANEL_LANES * pair)
-                return rule_fail(
-                        op, diag,
-                        "operands are %s and %s, want panels of two more dimensions, the last %d",
-                        rule_type(m, x), rule_type(m, w), PANEL_LANES * pair);
-        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2];
+        if (!check_words(m, op, diag))
+                return false;
+        int64_t inner = x->dims[x->rank - 1], lanes = packed_lanes(x, w), panel = packed_panel(x, w);
         if (groups < 1 || groups > x->dims[1] || x->dims[1] % groups ||
-            w->dims[1] != x->dims[1] / groups || w->dims[w->rank - 3] * pair != inner)
+            w->dims[1] != x->dims[1] / groups)
                 return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups",
                                  rule_type(m, w), rule_type(m, x), (long long)groups);
         if (channels < 1 || channels > w->dims[1] * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(w->dims[1] * inner));
         bool fits =
-                block >= 1 && block <= STEP_MAX && (block % PANEL_LANES == 0 || block == outputs);
+                block >= 1 && block <= STEP_MAX && (block % lanes == 0 || block == outputs);
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
                 return rule_fail(op, diag,
-                                 "outputs is %lld in blocks of %lld, want multiples of %d or all",
-                                 (long long)outputs, (long long)block, PANEL_LANES);
-        int64_t panel = vectors * PANEL_LANES, stored = round_up(outputs, block);
-        if (vectors < 1 || w->dims[0] != groups * divide_up(stored, panel))
+                                 "outputs is %lld in blocks of %lld, want multiples of %lld or all",
+                                 (long long)outputs, (long long)block, (long long)lanes);
+        int64_t stored = round_up(outputs, block);
+        if (panel < 1 || w->dims[0] != groups * divide_up(stored, panel))
                 return rule_fail(
                         op, diag,
                         "%lld panels of %lld, want them to hold %lld outputs in %lld groups",

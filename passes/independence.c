@@ -236,7 +236,8 @@ static void check_load(struct loop_expr *e, void *context)
 {
         struct proof *p = context;
         if (e->op == LOOP_LOAD)
-                access_memory(p, e->buffer, e->args[0], e->type.lanes, e->args[1]);
+                access_memory(p, e->buffer, e->args[0], e->type.lanes * loop_word_group(e),
+                              e->args[1]);
         else if (e->op == LOOP_TILE_ENTRY && !find(p->own, e->variable))
                 p->failed = true;
 }

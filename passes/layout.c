@@ -54,7 +54,7 @@ struct value *layout_blocked(struct layout *l, struct value *v)
         if (blocks_of(v))
                 return blocks_of(v);
         struct builder b = builder_behind(l, v);
-        struct value *blocks = layout_split(&b, v, 1, layout_lanes(l, v->type, is_last(v)));
+        struct value *blocks = layout_split(&b, v, 1, layout_lanes(l, v->type, is_last(l, v)));
         layout_form(l, v)->blocks = blocks;
         l->failed |= !blocks;
         return blocks;
@@ -62,7 +62,7 @@ struct value *layout_blocked(struct layout *l, struct value *v)
 
 struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
 {
-        if (is_last(v) == last)
+        if (is_last(l, v) == last)
                 return layout_blocked(l, v);
         struct value *blocks = layout_split(&l->b, v, 1, layout_lanes(l, v->type, last));
         l->failed |= !blocks;
@@ -150,14 +150,16 @@ static void restore_logical(struct layout *l)
         }
 }
 
-/* of bf16 that tiles multiply, or of f32 */
-static int64_t choose_block(const struct function *f, const struct target *target)
+/* of bf16 that tiles multiply, or of f32: a line, or a vector that is longer */
+static int64_t choose_block(const struct function *f, const struct pass_context *context)
 {
+        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(context->target, E_F32);
         for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 if ((op->code == OP_convolve || op->code == OP_dot) &&
-                    op_operand(op, 0)->type->element == E_BF16 && target_tile_registers(target))
+                    op_operand(op, 0)->type->element == E_BF16 &&
+                    multiply_in_tiles(context, E_BF16, E_BF16))
                         return LAYOUT_LINE / 2;
-        return LAYOUT_LINE / 4;
+        return lanes > line ? lanes : line;
 }
 
 int pass_layout(struct function *f, struct pass_context *context)
@@ -165,7 +167,7 @@ int pass_layout(struct function *f, struct pass_context *context)
         if (target_lanes(context->target, E_F32) == 1 || context->exact || context->unblocked)
                 return 0;
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
-                            .block = choose_block(f, context->target),
+                            .block = choose_block(f, context),
                             .b = { .m = f->module, .diag = context->diag } };
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);

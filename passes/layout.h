@@ -2,10 +2,10 @@
 #ifndef PASSES_LAYOUT_H
 #define PASSES_LAYOUT_H
 
+#include "passes/multiplies.h"
 #include "passes/pass.h"
 
-enum { LAYOUT_LANES = 16, LAYOUT_LINE = 64 };     /* outputs of a vector of packed weights; bytes of
-                                                   * a cache line */
+enum { LAYOUT_LINE = 64 };              /* bytes of a cache line */
 
 /* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is
  * (layout_choose.c). */
@@ -30,8 +30,8 @@ struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
-        int64_t block;                  /* channels: 16; 32 where contractions read bf16, a row of a
-                                         * hardware tile */
+        int64_t block;                  /* channels: floats of a cache line, or of a longer vector; a
+                                         * row of a hardware tile where contractions read bf16 */
         struct arena *arena;
         struct value **formed;          /* values whose scratch is set */
         int formed_count;
@@ -44,11 +44,6 @@ static inline int64_t layout_blocks(int64_t extent, int64_t block)
 {
         return divide_up(extent, block);
 }
-/* of a panel: few outputs need one; one position alone reads long panels fastest */
-static inline int64_t layout_vectors(int64_t outputs, int64_t positions)
-{
-        return outputs <= LAYOUT_LANES ? 1 : positions == 1 && outputs > 2 * LAYOUT_LANES ? 4 : 2;
-}
 static inline struct value *blocks_of(const struct value *v)
 {
         return v->scratch ? ((const struct form *)v->scratch)->blocks : NULL;
@@ -59,9 +54,9 @@ static inline enum layout_kind layout_kind_of(const struct value *v)
 }
 static inline bool is_plain(const struct value *v) { return layout_kind_of(v) == LAYOUT_PLAIN; }
 /* its blocks are one; where it is plain, those that a contraction makes or wants */
-static inline bool is_last(const struct value *v)
+static inline bool is_last(const struct layout *l, const struct value *v)
 {
-        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < LAYOUT_LANES);
+        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < l->block);
 }
 /* channels of a block of [N, C, ..] */
 static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last)
@@ -114,10 +109,10 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 void layout_whole(struct layout *l, struct region *region);
 /* v, or the constant that it is where it only decodes integer constants */
 struct value *layout_decoded(struct layout *l, struct value *v);
-/* a product of 8-bit integers by constant ones, which the target's tiles add up as such */
-bool layout_multiplies_bytes(const struct layout *l, const struct op *op);
-/* channels, up to whole rows of such tiles */
-int64_t layout_row_of_bytes(int64_t channels);
+/* the multiply of a contraction of 8-bit integers by constant ones, or NULL */
+const struct multiply *layout_bytes(const struct layout *l, const struct op *op);
+/* channels, up to whole rows of its tiles, or whole words */
+int64_t layout_row_of(const struct multiply *m, int64_t channels);
 
 /* ---- layout_windows.c ---- */
 

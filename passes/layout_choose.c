@@ -91,43 +91,49 @@ static void add_cost(struct layout *l, struct value *v, int kind, double cycles)
 
 /* ---- costs ---- */
 
-static double bytes_of(const struct type *t, int kind)
+static double bytes_of(const struct layout *l, const struct type *t, int kind)
 {
-        int64_t lanes = kind == LAST ? t->dims[1] : LAYOUT_LANES,
+        int64_t lanes = kind == LAST ? t->dims[1] : l->block,
                 stored = layout_blocks(t->dims[1], lanes) * lanes;
         return (double)type_bytes(t) / (double)t->dims[1] * (double)stored;
 }
 
-static bool is_whole(const struct type *t) { return t->dims[1] % LAYOUT_LANES == 0; }
+static bool is_whole(const struct layout *l, const struct type *t)
+{
+        return t->dims[1] % l->block == 0;
+}
 
 /* less than a block: one block either way, with lanes that pad it or without */
-static bool is_few(const struct type *t) { return t->dims[1] < LAYOUT_LANES; }
+static bool is_few(const struct layout *l, const struct type *t) { return t->dims[1] < l->block; }
 
 /* the blocks that a value of this kind has where a contraction makes or wants them */
-static int blocks_in(const struct type *t, int kind)
+static int blocks_in(const struct layout *l, const struct type *t, int kind)
 {
-        return kind != PLAIN ? kind : is_few(t) ? LAST : BLOCKS;
+        return kind != PLAIN ? kind : is_few(l, t) ? LAST : BLOCKS;
 }
 
 /* between blocks and the logical form: nothing moves where there is one position, or one channel */
-static double conversion(const struct type *t, int kind)
+static double conversion(const struct layout *l, const struct type *t, int kind)
 {
         double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
-        int blocks = blocks_in(t, kind);
-        bool same = (blocks == LAST || is_whole(t)) && (positions <= 1 || t->dims[1] == 1);
+        int blocks = blocks_in(l, t, kind);
+        bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || t->dims[1] == 1);
         return same ? 0
-                    : ((double)type_bytes(t) + bytes_of(t, blocks)) /
-                               (is_whole(t) ? TRANSPOSED_WHOLE : TRANSPOSED);
+                    : ((double)type_bytes(t) + bytes_of(l, t, blocks)) /
+                               (is_whole(l, t) ? TRANSPOSED_WHOLE : TRANSPOSED);
 }
 
-static double copy(const struct type *t, int kind) { return 2 * bytes_of(t, kind) / COPIED; }
+static double copy(const struct layout *l, const struct type *t, int kind)
+{
+        return 2 * bytes_of(l, t, kind) / COPIED;
+}
 
 /* v is needed in its blocks; in its own shape */
 static void want_blocks(struct layout *l, struct value *v, int kind)
 {
         struct form *state = layout_form(l, v);
         if (!state->blocked[kind])
-                add_cost(l, v, kind, conversion(v->type, kind));
+                add_cost(l, v, kind, conversion(l, v->type, kind));
         state->blocked[kind] = true;
 }
 
@@ -135,7 +141,7 @@ static void want_logical(struct layout *l, struct value *v, int kind)
 {
         struct form *state = layout_form(l, v);
         if (!state->logical[kind])
-                add_cost(l, v, kind, conversion(v->type, kind));
+                add_cost(l, v, kind, conversion(l, v->type, kind));
         state->logical[kind] = true;
 }
 
@@ -238,7 +244,7 @@ static void choose_parts(struct layout *l, struct op *op, bool whole)
                         make(l, y, k, false);
                 }
                 if (k != BLOCKS || !whole)
-                        add_cost(l, y, k, copy(y->type, LAST));
+                        add_cost(l, y, k, copy(l, y->type, LAST));
         }
 }
 
@@ -249,7 +255,7 @@ static void choose_shuffle(struct layout *l, struct value *x, struct value *y)
                 if (k != LAST)
                         want_logical(l, x, k);
                 make(l, y, k, k == LAST && layout_form(l, x)->blocked[k]);
-                add_cost(l, y, k, (k == LAST ? 2 : 1) * copy(y->type, LAST));
+                add_cost(l, y, k, (k == LAST ? 2 : 1) * copy(l, y->type, LAST));
         }
 }
 
@@ -279,7 +285,7 @@ static double packed_cycles(const struct layout *l, const struct op *op)
         int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
         double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
                           (double)y->dims[1];
-        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(y);
+        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(l, y);
         return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
                target_vector_issue(target);
 }
@@ -313,7 +319,7 @@ static void choose_depthwise(struct layout *l, struct op *op)
         add_cost(l, y, PLAIN, may_stay(op) ? plain_cycles(l, op) : INFINITY);
         add_cost(l, x, LAST,
                  !layout_is_direct(op) ? INFINITY
-                 : is_few(x->type)     ? 0
+                 : is_few(l, x->type)     ? 0
                                        : READ_AGAIN * packed);
 }
 
@@ -322,13 +328,13 @@ static void choose_depthwise(struct layout *l, struct op *op)
 static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
-        return may_stay(op) && is_few(y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
-               plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(y, LAST));
+        return may_stay(op) && is_few(l, y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
+               plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(l, y, LAST));
 }
 
-static bool loses_winograd(const struct type *t, int kind)
+static bool loses_winograd(const struct layout *l, const struct type *t, int kind)
 {
-        return blocks_in(t, kind) == LAST && !is_whole(t);
+        return blocks_in(l, t, kind) == LAST && !is_whole(l, t);
 }
 
 /* the convolution itself; in blocks y is of any kind after it */
@@ -343,7 +349,7 @@ static void choose_convolve(struct layout *l, struct op *op)
         for (int k = 0; k < KIND_COUNT; k++) {
                 if (stay)
                         want_logical(l, x, k);
-                else if (!is_few(x->type) || !layout_form(l, x)->logical[k])
+                else if (!is_few(l, x->type) || !layout_form(l, x)->logical[k])
                         want_blocks(l, x, k);
                 make(l, y, k, !stay);
         }
@@ -354,12 +360,12 @@ static void choose_convolve(struct layout *l, struct op *op)
                 add_cost(l, y, LAST, INFINITY);
         }
         /* more than half of a block may be lanes that pad it */
-        for (int k = 0; k < KIND_COUNT && is_few(y->type); k++)
-                add_cost(l, y, k, bytes_of(y->type, blocks_in(y->type, k)) / COPIED);
-        add_cost(l, x, LAST, is_few(x->type) ? 0 : FAR * cycles);
+        for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
+                add_cost(l, y, k, bytes_of(l, y->type, blocks_in(l, y->type, k)) / COPIED);
+        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : FAR * cycles);
         for (int k = 0; k < KIND_COUNT && tiled; k++) {
-                add_cost(l, x, k, loses_winograd(x->type, k) ? DIRECT * cycles : 0);
-                add_cost(l, y, k, loses_winograd(y->type, k) ? DIRECT * cycles : 0);
+                add_cost(l, x, k, loses_winograd(l, x->type, k) ? DIRECT * cycles : 0);
+                add_cost(l, y, k, loses_winograd(l, y->type, k) ? DIRECT * cycles : 0);
         }
 }
 
@@ -380,14 +386,14 @@ static bool choose_moves(struct layout *l, struct op *op)
         switch (op->code) {
         case OP_concat:
                 for (int i = 0; i + 1 < op->operand_count && op_int(op, "axis") == 1; i++)
-                        whole &= is_whole(op_operand(op, i)->type);
+                        whole &= is_whole(l, op_operand(op, i)->type);
                 choose_parts(l, op, whole);
                 return true;
         case OP_slice:
                 if (!ints_of(op, 1, starts) || !ints_of(op, 2, steps))
                         return false;
                 choose_parts(l, op,
-                             starts[1] % LAYOUT_LANES == 0 &&
+                             starts[1] % l->block == 0 &&
                                      (steps[1] == 1 || y->type->dims[1] == 1));
                 return true;
         case OP_reshape:
@@ -500,7 +506,9 @@ bool layout_stays(const struct op *convolve)
 
 void layout_choose(struct layout *l, struct region *region)
 {
-        if (l->block != LAYOUT_LANES)   /* rows of hardware tiles */
+        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(l->context->target, E_F32);
+        lanes = lanes > line ? lanes : line;
+        if (l->block != lanes)          /* rows of hardware tiles */
                 return;
         choose_region(l, region);
         for (int i = 0; i < l->formed_count; i++) {

@@ -14,6 +14,7 @@ struct convolution {
         struct layout *l;
         const struct op *op;
         struct value *x, *w;            /* logical: [N, C, S..], [M, C / groups, K..] */
+        const struct multiply *multiply;
         int64_t groups;
         int spatial;
 };
@@ -107,13 +108,14 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* the same for tiles, whose rows are the channels of a row of the window: [N, 1, S.., C], C even;
- * rounded where they are moved */
-static struct value *paired_channels(struct layout *l, struct value *x)
+/* the same for words, and for tiles, whose rows are the channels of a row of the window: [N, 1,
+ * S.., C], C whole words; rounded where they are moved */
+static struct value *grouped_channels(struct layout *l, struct value *x, int group)
 {
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
-        int64_t perm[RANK_MAX] = { 0 }, odd = x->type->dims[1] % 2;
+        int64_t perm[RANK_MAX] = { 0 },
+                missing = round_up(x->type->dims[1], group) - x->type->dims[1];
         bool rounded = op_is(x, OP_cast) && op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
         for (int d = 1; d < rank; d++)
@@ -126,24 +128,24 @@ static struct value *paired_channels(struct layout *l, struct value *x)
         dims[1] = 1;
         x = layout_reshape(&l->b, x, rank + 1, dims);
         return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank,
-                           (int64_t[]){ 0, odd }, 1);
+                           (int64_t[]){ 0, missing }, 1);
 }
 
-/* w [M, C / groups, K..] as panels [P, blocks, K.., inner, vectors, 16], or with pairs of channels
- * behind each other; stored: outputs of a group, with those that pad a block */
-static struct value *pack_panels(struct layout *l, struct value *w, int64_t groups, int64_t blocks,
-                                 int64_t inner, int64_t stored, int64_t vectors)
+/* w [M, C / groups, K..] as panels [P, blocks, K.., inner / group, vectors, lanes * group], the
+ * channels of a word behind each other; stored: outputs of a group, with those that pad a block */
+static struct value *pack_panels(struct layout *l, struct value *w, const struct multiply *m,
+                                 int64_t groups, int64_t blocks, int64_t inner, int64_t stored,
+                                 int64_t positions)
 {
+        int64_t vectors = multiply_panel(m, stored, positions);
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
-        int64_t outputs = old[0] / groups, panel = vectors * LAYOUT_LANES;
+        int64_t outputs = old[0] / groups, panel = vectors * m->outputs;
         int64_t panels = divide_up(stored, panel);
         dim_t split[RANK_MAX] = { groups, outputs, old[1] };
         dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
-        int pair = packed_pair(w->type), pairs = pair > 1;
-        dim_t dims[RANK_MAX] = {
-                groups, panels, vectors, LAYOUT_LANES, blocks, inner / pair, pair
-        };
+        int pair = m->group, pairs = pair > 1;
+        dim_t dims[RANK_MAX] = { groups, panels, vectors, m->outputs, blocks, inner / pair, pair };
         int64_t perm[RANK_MAX] = { 0, 1, 4 };
         for (int d = 0; d < window; d++) {
                 split[3 + d] = padded[3 + d] = dims[6 + pairs + d] = old[2 + d];
@@ -185,7 +187,7 @@ static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, co
 /* channels of a block of results, of so many outputs of a group */
 static int64_t block_of(const struct convolution *c, int64_t outputs)
 {
-        return is_last(op_result(c->op)) ? outputs : c->l->block;
+        return is_last(c->l, op_result(c->op)) ? outputs : c->l->block;
 }
 
 /* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
@@ -211,12 +213,11 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                         blocks = x->type->dims[1] / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
                 /* which take whole blocks: zeros behind the channels */
-                bool tiles = x->type->element == E_BF16;
-                attr_set(attrs, code, "channels", tiles ? blocks * inner : w->type->dims[1]);
+                bool words = c->multiply->group > 1;
+                attr_set(attrs, code, "channels", words ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
-                w = pack_panels(l, w, c->groups, blocks, inner, stored,
-                                layout_vectors(stored, positions));
+                w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
         }
         return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
 }
@@ -280,7 +281,8 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                         part[1] = p->c->groups * layout_blocks(outputs, block);
                         part[p->x->type->rank - 1] = block;
                 }
-                return constant_number(b->m, type_tensor(b->m, E_F32, p->x->type->rank, part), 0);
+                enum element e = (enum element)op_result(p->c->op)->type->element;
+                return constant_number(b->m, type_tensor(b->m, e, p->x->type->rank, part), 0);
         }
         return contract(p->c, build_slice(b, p->x, from, ones, part),
                         layout_slice(b, w, starts, steps, dims));
@@ -369,7 +371,7 @@ static bool phases_alike(const struct convolution *c, struct phases *p)
                                 return false;
                 }
         }
-        return c->groups == 1 && c->w->type->dims[0] < LAYOUT_LANES;
+        return c->groups == 1 && c->w->type->dims[0] < c->l->block;
 }
 
 static struct value *weights_of_phases(const struct convolution *c, const struct phases *p,
@@ -417,7 +419,7 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
         split[1 + c->spatial] = y->dims[1];
         struct value *w = weights_of_phases(c, p, total);
         struct value *v = contract(c, layout_halo(b, x, 2, halo, c->spatial), w);
-        v = v ? layout_unblock(b, v, type_tensor(b->m, E_F32, y->rank, dims)) : NULL;
+        v = v ? layout_unblock(b, v, type_tensor(b->m, y->element, y->rank, dims)) : NULL;
         v = build_transpose(b, build_reshape(b, v, 2 * c->spatial + 2, split), perm);
         dims[1] = y->dims[1];
         for (int d = 0; d < c->spatial; d++)
@@ -427,6 +429,26 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
 }
 
 /* ---- all of it ---- */
+
+/* channels of a block up to whole words: what is added is multiplied by zeros */
+static struct value *whole_words(struct layout *l, struct value *x, int group)
+{
+        int last = x ? x->type->rank - 1 : 0;
+        int64_t inner = x ? x->type->dims[last] : 0, missing = round_up(inner, group) - inner;
+        return missing ? layout_halo(&l->b, x, last, (int64_t[]){ 0, missing }, 1) : x;
+}
+
+/* what multiplies x by w, or NULL: it is done in its own shape */
+static const struct multiply *layout_multiply(const struct layout *l, const struct op *op,
+                                              const struct value *w)
+{
+        enum element x = (enum element)op_operand(op, 0)->type->element;
+        if (element_is_integer(x))
+                return layout_bytes(l, op);
+        return op_result(op)->type->element == E_F32 && w->type->element == x
+                       ? multiply_in(l->context, x, x)
+                       : NULL;
+}
 
 bool layout_has_phases(const struct op *convolve)
 {
@@ -460,15 +482,15 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .groups = op_int(op, "groups"),
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
-        bool tiles = c.x->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
-        if ((c.x->type->element != E_F32 && !tiles) || op_result(op)->type->element != E_F32 ||
-            c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
+        c.multiply = layout_multiply(l, op, c.w);
+        if (!c.multiply || (is_depthwise(&c) && c.multiply->group > 1) || c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
             (!whole && !layout_has_phases(op)) || !bring_groups(&c))
                 return false;
-        bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < LAYOUT_LANES;
-        struct value *x = !few    ? layout_blocked(l, c.x)
-                          : tiles ? paired_channels(l, c.x)
-                                  : few_channels(l, c.x);
+        bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
+        int group = c.multiply->group;
+        struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
+                          : group > 1 ? grouped_channels(l, c.x, group)
+                                      : few_channels(l, c.x);
         struct value *y;
         struct phases p = phases_of(&c);
         if (!whole && phases_alike(&c, &p)) {

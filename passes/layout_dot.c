@@ -20,7 +20,9 @@
 
 enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run
                                                  * time */
-enum { PANEL_MOST = 8, TURNED_ROWS = 8, TURNED_COLUMNS = 256 };   /* vectors of a panel that is not packed */
+enum { LINE = LAYOUT_LINE / 4, PANEL_MOST = 8 };  /* outputs of a line of sums; lines of a panel that is
+                                                   * not packed */
+enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
 
 /* the dimensions of an operand, by what they are in the product, and extents */
 enum { BATCH, FREE, CONTRACT, ROLE_COUNT };
@@ -96,16 +98,18 @@ static struct value *stored_weights(struct value *w)
         return narrow ? op_operand(w->op, 0) : w;
 }
 
-/* b as panels <B * P x 1 x 1 x inner x vectors x 16>, or with pairs along K; inner: K, with zeros
+/* b as panels <B * P x 1 x 1 x inner / group x vectors x lanes * group>; inner: K, with zeros
  * behind it */
 static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
-                                 int64_t vectors, int pair)
+                                 int64_t vectors, const struct multiply *m)
 {
+        const int pair = m->group;
+        const int64_t lanes = m->outputs;
         static const int by_rows[] = { BATCH, CONTRACT, FREE },
                          by_columns[] = { BATCH, FREE, CONTRACT };
         static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
         static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
-        int64_t perm[RANK_MAX], panel = vectors * LAYOUT_LANES,
+        int64_t perm[RANK_MAX], panel = vectors * lanes,
                                 panels = divide_up(b->extent[FREE], panel);
         int64_t batch = b->extent[BATCH];
         int pairs = pair > 1;
@@ -116,21 +120,18 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
                 return NULL;
         if (columns)
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5 + pairs,
-                                (dim_t[]){ batch, panels, vectors, LAYOUT_LANES, inner / pair,
-                                           pair },
+                                (dim_t[]){ batch, panels, vectors, lanes, inner / pair, pair },
                                 columns_perm[pairs]);
         else if (pairs)
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 6,
-                                (dim_t[]){ batch, inner / pair, pair, panels, vectors,
-                                           LAYOUT_LANES },
+                                (dim_t[]){ batch, inner / pair, pair, panels, vectors, lanes },
                                 rows_perm[pairs]);
         else
                 w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
-                                (dim_t[]){ batch, inner, panels, vectors, LAYOUT_LANES },
+                                (dim_t[]){ batch, inner, panels, vectors, lanes },
                                 rows_perm[pairs]);
         return layout_reshape(&l->b, w, 6,
-                              (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors,
-                                         LAYOUT_LANES * pair });
+                              (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, lanes * pair });
 }
 
 /* computed from constants alone: weights of 8 bits, which the kernel that reads them decodes */
@@ -161,12 +162,12 @@ static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
 }
 
 /* b is a panel as it lies */
-static bool is_panel(const struct matrix *b, int pair)
+static bool is_panel(const struct matrix *b, const struct multiply *m)
 {
         static const int by_rows[] = { BATCH, CONTRACT, FREE };
-        int64_t vectors = b->extent[FREE] / LAYOUT_LANES;
-        return pair == 1 && b->extent[FREE] % LAYOUT_LANES == 0 && vectors <= PANEL_MOST &&
-               (vectors == 1 || vectors % 2 == 0) && lies(b, by_rows);
+        int64_t outputs = b->extent[FREE], lines = outputs / LINE;
+        return m->group == 1 && outputs % LINE == 0 && outputs % m->outputs == 0 &&
+               lines <= PANEL_MOST && (lines == 1 || lines % 2 == 0) && lies(b, by_rows);
 }
 
 /* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a
@@ -180,15 +181,28 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
 }
 
 /* packing at run time should not pad */
-static int64_t panel_vectors(const struct matrix *a, const struct matrix *b, int pair)
+static int64_t panel_vectors(const struct matrix *a, const struct matrix *b,
+                             const struct multiply *m)
 {
         int64_t outputs = b->extent[FREE];
-        if (is_panel(b, pair))
-                return outputs / LAYOUT_LANES;
-        if (!value_is_constant(b->value))
-                return outputs % (2 * LAYOUT_LANES) == LAYOUT_LANES || outputs <= LAYOUT_LANES ? 1
-                                                                                               : 2;
-        return layout_vectors(outputs, a->extent[FREE]);
+        if (is_panel(b, m))
+                return outputs / m->outputs;
+        if (value_is_constant(b->value))
+                return multiply_panel(m, outputs, a->extent[FREE]);
+        int64_t width = outputs % (2 * LINE) == LINE || outputs <= LINE ? LINE : 2 * LINE;
+        return width > m->outputs ? width / m->outputs : 1;
+}
+
+/* what multiplies rows by b as it is stored, or NULL: the product stays as it is */
+static const struct multiply *multiply_of(const struct layout *l, const struct op *op,
+                                          const struct matrix *a, const struct matrix *b)
+{
+        enum element x = (enum element)a->value->type->element;
+        if (element_is_integer(x))
+                return layout_bytes(l, op);
+        return op_result(op)->type->element == E_F32
+                       ? multiply_in(l->context, x, (enum element)b->value->type->element)
+                       : NULL;
 }
 
 bool layout_dot(struct layout *l, struct op *op)
@@ -205,19 +219,14 @@ bool layout_dot(struct layout *l, struct op *op)
                 stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
-        int pair = packed_pair(a.value->type);
-        bool bytes = layout_multiplies_bytes(l, op),
-             halves = a.value->type->element == E_BF16 && l->block == LAYOUT_LINE / 2;
-        bool plain = (a.value->type->element == E_F32 || halves) &&
-                     op_result(op)->type->element == E_F32;
-        if ((!plain && !bytes) || outputs > INT32_MAX ||
+        const struct multiply *m = multiply_of(l, op, &a, &b);
+        if (!m || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
-            (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, pair)))
+            (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, m)))
                 return false;
-        int64_t padded = halves  ? round_up(inner, l->block)
-                         : bytes ? layout_row_of_bytes(inner)
-                                 : inner;
-        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, pair), pair),
+        bool halves = m->registers && element_is_float(m->x.memory);
+        int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, m), m),
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);

@@ -62,7 +62,7 @@ static struct value *blocked_spread(struct layout *l, struct value *v, bool last
 
 static struct value *blocked_operand(struct layout *l, struct value *v, bool last)
 {
-        if (blocks_of(v) && is_last(v) == last)
+        if (blocks_of(v) && is_last(l, v) == last)
                 return blocks_of(v);
         return is_spread(v, 0) ? blocked_spread(l, v, last) : layout_blocked_as(l, v, last);
 }
@@ -71,7 +71,7 @@ static struct value *blocked_operand(struct layout *l, struct value *v, bool las
 static const struct type *result_type(struct layout *l, const struct op *op)
 {
         const struct value *y = op_result(op);
-        return layout_type(l->m, y->type, layout_lanes(l, y->type, is_last(y)));
+        return layout_type(l->m, y->type, layout_lanes(l, y->type, is_last(l, y)));
 }
 
 /* Contractions in tiles add up whole blocks: what lies behind the last channel is zero. */
@@ -98,7 +98,7 @@ static struct value *elementwise(struct layout *l, struct op *op)
         for (int i = 0; i < op->operand_count; i++)
                 any |= blocks_of(op_operand(op, i)) != NULL;
         for (int i = 0; any && i < op->operand_count; i++) {
-                operands[i] = blocked_operand(l, op_operand(op, i), is_last(op_result(op)));
+                operands[i] = blocked_operand(l, op_operand(op, i), is_last(l, op_result(op)));
                 if (!operands[i])
                         return NULL;
         }
@@ -240,7 +240,7 @@ static struct value *repeat(struct layout *l, struct op *op)
 static struct value *concat(struct layout *l, struct op *op)
 {
         int64_t axis = op_int(op, "axis");
-        bool last = is_last(op_result(op));
+        bool last = is_last(l, op_result(op));
         struct value **parts = arena_array(l->arena, (size_t)op->operand_count, sizeof *parts);
         bool any = false;
         for (int i = 0; i < op->operand_count; i++) {
@@ -264,7 +264,7 @@ static struct value *slice(struct layout *l, struct op *op)
         if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
             !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
                 return NULL;
-        bool last = is_last(x);
+        bool last = is_last(l, x);
         const struct type *to = result_type(l, op);
         if (op_result(op)->type->dims[1] == 1)
                 steps[1] = 1;
@@ -309,10 +309,10 @@ static struct value *on_blocks(struct layout *l, struct op *op)
         if (op->code == OP_concat)
                 return concat(l, op);
         struct value *shuffled = layout_shuffled(op);
-        if (shuffled && blocks_of(shuffled) && is_last(shuffled) && is_last(op_result(op)))
+        if (shuffled && blocks_of(shuffled) && is_last(l, shuffled) && is_last(l, op_result(op)))
                 return shuffle(l, op, shuffled);
         if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) ||
-            is_last(op_operand(op, 0)) != is_last(op_result(op)))
+            is_last(l, op_operand(op, 0)) != is_last(l, op_result(op)))
                 return NULL;
         switch (op->code) {
         case OP_reduce_window: return window(l, op);

@@ -9,7 +9,7 @@
  * whatever their order, it is exact, and multiply-adds of floats are what targets with vectors do
  * best. Panels of weights are read in whole vectors again and again, so they are of the elements
  * that are multiplied; where rows are few, weights are read once, and stay narrow. Products of
- * 8-bit integers are left alone where the target has tiles for them. */
+ * 8-bit integers are left alone where the target has a multiply for them. */
 #include "passes/layout.h"
 #include "passes/whole.h"
 
@@ -67,18 +67,15 @@ static bool is_whole(const struct op *op)
                type_elements(op_operand(op, 1)->type);
 }
 
-bool layout_multiplies_bytes(const struct layout *l, const struct op *op)
+const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
 {
-        enum element x = (enum element)op_operand(op, 0)->type->element,
-                     w = (enum element)op_operand(op, 1)->type->element;
-        return op->code == OP_dot && op_result(op)->type->element == E_I32 &&
-               value_is_constant(op_operand(op, 1)) && whole_has_tiles(l->context, x, w);
+        return value_is_constant(op_operand(op, 1)) ? multiply_of_bytes(l->context, op) : NULL;
 }
 
-int64_t layout_row_of_bytes(int64_t channels)
+int64_t layout_row_of(const struct multiply *m, int64_t channels)
 {
-        return round_up(channels,
-                        channels < tile_depth(E_I8) ? tile_group(E_I8) : tile_depth(E_I8));
+        int64_t row = (int64_t)m->group * m->depth;
+        return round_up(channels, channels < row ? m->group : row);
 }
 
 static bool multiply_floats(struct layout *l, struct op *op)
@@ -117,7 +114,7 @@ void layout_whole(struct layout *l, struct region *region)
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         layout_whole(l, op->regions[i]);
                 if ((op->code == OP_convolve || op->code == OP_dot) && is_whole(op) &&
-                    !layout_multiplies_bytes(l, op))
+                    !layout_bytes(l, op))
                         multiply_floats(l, op);
         }
 }

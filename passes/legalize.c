@@ -24,7 +24,7 @@ static enum element element_of(const struct loop_expr *e) { return (enum element
 
 static struct loop_type vector_type(enum element e, int lanes)
 {
-        return (struct loop_type){ (uint8_t)e, (uint8_t)lanes };
+        return LOOP_VECTOR(e, lanes);
 }
 
 /* ---- literals ---- */
@@ -256,7 +256,7 @@ static bool is_inside(const struct legalization *l, const struct loop_expr *load
         if (load->args[1] || load->args[0]->type.lanes > 1)
                 return false;
         struct loop_range at = loop_bounds_of(l->bounds, load->args[0]);
-        return at.low >= 0 && at.high < load->buffer->extent - (load->type.lanes - 1);
+        return at.low >= 0 && at.high < load->buffer->extent - (load->type.lanes * loop_word_group(load) - 1);
 }
 
 static struct loop_expr *masked(const struct legalization *l, struct loop_expr *e,
@@ -335,13 +335,18 @@ static struct loop_expr *legalize_choice(const struct legalization *l, struct lo
 
 /* ---- all ---- */
 
-static struct loop_expr *legalize_load(struct arena *arena, struct loop_expr *e)
+static struct loop_expr *legalize_load(const struct legalization *l, struct loop_expr *e)
 {
+        struct arena *arena = l->arena;
+        if (e->group && !spelling_of(l->target, e))
+                return legalize_expr(l, loop_words_expand(arena, e));
         struct loop_expr *index =
                 legalize_subscript(arena, e->buffer, legalize_sum(arena, e->args[0]));
-        return index == e->args[0]
-                       ? e
-                       : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
+        if (index == e->args[0])
+                return e;
+        return e->group ? loop_load_words(arena, e->buffer, index, element_of(e), e->group,
+                                          e->type.lanes)
+                        : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
 }
 
 /* Operands are done. */
@@ -351,7 +356,7 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
         switch (e->op) {                /* even where there is a row */
         case LOOP_MIN: case LOOP_MAX: return legalize_truth(arena, legalize_extreme(arena, e));
         case LOOP_SELECT: return legalize_choice(l, e);
-        case LOOP_LOAD: return legalize_load(arena, e);
+        case LOOP_LOAD: return legalize_load(l, e);
         default: break;
         }
         if (spelling_of(l->target, e))
@@ -384,7 +389,7 @@ struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *
         if (copy)
                 e = copy;
         if (e->type.lanes == 1)
-                return e->op == LOOP_LOAD ? legalize_load(l->arena, e) : e;
+                return e->op == LOOP_LOAD ? legalize_load(l, e) : e;
         struct loop_expr *better = rewritten(l, e);
         return better == e ? e : legalize_expr(l, better);
 }

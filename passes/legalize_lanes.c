@@ -459,7 +459,7 @@ static bool is_native_store(const struct lanes *l, const struct loop_stmt *s)
 static bool lane_stmt(struct lanes *l, struct loop_stmt *s)
 {
         bool declares = s->kind == STMT_LET || s->kind == STMT_VAR;
-        if ((declares || s->kind == STMT_SET) && s->variable->type.lanes != LANES_TILE &&
+        if ((declares || s->kind == STMT_SET) && !s->variable->type.tile &&
             !has_type(l, s->variable->type)) {
                 if (declares)
                         lane_declaration(l, s);

@@ -10,13 +10,13 @@ static void expand_block(struct expansion *x, struct loop_block *block);
 /* what stands for s, at the end of the block */
 static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
 {
-        bool sums = s->kind == STMT_VAR && s->variable->type.lanes == LANES_TILE;
+        bool sums = s->kind == STMT_VAR && s->variable->type.tile;
         bool multiplies = s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD;
         x->count += sums || multiplies || s->kind == STMT_TILES;
         if (s->kind == STMT_TILES)
                 return;
         if (sums)
-                s->variable->type.lanes = TILE_LANES;
+                s->variable->type.tile = false;
         if (s->body)
                 expand_block(x, s->body);
         if (s->other)
@@ -40,7 +40,7 @@ static void expand_block(struct expansion *x, struct loop_block *block)
 int legalize_tiles(struct arena *arena, const struct target *t, struct loop_function *f)
 {
         struct expansion x = { arena, 0 };
-        if (target_tile_registers(t))
+        if (multiply_registers(t))
                 return 0;
         expand_block(&x, f->body);
         if (x.count)

@@ -186,7 +186,7 @@ int pass_precision(struct function *f, struct pass_context *context)
                 next = region_walk(&f->body, op);
                 if (op->number)
                         r.failed |=
-                                !(target_tile_registers(context->target) ? round_operands
+                                !(multiply_registers(context->target) ? round_operands
                                                                          : store_narrow)(&r, op);
         }
         for (int i = 0; i < r.count; i++) {

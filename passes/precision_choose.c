@@ -200,7 +200,7 @@ static bool fits_tiles(const struct op *op)
 /* its weights come from memory, all of them for each run, and the target has vectors of bf16 */
 static bool is_streamed(const struct op *op, const struct target *target)
 {
-        const struct loop_type narrow = { E_BF16, (uint8_t)target_lanes(target, E_F32) };
+        const struct loop_type narrow = LOOP_VECTOR(E_BF16, target_lanes(target, E_F32));
         return op->code == OP_dot &&
                type_bytes(op_operand(op, 1)->type) > target_l2_bytes(target) &&
                spelling_of_type(target, narrow);
@@ -222,7 +222,7 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
 {
         int chosen = 0;
         double without = 0, with = 0, share = (double)percent / 100;
-        if (!target_tile_registers(target))
+        if (!multiply_registers(target))
                 return choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;

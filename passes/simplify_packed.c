@@ -137,7 +137,22 @@ struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *
 
 /* ---- packed contractions: blocks of their results ---- */
 
-enum { LANES = 16, DEPTH_MAX = 8 };
+enum { DEPTH_MAX = 8 };
+
+/* outputs of a vector of the contraction v, or of the one under it */
+static int64_t lanes_of(const struct value *v)
+{
+        const struct op *op = v->op;
+        if (op->code == OP_convolve_packed)
+                return packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
+        int64_t lanes = 0;
+        for (int i = 0; i < op->operand_count && !lanes; i++) {
+                const struct value *x = op_operand(op, i);
+                if (!value_is_splat(x, NULL) && !op_is(x, OP_broadcast))
+                        lanes = lanes_of(x);
+        }
+        return lanes;
+}
 
 /* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs /
  * block x S.. x block> */
@@ -265,7 +280,7 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
                 return NULL;
         const struct type *y = c.source->type;
         int64_t block = c.pieces[c.count - 1].extent;
-        if (c.pieces[c.count - 1].stride != 1 || block % LANES || y->dims[y->rank - 1] % block)
+        if (c.pieces[c.count - 1].stride != 1 || block % lanes_of(c.source) || y->dims[y->rank - 1] % block)
                 return NULL;
         struct chain wanted = blocks_of_rows(y, block);
         if (!same_pieces(&c, &wanted))
@@ -319,10 +334,10 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
         memcpy(window, w->type->dims, (size_t)w->type->rank * sizeof *window);
         dims[1] *= parts;
         window[1] *= parts;
-        if (block % packed_pair(t))
+        if (block % packed_group(t, w->type))
                 return NULL;
         dims[last] = block;
-        window[last] = block / packed_pair(t);
+        window[last] = block / packed_group(t, w->type);
         struct value *operands[] = { build_reshape(b, c.source, t->rank, dims),
                                      build_reshape(b, w, w->type->rank, window) };
         return operands[0] && operands[1]
@@ -375,7 +390,7 @@ static struct value *build_part_slice(struct builder *b, struct value *v, struct
 /* outputs that fill no vector, without the lanes behind them */
 static bool is_tail(const struct op *op, struct part p)
 {
-        return !p.start && p.size == op_int(op, "outputs") && p.size < LANES;
+        return !p.start && p.size == op_int(op, "outputs") && p.size < packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
 }
 
 /* columns of several rows (those of one are a run of memory), whole panels of constants */
@@ -384,7 +399,7 @@ static bool is_panels(const struct op *op, struct part p)
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         return type_elements(y) > y->dims[p.dim] && op_int(op, "block") == op_int(op, "outputs") &&
                value_is_constant(op_operand(op, 1)) &&
-               p.start % (w->dims[w->rank - 2] * LANES) == 0;
+               p.start % packed_panel(op_operand(op, 0)->type, w) == 0;
 }
 
 /* whether v is a packed contraction behind moves and element-wise operations that only it feeds,
@@ -428,7 +443,7 @@ static struct value *build_part_packed(struct builder *b, const struct op *op, s
         if (is_tail(op, p))
                 return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2,
                                    attrs, NULL);
-        int64_t panel = w->type->dims[w->type->rank - 2] * LANES,
+        int64_t panel = packed_panel(op_operand(op, 0)->type, w->type),
                 starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);

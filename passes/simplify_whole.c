@@ -20,11 +20,11 @@ static struct value *uncast(struct value *x)
 }
 
 /* the target multiplies integers by w as well as floats; w: constant, perhaps less a zero point */
-static bool is_for(const struct pass_context *context, const struct op *op, struct value *w)
+static bool is_for(const struct pass_context *context, struct value *w)
 {
         bool known = value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
         return target_lanes(context->target, E_F32) == 1 ||
-               (op->code == OP_dot && known && whole_has_tiles(context, E_I8, E_I8));
+               (known && whole_multiplies(context, E_I8, E_I8));
 }
 
 static bool is_whole(const struct value *v)
@@ -90,7 +90,7 @@ static struct value *multiply_whole(struct builder *b, struct op *op, struct pas
                         return NULL;
                 largest *= whole_largest(whole_range_of(whole[i]));
         }
-        if (!is_for(context, op, whole[1]) || largest > INT32_MAX ||
+        if (!is_for(context, whole[1]) || largest > INT32_MAX ||
             (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
                 return NULL;
         struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32);
@@ -131,7 +131,7 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
         static const enum element narrower[] = { E_I8, E_U8, E_I16 };
         struct value *w = uncast(op_operand(op, 1));
         double least = 0, largest = 0;
-        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 ||
+        if (!is_for(context, w) || op_result(op)->type->element != E_I32 ||
             !value_is_constant(w) || value_is_splat(w, NULL))
                 return NULL;
         if (w != op_operand(op, 1))
@@ -174,7 +174,7 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
         const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);        /* before its zero point goes, too */
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
-            !whole_has_tiles(context, (enum element)bytes->type->element,
+            !whole_multiplies(context, (enum element)bytes->type->element,
                              (enum element)plain->type->element))
                 return NULL;
         int count;
@@ -240,7 +240,7 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         struct value *centered = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *t = op_result(op)->type;
         int along = whole_outputs(op);
-        if (!is_for(context, op, w) || op_result(op)->type->element != E_I32 || along < 0 ||
+        if (!is_for(context, w) || op_result(op)->type->element != E_I32 || along < 0 ||
             !op_is(centered, OP_sub) || !value_is_constant(w) || !type_is_static(t) ||
             !type_elements(w->type) || !is_inside(op))
                 return NULL;

@@ -117,7 +117,7 @@ static void declare_parts(struct reducing *r, struct loop_block *out)
         for (int k = 0; k < r->count; k++)
                 for (int t = 0; t < r->turns; t++) {
                         struct loop_variable *whole = r->reductions[k].set->variable;
-                        struct loop_type type = { whole->type.element, (uint8_t)r->lanes };
+                        struct loop_type type = LOOP_VECTOR(whole->type.element, r->lanes);
                         struct loop_stmt *s = loop_append(arena, out, STMT_VAR);
                         const char *name = r->lanes > 1
                                                    ? arena_printf(arena, "%.20s_lanes", whole->name)

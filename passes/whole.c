@@ -1,16 +1,16 @@
 /* Ranges of integers, and of their sums. */
 #include "passes/whole.h"
 
-#include "ir/spelling.h"
+#include "passes/multiplies.h"
 
 #include <math.h>
 
 enum { DEPTH_MAX = 8 };
 
-bool whole_has_tiles(const struct pass_context *context, enum element x, enum element w)
+bool whole_multiplies(const struct pass_context *context, enum element x, enum element w)
 {
-        return element_is_integer(x) && spelling_of_products(context->target, x, w) &&
-               (!context->least || spelling_of_products(context->least, x, w));
+        return element_is_integer(x) && target_lanes(context->target, E_F32) > 1 &&
+               multiply_in(context, x, w);
 }
 
 struct whole_range whole_range_of_element(enum element e)

@@ -5,7 +5,7 @@
 #include "passes/pass.h"
 
 /* the targets multiply such integers in tiles */
-bool whole_has_tiles(const struct pass_context *context, enum element x, enum element w);
+bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);
 
 struct whole_range { double low, high; };
 

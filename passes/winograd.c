@@ -64,14 +64,15 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, 16] -> [elements, panels, channels, vectors, 16] of
+/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors, 16] of
  * `count` vectors in all */
 static struct value *transform_weights(struct module *m, const struct constant *c,
                                        const struct winograd *f, int64_t channels, int64_t count,
                                        int64_t vectors)
 {
         const dim_t *old = c->value.type->dims;
-        int64_t inner = old[4], run = old[5] * PANEL_LANES, panels = divide_up(count, vectors);
+        int64_t inner = old[4], run = old[5] * old[6], own = run / PANEL_LANES,
+                panels = divide_up(count, vectors);
         dim_t dims[] = { f->size * f->size, panels, channels, vectors, PANEL_LANES };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
@@ -80,9 +81,9 @@ static struct value *transform_weights(struct module *m, const struct constant *
                 memset(u, 0, (size_t)type_bytes(type));
         for (int64_t n = 0; n < count; n++)
                 for (int64_t i = 0; i < channels; i++) {
-                        int64_t panel = n / old[5] * old[1] + i / inner;
+                        int64_t panel = n / own * old[1] + i / inner;
                         int64_t from =
-                                (panel * 9 * inner + i % inner) * run + n % old[5] * PANEL_LANES;
+                                (panel * 9 * inner + i % inner) * run + n % own * PANEL_LANES;
                         int64_t to = (n / vectors * channels + i) * vectors + n % vectors;
                         windows w;
                         load_windows(c, from, inner * run, w);

@@ -96,8 +96,7 @@ static struct stage *prepare_product(struct block *b, const struct op *op)
 
 static int64_t columns_of_panel(const struct block *b)
 {
-        const struct type *w = op_operand(b->a.first, 1)->type;
-        return w->dims[w->rank - 2] * LANES;
+        return packed_panel(op_operand(b->a.first, 0)->type, op_operand(b->a.first, 1)->type);
 }
 
 /* Blocks of columns are whole panels of the first product, and begin where a tile of the second one

@@ -4,6 +4,7 @@
 #include "schedule/cost.h"
 #include "schedule/stage.h"
 
+enum { LINE = 16 };                     /* outputs of a line of sums, the least that a tile has */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
                                          * apart */
 
@@ -82,7 +83,7 @@ static int choose_prefetch(const struct schedule *s, const struct packed_work *w
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
         int64_t lines =
-                tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->line, 64 * tiles);
+                tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->weight, 64 * tiles);
         return lines > MOST ? MOST : (int)lines;
 }
 
@@ -188,10 +189,11 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
 {
         const struct packed_work work = packed_work_of(op);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
-        int lanes = target_lanes(machine->target, E_F32), most = (int)work.panel * 16 / lanes;
+        int lanes = target_lanes(machine->target, E_F32), most = (int)work.panel / lanes,
+            least = lanes < LINE ? LINE / lanes : 1;
         for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
-                for (int vectors = 16 / lanes; vectors <= most && vectors <= 4; vectors++) {
-                        if (vectors * lanes % 16 || most % vectors)
+                for (int vectors = least; vectors <= most && vectors <= 4; vectors++) {
+                        if (vectors % least || most % vectors)
                                 continue;
                         struct schedule s = schedule_preset();
                         s.flat = flat;

@@ -30,14 +30,18 @@ struct packed_work packed_work_of(const struct op *op)
         struct packed_work work = { .spatial = y->rank - 3,
                                     .images = y->dims[0],
                                     .groups = op_int(op, "groups"),
-                                    .channels = op_int(op, "channels"),
                                     .blocks = w->dims[1],
                                     .inner = w->dims[w->rank - 3],
-                                    .panel = w->dims[w->rank - 2] };
+                                    .panel = packed_panel(x, w),
+                                    .group = (int)packed_group(x, w),
+                                    .x = (enum element)x->element,
+                                    .w = (enum element)w->element };
         work.panels = w->dims[0] / work.groups;
-        work.line = 16 * element_info[w->element].bytes;
+        work.channels = divide_up(op_int(op, "channels"), work.group);
+        work.word = (int64_t)element_info[x->element].bytes * work.group;
+        work.weight = (int64_t)element_info[w->element].bytes * work.group;
         work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
-        bool pointwise = work.spatial <= 2 && work.inner % 16 == 0;
+        bool pointwise = work.spatial <= 2 && work.group == 1 && work.inner % 16 == 0;
         for (int d = 0; d < work.spatial; d++) {
                 int64_t read = y->dims[2 + d] * w->dims[2 + d];
                 work.extent[d] = y->dims[2 + d];
@@ -52,7 +56,7 @@ struct packed_work packed_work_of(const struct op *op)
 
 double packed_operand_bytes(const struct packed_work *work)
 {
-        double bytes = 4.0 * (double)(work->blocks * work->inner);
+        double bytes = (double)(work->word * work->blocks * work->inner);
         for (int d = 0; d < work->spatial; d++)
                 bytes *= (double)work->read[d];
         return bytes;
@@ -68,7 +72,7 @@ static double offsets(const struct packed_work *work)
 
 double packed_weights_bytes(const struct packed_work *work)
 {
-        return (double)work->line * (double)(work->panel * work->panels * work->channels) *
+        return (double)work->weight * (double)(work->panel * work->panels * work->channels) *
                offsets(work);
 }
 
@@ -111,15 +115,17 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
 {
         double issue = target_vector_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work),
-               lines = (double)(work->line / 16 * target_lanes(target, E_F32) * vectors);
-        double adds = sums / issue * (target_has_fma(target) ? 1 : 2),
+               lines = (double)(work->weight * target_lanes(target, E_F32) * vectors);
+        const struct multiply *multiply =
+                multiply_find(target, work->x, work->w, false, 0, work->group);
+        double adds = sums / issue * (multiply ? multiply->instructions : 2),
                loads = (double)(positions + vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
         double turns = (double)(last / s->unroll + last % s->unroll);
-        double panel = steps * (double)(work->panel * work->line);
+        double panel = steps * (double)(work->panel * work->weight);
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step,
                                    .loops = entries * (ENTRY + TURN * turns),
@@ -186,7 +192,7 @@ struct packed_cost packed_cost(const struct packed_work *work, const struct sche
 {
         struct packed_cost cost = { 0 };
         int64_t lanes = target_lanes(target, E_F32), vectors = divide_up(work->outputs, lanes);
-        int64_t panel = work->panel * 16 / lanes, whole = vectors / panel * (panel / s->vectors),
+        int64_t panel = work->panel / lanes, whole = vectors / panel * (panel / s->vectors),
                 rest = vectors % panel;
         double times = (double)(work->groups * work->images);
         add_tiles(&cost, work, s, target, s->vectors, times * (double)(whole + rest / s->vectors));

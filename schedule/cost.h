@@ -15,13 +15,16 @@
 struct packed_work {
         int spatial;
         int64_t images, groups;
-        int64_t channels, blocks, inner;        /* of a group: channels, blocks of x, channels in a
-                                                 * block */
-        int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; vectors of 16
-                                                 * in a panel */
-        int64_t line;                           /* bytes of such a vector of weights */
+        int64_t channels, blocks, inner;        /* of a group: words of channels, blocks of x, words
+                                                 * in a block */
+        int64_t word;                           /* bytes of x in a word */
+        int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; outputs of a
+                                                 * panel */
+        int64_t weight;                         /* bytes of w in a word */
+        int group;                              /* channels of a word */
+        enum element x, w;
         bool skips;                             /* windows of one position each, which strides set
-                                                 * apart; x in whole vectors of 16 */
+                                                 * apart; x in whole lines of floats */
         /* positions; offsets; positions of x that are read */
         int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];
 };

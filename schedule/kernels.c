@@ -4,21 +4,33 @@
 #include "schedule/rings.h"
 #include "schedule/stage.h"
 
+/* sums in hardware tiles where the operands suit them, else in registers */
+static struct stage *contract_prepare(const struct stage *common)
+{
+        bool tiles = tiles_suit(common->op, common->e->options->target);
+        struct stage *s = tiles ? tiles_prepare(common) : NULL;
+        return s ? s : packed_prepare(common);
+}
+
+static struct schedule contract_choose(const struct op *op, const struct schedule_machine *machine,
+                                       struct arena *arena, const char **why)
+{
+        return (tiles_suit(op, machine->target) ? tiles_choose
+                                                : packed_choose)(op, machine, arena, why);
+}
+
 struct lowering {
         enum opcode code;
-        enum element reads;
+        unsigned reads;                 /* elements */
         stage_prepare prepare;
         stage_choose choose;
 };
+#define OF(e) (1u << E_##e)
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, E_F32, packed_prepare, packed_choose },
-        { OP_convolve_packed, E_BF16, tiles_prepare, tiles_choose },
-        { OP_convolve_packed, E_I8, tiles_prepare, tiles_choose },
-        { OP_convolve_packed, E_U8, tiles_prepare, tiles_choose },
-        { OP_convolve_lanes, E_F32, lanes_prepare, lanes_choose },
-        { OP_convolve_winograd, E_F32, winograd_prepare, winograd_choose },
-        { OP_reduce_window, E_F32, windows_prepare, windows_choose },
-        { OP_reduce_window, E_BF16, windows_prepare, windows_choose },
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8), contract_prepare, contract_choose },
+        { OP_convolve_lanes, OF(F32), lanes_prepare, lanes_choose },
+        { OP_convolve_winograd, OF(F32), winograd_prepare, winograd_choose },
+        { OP_reduce_window, OF(F32) | OF(BF16), windows_prepare, windows_choose },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 
@@ -26,7 +38,7 @@ static const struct lowering *find_lowering(const struct op *op)
 {
         for (int i = 0; i < LOWERING_COUNT; i++)
                 if (lowerings[i].code == op->code &&
-                    lowerings[i].reads == op_operand(op, 0)->type->element)
+                    lowerings[i].reads >> op_operand(op, 0)->type->element & 1)
                         return &lowerings[i];
         return NULL;
 }

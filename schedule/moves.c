@@ -42,7 +42,9 @@ static int *word_of(struct schedule *s, enum word word)
         return NULL;
 }
 
-/* Sums, weights and one input stay in registers, and vectors are whole blocks of 16 outputs. */
+enum { LINE = 16 };                     /* outputs of a line of sums */
+
+/* Sums, weights and one input stay in registers, and vectors are whole lines of outputs. */
 static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
 {
         int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
@@ -51,7 +53,7 @@ static bool is_sound(const struct op *op, const struct schedule *s, const struct
                 return false;
         if (op->code == OP_convolve_lanes)
                 return s->rows * s->columns + 2 <= registers;
-        return s->vectors * lanes % 16 == 0 &&
+        return (lanes >= LINE || s->vectors * lanes % LINE == 0) &&
                s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 

@@ -154,8 +154,9 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
 {
+        enum element sum = s->multiply ? s->multiply->sum : E_F32;
         struct loop_variable *sums =
-                emit_var(s->e, "acc", (struct loop_type){ E_F32, (uint8_t)s->lanes }, NULL);
+                emit_var(s->e, "acc", LOOP_VECTOR(sum, s->lanes), NULL);
         sums->rows = rows;
         sums->columns = columns;
         return sums;
@@ -171,12 +172,23 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
         set->a = value;
 }
 
+/* what the multiply's function makes of a sum and two words */
+static struct loop_expr *multiplied(struct stage *s, struct loop_expr *sum, struct loop_expr *x,
+                                    struct loop_expr *w)
+{
+        const struct multiply *m = s->multiply;
+        struct loop_function *body = loop_library_find(s->e->library, m->body, m->sum);
+        return loop_call(s->arena, body, (struct loop_expr *[]){ sum, x, w });
+}
+
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
+        const char *body = s->multiply ? s->multiply->body : NULL;
         stage_set(s, sums, row, column,
-                  s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
+                  body ? multiplied(s, sum, a, b)
+                  : s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
                              : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 

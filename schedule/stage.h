@@ -35,6 +35,7 @@ struct stage {
         struct schedule schedule;
         int lanes;                      /* of a native vector */
         bool has_fma;
+        const struct multiply *multiply;          /* of convolve_packed; NULL: floats are multiplied */
         const struct op *op;            /* the contraction */
         const struct region *region;
         struct value *result;           /* in the index space of op: before the moves at the end */
@@ -88,7 +89,8 @@ typedef struct schedule (*stage_choose)(const struct op *contraction,
 struct stage *packed_prepare(const struct stage *common);
 struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine,
                               struct arena *arena, const char **why);
-/* the same on bf16: tiles.c */
+/* the same in hardware tiles: tiles.c. Do the channels of the operands fill them? */
+bool tiles_suit(const struct op *contraction, const struct target *target);
 struct stage *tiles_prepare(const struct stage *common);
 struct schedule tiles_choose(const struct op *contraction, const struct schedule_machine *machine,
                               struct arena *arena, const char **why);

@@ -1,12 +1,41 @@
 /* The sums of a register tile. */
 #include "schedule/tile.h"
 
-enum { LINE = 16 };                     /* f32 of a cache line */
+enum { LINE_BYTES = 64, LINE = 16 };    /* of a cache line; channels that a counted sum has whole
+                                         * turns of */
 
-/* elements of w in one */
+/* elements of w in a line */
 static int64_t line_of(const struct stage *s)
 {
-        return LINE * element_info[E_F32].bytes / element_info[s->ws->element].bytes;
+        return LINE_BYTES / element_info[s->ws->element].bytes;
+}
+
+static int group_of(const struct tile *t) { return t->s->multiply ? t->s->multiply->group : 1; }
+
+/* the words of w for vector j of outputs; w_add: to the first */
+static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
+{
+        const struct stage *s = t->s;
+        int group = group_of(t);
+        struct loop_expr *at =
+                plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group));
+        struct loop_expr *w =
+                group > 1 ? loop_load_words(s->arena, s->ws, at, s->multiply->w.word, group,
+                                            s->lanes)
+                          : loop_cast(s->arena, s->multiply ? s->multiply->w.word : E_F32,
+                                      loop_load_vector(s->arena, s->ws, at, s->lanes, NULL));
+        return emit_let(s->e, "w", w);
+}
+
+/* the word of x at `at`, in every lane */
+static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at)
+{
+        const struct stage *s = t->s;
+        int group = group_of(t);
+        struct loop_expr *x = group > 1 ? loop_load_words(s->arena, t->xs, at, s->multiply->x.word,
+                                                          group, 1)
+                                        : loop_load(s->arena, t->xs, at);
+        return emit_let(s->e, "a", loop_splat(s->arena, s->lanes, x));
 }
 
 void tile_open(struct tile *t)
@@ -14,23 +43,17 @@ void tile_open(struct tile *t)
         t->sums = stage_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
 }
 
-/* the products of one channel at one offset; set: which of the split sums */
+/* the products of one word of channels at one offset; set: which of the split sums */
 static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at,
                          int64_t x_add, int64_t w_add, int set)
 {
-        const struct stage *s = t->s;
-        struct emit *e = s->e;
+        struct emit *e = t->s->e;
         struct loop_expr *w[TILE_MAX];
-        for (int j = 0; j < t->vectors; j++) {
-                struct loop_expr *at = plus(e, w_at, number(e, w_add + j * s->lanes));
-                w[j] = emit_let(e, "w",
-                                loop_cast(s->arena, E_F32,
-                                          loop_load_vector(s->arena, s->ws, at, s->lanes, NULL)));
-        }
+        for (int j = 0; j < t->vectors; j++)
+                w[j] = load_w(t, w_at, w_add, j);
         for (int i = 0; i < t->rows * t->columns; i++) {
                 int64_t at = x_add + i % t->columns * t->column_step + i / t->columns * t->row_step;
-                struct loop_expr *x = loop_load(s->arena, t->xs, plus(e, x_at, number(e, at)));
-                x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
+                struct loop_expr *x = load_x(t, plus(e, x_at, number(e, at)));
                 int row = set * t->rows * t->columns + i;
                 for (int j = 0; j < t->vectors; j++)
                         stage_add(t->s, t->sums, row, j, x, w[j]);
@@ -75,7 +98,7 @@ static void add_counted(const struct tile *t, const struct run *run)
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
         struct loop_expr *count = run->loop->count, *whole = count;
-        bool rest = LINE % unroll || run->loop->extent % unroll;
+        bool rest = LINE / group_of(t) % unroll || run->loop->extent % unroll;
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));

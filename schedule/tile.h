@@ -5,10 +5,10 @@
 
 #include "schedule/stage.h"
 
-/* One loop of a sum: window offsets, blocks or channels. number: of the channel and offset in the
- * panel. total: where not 0, the extent in all turns of the outermost loop together (a last block
+/* One loop of a sum: window offsets, blocks or words of channels. number: of the word and offset in
+ * the panel. total: where not 0, the extent in all turns of the outermost loop together (a last block
  * with fewer channels). count: where not NULL, the extent of the only loop, at most `extent`, and a
- * multiple of 16 unless it is what remains of that. */
+ * multiple of 16 channels unless it is what remains of that. */
 struct sum_loop {
         const char *name;
         int64_t extent, x_step, number_step, total;
@@ -20,7 +20,7 @@ struct tile {
         struct loop_buffer *xs;
         int rows, columns, vectors;
         int64_t row_step, column_step;  /* in x, from one position to the next */
-        int64_t width;                  /* of a panel: elements of w for one channel and offset */
+        int64_t width;                  /* of a panel: elements of w for one word and offset */
         struct loop_variable *sums;     /* [split * rows * columns][vectors] */
         struct loop_expr *w_base, *prefetch_base;         /* in w; NULL: nothing is fetched */
 };

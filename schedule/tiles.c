@@ -277,9 +277,9 @@ static bool write_tile(struct stage *s, int rows, int columns)
 {
         struct tiles *t = (struct tiles *)s;
         struct loop_tiles shape = shape_of(t, rows, columns);
-        struct loop_variable *sums =
-                emit_var(s->e, "acc", (struct loop_type){ tile_sums(s->xs->element), LANES_TILE },
-                         NULL);
+        struct loop_type type = LOOP_VECTOR(tile_sums(s->xs->element), TILE_LANES);
+        type.tile = true;
+        struct loop_variable *sums = emit_var(s->e, "acc", type, NULL);
         sums->rows = shape.positions;
         sums->columns = shape.vectors;
         add_up(t, sums, &shape);
@@ -341,10 +341,39 @@ static bool fits(const struct tiles *t, const struct target *target)
                 struct block block = block_in(t, cut_size(row, i / 2), cut_size(column, i % 2));
                 bool there = (i / 2 ? row->large : row->count - row->large) &&
                              (i % 2 ? column->large : column->count - column->large);
-                if (there && !block_fits(&block, t->vectors, target_tile_registers(target)))
+                if (there && !block_fits(&block, t->vectors, multiply_registers(target)))
                         return false;
         }
         return true;
+}
+
+/* channels of a row of a tile: all of a block, or of a row of the window, or a whole row's; 0: they
+ * fill none */
+static int64_t depth_of(const struct op *op, const struct multiply *m, bool *merged)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        int spatial = w->rank - 5;
+        int64_t inner = w->dims[w->rank - 3] * m->group, row = (int64_t)m->depth * m->group,
+                window = w->dims[1 + spatial], line = window * inner;
+        *merged = window > 1 && inner < row && (line < row || line % row == 0) &&
+                  op_ints(op, "dilations", NULL)[spatial - 1] == 1;
+        if (*merged)
+                return line < row ? line : row;
+        return inner < row ? inner : inner % row ? 0 : row;
+}
+
+static const struct multiply *multiply_in_tiles(const struct op *op, const struct target *target)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        return multiply_find(target, (enum element)x->element, (enum element)w->element, true,
+                             (int)packed_lanes(x, w), (int)packed_group(x, w));
+}
+
+bool tiles_suit(const struct op *contraction, const struct target *target)
+{
+        const struct multiply *m = multiply_in_tiles(contraction, target);
+        bool merged;
+        return m && depth_of(contraction, m, &merged);
 }
 
 struct stage *tiles_prepare(const struct stage *common)
@@ -374,7 +403,7 @@ struct stage *tiles_prepare(const struct stage *common)
                     (line < depth || line % depth == 0);
         if (t->merged)
                 t->depth = (int)(line < depth ? line : depth);
-        if (common->prologue || t->s.lanes != TILE_LANES || !target_tile_registers(target) ||
+        if (common->prologue || t->s.lanes != TILE_LANES || !multiply_registers(target) ||
             (!t->merged && t->inner % t->depth) || t->depth % t->unit ||
             t->s.x.stride[t->s.rank - 1] != 1 || op_int(op, "channels") != t->blocks * t->inner ||
             t->s.rank - 3 > WINDOW_LOOPS)
@@ -458,7 +487,7 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct type *x = op_operand(op, 0)->type;
         int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES /
                         tile_depth((enum element)x->element);
-        const struct panel panel = { target_tile_registers(machine->target), vectors, steps };
+        const struct panel panel = { multiply_registers(machine->target), vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)

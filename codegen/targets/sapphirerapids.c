@@ -5,7 +5,7 @@
 
 #include "codegen/targets/x86.h"
 
-extern const struct target target_x86_64_v4, target_sapphirerapids;
+extern const struct target target_x86_64_v4_bf16, target_sapphirerapids;
 
 #define PRODUCTS(x, w, instruction) ROW(SPELL_TILE_MULTIPLY, x, instruction "($0, $1, $2)", .to = E_##w)
 
@@ -28,30 +28,32 @@ static const struct spelling spellings[] = {
         ROW(SPELL_TILE_STORE, F32, "_tile_stored($0, $1, $2)"),
         PRODUCTS(BF16, BF16, "_tile_dpbf16ps"),
         PRODUCTS(I8, I8, "_tile_dpbssd"), PRODUCTS(I8, U8, "_tile_dpbsud"), PRODUCTS(U8, I8, "_tile_dpbusd"), PRODUCTS(U8, U8, "_tile_dpbuud"),
-        /* the instruction takes subnormal numbers for zero: those the long way */
-        CONVERT(CAST, F32, BF16, "near_bf16_from_f32x16($0)",
-                "__m256i near_bf16_from_f32x16(__m512 a)\n"
-                "{\n"
-                "        const __m256i near = (__m256i)_mm512_cvtneps_pbh(a);\n"
-                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20);\n"
-                "        if (!small)\n"
-                "                return near;\n"
-                "        const __m512i bits = _mm512_castps_si512(a), high = _mm512_srli_epi32(bits, 16);\n"
-                "        const __m512i half = _mm512_add_epi32(_mm512_and_si512(high, _mm512_set1_epi32(1)), _mm512_set1_epi32(32767));\n"
-                "        const __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);\n"
-                "        return _mm256_mask_mov_epi16(near, small, _mm512_cvtepi32_epi16(up));\n"
-                "}"),
+        { 0 }
+};
+
+/* of so many channels a word, 16 words a row */
+#define TILES(called, channels, x_, w_, sum_, ...) \
+        { .name = called, .positions = 16, .outputs = 16, .depth = 16, .group = channels, \
+          .x = X86_OPERAND(x_, U32, TILE), .w = X86_OPERAND(w_, U32, TILE), .sum = E_##sum_, \
+          .instructions = 1, .registers = 8, __VA_ARGS__ }
+
+static const struct multiply multiplies[] = {
+        TILES("amx_bf16", 2, BF16, BF16, F32, .order = ORDER_APART, .flushes = true),
+        TILES("amx_int8", 4, I8, I8, I32, .order = ORDER_EXACT),
+        TILES("amx_int8", 4, I8, U8, I32, .order = ORDER_EXACT),
+        TILES("amx_int8", 4, U8, I8, I32, .order = ORDER_EXACT),
+        TILES("amx_int8", 4, U8, U8, I32, .order = ORDER_EXACT),
         { 0 }
 };
 
 const struct target target_sapphirerapids = {
         .name = "sapphirerapids",
-        .doc = "Xeon since 2023: what x86-64-v4 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
-        .base = &target_x86_64_v4,
-        .tile_registers = 8,
+        .doc = "Xeon since 2023: what x86-64-v4-bf16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
+        .base = &target_x86_64_v4_bf16,
+        .multiplies = multiplies,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
         .attribute =
-                "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+                "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

@@ -102,4 +102,57 @@
 /* unsigned order as signed order */
 #define X86_BIASED(M, S, x) M "xor_" S "(" x ", " M "set1_epi32(INT32_MIN))"
 
+/* ---- multiplies (ir/multiply.h) ---- */
+
+#define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .place = PLACE_##p }
+/* floats; weights may be stored as bf16 */
+#define X86_FLOATS(called, lanes, w_, count) \
+        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+          .x = X86_OPERAND(F32, F32, BROADCAST), .w = X86_OPERAND(w_, F32, VECTOR), .sum = E_F32, \
+          .order = ORDER_SEQUENCE, .instructions = count }
+/* words of so many channels */
+#define X86_GROUPS(called, lanes, channels, x_, w_, sum_, ...) \
+        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = channels, \
+          .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
+          __VA_ARGS__ }
+/* bytes as pairs of 16 bits: no product of two, nor their sum, is too large */
+#define X86_MADDWD(lanes, x_, w_) \
+        X86_GROUPS("maddwd", lanes, 2, x_, w_, I32, .body = "dot_i16", .order = ORDER_EXACT, \
+                   .instructions = 2)
+#define X86_MADDWDS(lanes) \
+        X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
+        X86_MADDWD(lanes, I8, U8)
+#define X86_VNNI(lanes) \
+        X86_GROUPS("vnni", lanes, 4, U8, I8, I32, .body = "dot_u8_i8", .order = ORDER_EXACT, \
+                   .instructions = 1)
+
+/* Words that are bytes side by side, and those of pairs that are widened. */
+#define X86_LOAD_WORDS(e, channels, ...) \
+        ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = channels)
+#define X86_WORD(e, channels) \
+        X86_LOAD_WORDS(e, channels, "word_of($0)", \
+                       "uint32_t word_of(const void *x)\n" \
+                       "{\n" \
+                       "        uint32_t word;\n" \
+                       "        __builtin_memcpy(&word, x, sizeof word);\n" \
+                       "        return word;\n" \
+                       "}", .lanes = 1)
+#define X86_PAIR(e, type, low) \
+        X86_LOAD_WORDS(e, 2, "pair_" type "($0)", \
+                       "uint32_t pair_" type "(const " low " *x)\n" \
+                       "{\n" \
+                       "        return (uint32_t)(uint16_t)x[0] | (uint32_t)x[1] << 16;\n" \
+                       "}", .lanes = 1)
+#define X86_DOT(function_, e, ...) \
+        { .op = LOOP_CALL, .element = E_##e, .function = function_, .text = __VA_ARGS__ }
+/* an instruction that adds to its first operand: gcc 12 copies and spills sums around its own
+ * function for it, but not around this one */
+#define X86_DOT_IN_PLACE(function_, e, called, type, sums, instruction) \
+        X86_DOT(function_, e, called "($0, $1, $2)", \
+                .definition = type " " called "(" type " sum, " sums " x, " sums " w)\n" \
+                              "{\n" \
+                              "        __asm__ (\"" instruction "\\t%2, %1, %0\" : \"+v\"(sum) : \"v\"(x), \"v\"(w));\n" \
+                              "        return sum;\n" \
+                              "}")
+
 #endif

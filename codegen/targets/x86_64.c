@@ -122,9 +122,15 @@ static const struct spelling spellings[] = {
         PREFETCH(0, "prefetch_l1", "_MM_HINT_T0"),
         PREFETCH(1, "prefetch_l2", "_MM_HINT_T1"),
         PREFETCH(2, "prefetch_once", "_MM_HINT_NTA"),
+        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2),
+        X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
           .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },
         { 0 }
+};
+
+static const struct multiply multiplies[] = {
+        X86_FLOATS("mul_add", 4, F32, 2), X86_FLOATS("mul_add", 4, BF16, 2), { 0 }
 };
 
 const struct target target_x86_64 = {
@@ -140,5 +146,6 @@ const struct target target_x86_64 = {
         .include = "<immintrin.h>",
         .keep = "v",
         .attribute = "sse2",
+        .multiplies = multiplies,
         .spellings = spellings,
 };

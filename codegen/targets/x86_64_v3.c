@@ -153,10 +153,19 @@ static const struct spelling spellings[] = {
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
         TO_BYTES(I32, I8), TO_BYTES(I32, U8), TO_BYTES(U32, I8), TO_BYTES(U32, U8),
         TO_HALVES(I32, I16), TO_HALVES(I32, U16), TO_HALVES(U32, I16), TO_HALVES(U32, U16),
+        X86_LOAD_WORDS(I8, 4, "_mm256_loadu_si256((const void *)$0)"),
+        X86_LOAD_WORDS(U8, 4, "_mm256_loadu_si256((const void *)$0)"),
+        X86_LOAD_WORDS(I8, 2, "_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)$0))"),
+        X86_LOAD_WORDS(U8, 2, "_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)$0))"),
+        X86_DOT("dot_i16", I32, "_mm256_add_epi32($0, _mm256_madd_epi16($1, $2))"),
         CONVERT(CAST, F16, F32, "_mm256_cvtph_ps($0)"),
         CONVERT(CAST, BF16, F32, "_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32($0), 16))"),
         CONVERT(CAST, F32, F16, "_mm256_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT)"),
         { 0 }
+};
+
+static const struct multiply multiplies[] = {
+        X86_FLOATS("fma", 8, F32, 1), X86_FLOATS("fma", 8, BF16, 1), X86_MADDWDS(8), { 0 }
 };
 
 const struct target target_x86_64_v3 = {
@@ -166,5 +175,6 @@ const struct target target_x86_64_v3 = {
         .vector_bytes = 32,
         .has_fma = true,
         .attribute = "avx2,fma,bmi,bmi2,f16c",
+        .multiplies = multiplies,
         .spellings = spellings,
 };

@@ -159,6 +159,12 @@ static const struct spelling spellings[] = {
         BYTES(I8), BYTES(U8), HALF_WORDS(I16), HALF_WORDS(U16), HALVES(F16), HALVES(BF16),
         WEAVE_HALF_WORDS(F16), WEAVE_HALF_WORDS(BF16),
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
+        X86_LOAD_WORDS(I8, 4, "_mm512_loadu_si512($0)"),
+        X86_LOAD_WORDS(U8, 4, "_mm512_loadu_si512($0)"),
+        X86_LOAD_WORDS(BF16, 2, "_mm512_loadu_si512($0)"),
+        X86_LOAD_WORDS(I8, 2, "_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)$0))"),
+        X86_LOAD_WORDS(U8, 2, "_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)$0))"),
+        X86_DOT("dot_i16", I32, "_mm512_add_epi32($0, _mm512_madd_epi16($1, $2))"),
         CONVERT(CAST, F16, F32, "_mm512_cvtph_ps($0)"),
         CONVERT(CAST, F32, F16, "_mm512_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)"),
         CONVERT(CAST, BF16, F32, "_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32($0), 16))"),
@@ -175,6 +181,10 @@ static const struct spelling spellings[] = {
         { 0 }
 };
 
+static const struct multiply multiplies[] = {
+        X86_FLOATS("fma", 16, F32, 1), X86_FLOATS("fma", 16, BF16, 1), X86_MADDWDS(16), { 0 }
+};
+
 const struct target target_x86_64_v4 = {
         .name = "x86-64-v4",
         .doc = "x86 servers, Zen 4: AVX-512 F, BW, DQ, VL",
@@ -185,5 +195,6 @@ const struct target target_x86_64_v4 = {
         .l2_bytes = 1048576,
         .l2_speed = 48,
         .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .multiplies = multiplies,
         .spellings = spellings,
 };

@@ -156,7 +156,7 @@ static struct loop_expr *random_op(struct pool *pool, struct loop_type type, int
         if (loop_op_info[op].result == RESULT_BOOL) {
                 if (e != E_BOOL)
                         return NULL;
-                operand = (struct loop_type){ (uint8_t)scalars[pick(SCALARS)], type.lanes };
+                operand = LOOP_VECTOR(scalars[pick(SCALARS)], type.lanes);
         } else if (op == LOOP_RAMP || op == LOOP_SPLAT) {
                 if (type.lanes == 1 || (op == LOOP_RAMP && e == E_BOOL))
                         return NULL;
@@ -171,7 +171,7 @@ static struct loop_expr *random_op(struct pool *pool, struct loop_type type, int
                         return NULL;
                 return loop_node(
                         arena, op, type,
-                        random_expr(pool, (struct loop_type){ type.element, 4 }, depth - 1),
+                        random_expr(pool, LOOP_VECTOR(type.element, 4), depth - 1),
                         op == LOOP_LANE ? loop_index(arena, pick(4)) : NULL, NULL);
         } else if ((e == E_BOOL && op != LOOP_AND && op != LOOP_OR && op != LOOP_XOR &&
                     op != LOOP_NOT && op != LOOP_MIN && !moves) ||
@@ -180,7 +180,7 @@ static struct loop_expr *random_op(struct pool *pool, struct loop_type type, int
                      op == LOOP_OR || op == LOOP_XOR || op == LOOP_NOT)) ||
                    (op == LOOP_FMA && !element_is_float(e)))
                 return NULL;
-        struct loop_type condition = { E_BOOL, pick(2) ? type.lanes : 1 };
+        struct loop_type condition = LOOP_VECTOR(E_BOOL, pick(2) ? type.lanes : 1);
         struct loop_expr *args[3] = { NULL, NULL, NULL };
         for (int i = 0; i < loop_op_info[op].arity; i++)
                 args[i] = random_expr(pool, moves && !i ? condition : operand, depth - 1);
@@ -196,18 +196,18 @@ static struct loop_expr *random_expr(struct pool *pool, struct loop_type type, i
         if (kind < 5)
                 made = random_op(pool, type, depth);
         else if (kind == 5) {
-                struct loop_type from = { (uint8_t)scalars[pick(SCALARS)], type.lanes };
+                struct loop_type from = LOOP_VECTOR(scalars[pick(SCALARS)], type.lanes);
                 made = loop_node(arena, LOOP_CAST, type, random_expr(pool, from, depth - 1), NULL,
                                  NULL);
         } else if (kind == 6 && type.lanes == 1 && (e == E_F32 || e == E_F64)) {
                 arg = random_expr(pool, type, depth - 1);
                 made = loop_call(arena, loop_library_find(pool->b->library, "exp", e), &arg);
         } else if (kind == 7) {
-                struct loop_type index = { E_INDEX, pick(2) ? type.lanes : 1 };
+                struct loop_type index = LOOP_VECTOR(E_INDEX, pick(2) ? type.lanes : 1);
                 struct loop_expr *at = index.lanes > 1 ? random_expr(pool, index, depth - 1)
                                                        : loop_index(arena, pick(50));
                 struct loop_expr *mask = pick(3) ? NULL :
-                        random_expr(pool, (struct loop_type){ E_BOOL, type.lanes }, depth - 1);
+                        random_expr(pool, LOOP_VECTOR(E_BOOL, type.lanes), depth - 1);
                 if (e != E_INDEX)
                         made = loop_load_vector(arena, pool->buffers[scalar_number(e)], at,
                                                 type.lanes, mask);
@@ -238,7 +238,7 @@ static void fill_pool(struct pool *pool, struct loop_function *k)
                                 loop_parameter_add(arena, k, arena_printf(arena, "b%d", i),
                                                    scalars[i], 100, ACCESS_IN);
                 for (int wide = 0; wide < 2; wide++) {
-                        struct loop_type type = { (uint8_t)scalars[i], wide ? 4 : 1 };
+                        struct loop_type type = LOOP_VECTOR(scalars[i], wide ? 4 : 1);
                         struct loop_stmt *s = loop_append(arena, k->body, STMT_VAR);
                         s->variable = loop_variable_new(
                                 arena, arena_printf(arena, "%c%d", wide ? 'w' : 'v', i), type,

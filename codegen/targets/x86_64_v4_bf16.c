@@ -1,0 +1,39 @@
+/* x86 with AVX-512 BF16: Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023). */
+#include "ir/spelling.h"
+
+#include "codegen/targets/x86.h"
+
+extern const struct target target_x86_64_v4_vnni, target_x86_64_v4_bf16;
+
+static const struct multiply multiplies[] = {
+        X86_GROUPS("bf16_dot", 16, 2, BF16, BF16, F32, .body = "dot_bf16", .order = ORDER_SEQUENCE, .instructions = 1,
+                   .flushes = true),
+        { 0 }
+};
+
+static const struct spelling spellings[] = {
+        X86_DOT_IN_PLACE("dot_bf16", F32, "dot_bf16_x16", "__m512", "__m512i", "vdpbf16ps"),
+        /* the instruction takes subnormal numbers for zero: those the long way */
+        CONVERT(CAST, F32, BF16, "near_bf16_from_f32x16($0)",
+                "__m256i near_bf16_from_f32x16(__m512 a)\n"
+                "{\n"
+                "        const __m256i near = (__m256i)_mm512_cvtneps_pbh(a);\n"
+                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20);\n"
+                "        if (!small)\n"
+                "                return near;\n"
+                "        const __m512i bits = _mm512_castps_si512(a), high = _mm512_srli_epi32(bits, 16);\n"
+                "        const __m512i half = _mm512_add_epi32(_mm512_and_si512(high, _mm512_set1_epi32(1)), _mm512_set1_epi32(32767));\n"
+                "        const __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);\n"
+                "        return _mm256_mask_mov_epi16(near, small, _mm512_cvtepi32_epi16(up));\n"
+                "}"),
+        { 0 }
+};
+
+const struct target target_x86_64_v4_bf16 = {
+        .name = "x86-64-v4-bf16",
+        .doc = "what x86-64-v4-vnni has, and products of bf16 (AVX-512 BF16)",
+        .base = &target_x86_64_v4_vnni,
+        .attribute = "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .multiplies = multiplies,
+        .spellings = spellings,
+};

@@ -1,0 +1,78 @@
+/* Multiplies: how a machine adds products to sums, one row for each instruction (or two) that does.
+ *
+ *     x: words of `group` channels            w: words of `group` channels
+ *        at `positions`, `depth` deep            for `outputs`, `depth` deep
+ *
+ *               depth                              outputs
+ *            +---------+                        +------------+
+ *  positions | c c c c |                  depth | word  word |      sum[p][o] = body(sum[p][o], x[p][d], w[d][o])
+ *            +---------+                        +------------+      for each d, in order
+ *
+ * A row says where operands lie and what a word is; what a product means is one function of the
+ * library (ir/library/multiply.loop): of a sum, a word of x and a word of w. From that and the
+ * geometry everything follows: the interpreter and targets without the instruction run it, printers
+ * print the instruction by the name of the function, packing and producers take the order of entries
+ * from `group` and `outputs`:
+ *
+ *     panels of w: [.., channels / group, vectors, outputs, group]
+ *
+ * A target lists its rows (ir/target.h), best first, and has its base's behind them. */
+#ifndef IR_MULTIPLY_H
+#define IR_MULTIPLY_H
+
+#include <stdbool.h>
+
+#include "ir/element.h"
+
+enum multiply_place {
+        PLACE_SCALAR,                   /* one word */
+        PLACE_BROADCAST,                /* one word in all lanes */
+        PLACE_VECTOR,                   /* a word in each lane */
+        PLACE_TILE                      /* a hardware tile: positions or depth rows of words */
+};
+
+/* How sums are added up: what comparisons may expect of two ways to compute the same. */
+enum multiply_order {
+        ORDER_EXACT,                    /* integers, which wrap: any order is the same */
+        ORDER_SEQUENCE,                 /* one product after the other, as body says */
+        ORDER_APART                     /* channels of a group apart, all depths, then joined */
+};
+
+struct multiply_operand {
+        enum element memory;            /* of its elements there */
+        enum element word;              /* of a group in a register: that of the elements where one
+                                         * is a group, else u32 or u64 (ir/loop_words.c) */
+        enum multiply_place place;
+};
+
+struct multiply {
+        const char *name;
+        int positions, outputs, depth, group;     /* each a power of two */
+        struct multiply_operand x, w;
+        enum element sum;
+        const char *body;               /* NULL: sum + x * w, in one rounding where the target has
+                                         * fma */
+        enum multiply_order order;
+        bool flushes;                   /* subnormal operands and sums are zeros */
+        int instructions;               /* that it takes */
+        int registers;                  /* of hardware tiles; 0 where sums are in vectors */
+};
+
+struct target;
+
+/* The first multiply of the target that takes such operands (and has sums in tiles, or has not);
+ * NULL: none. lanes, group: as panels have them; 0: any. */
+const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
+                                     bool tile, int lanes, int group);
+/* the best for operands as they come, before they are packed */
+static inline const struct multiply *multiply_for(const struct target *t, enum element x,
+                                                  enum element w, bool tile)
+{
+        return multiply_find(t, x, w, tile, 0, 0);
+}
+/* hardware tiles of the target; 0: it has none */
+int multiply_registers(const struct target *t);
+/* all of a target's, best first; NULL behind the last */
+const struct multiply *multiply_at(const struct target *t, int number);
+
+#endif
