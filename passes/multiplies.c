@@ -5,7 +5,7 @@ enum { LINE = 16 };                     /* sums of a cache line, of four bytes *
 static bool fits(const struct pass_context *context, const struct multiply *m)
 {
         bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
-        bool plain = m->registers && element_is_float(m->sum);  /* statements that stand for it */
+        bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
                                         0, m->group));

@@ -46,6 +46,47 @@ extern const struct target target_generic, target_x86_64;
            "                                    : _mm_cvtss_f32(c);\n" \
            "}")
 
+/* four bytes, in the lowest 32 bits of a register */
+#define BYTES(e, type, widened) \
+        ROW(SPELL_TYPE, e, "__m128i"), \
+        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        OP(SPLAT, e, "_mm_set1_epi8((char)($0))"), \
+        OP(LOAD, e, "load_bytes_x4($0)", \
+           "__m128i load_bytes_x4(const void *x)\n" \
+           "{\n" \
+           "        int bits;\n" \
+           "        __builtin_memcpy(&bits, x, sizeof bits);\n" \
+           "        return _mm_cvtsi32_si128(bits);\n" \
+           "}"), \
+        ROW(SPELL_STORE, e, "store_bytes_x4($0, $1)", \
+            "void store_bytes_x4(void *x, __m128i a)\n" \
+            "{\n" \
+            "        const int bits = _mm_cvtsi128_si32(a);\n" \
+            "        __builtin_memcpy(x, &bits, sizeof bits);\n" \
+            "}"), \
+        NARROW(I32, e), NARROW(U32, e), \
+        CONVERT(CAST, e, I32, "i32_from_" type "x4($0)", \
+                "__m128i i32_from_" type "x4(__m128i a)\n" \
+                "{\n" \
+                widened \
+                "}")
+#define NARROW(from, e) \
+        CONVERT(CAST, from, e, "bytes_from_i32x4($0)", \
+                "__m128i bytes_from_i32x4(__m128i a)\n" \
+                "{\n" \
+                "        const __m128i low = _mm_and_si128(a, _mm_set1_epi32(255));\n" \
+                "        const __m128i words = _mm_packs_epi32(low, low);\n" \
+                "        return _mm_packus_epi16(words, words);\n" \
+                "}")
+/* pairs of bytes as 16 bits each, one pair a lane */
+#define PAIRS(e, type, widened) \
+        X86_LOAD_WORDS(e, 2, "pairs_" type "x4($0)", \
+                       "__m128i pairs_" type "x4(const void *x)\n" \
+                       "{\n" \
+                       "        const __m128i a = _mm_loadl_epi64(x);\n" \
+                       "        return " widened ";\n" \
+                       "}")
+
 static const struct spelling spellings[] = {
         X86_COMMON("_mm_", "__m128", "__m128i", "si128"),
         X86_WORD_MASKS("_mm_", "__m128i", "si128"),
@@ -122,6 +163,13 @@ static const struct spelling spellings[] = {
         PREFETCH(0, "prefetch_l1", "_MM_HINT_T0"),
         PREFETCH(1, "prefetch_l2", "_MM_HINT_T1"),
         PREFETCH(2, "prefetch_once", "_MM_HINT_NTA"),
+        BYTES(U8, "u8", "        const __m128i zero = _mm_setzero_si128();\n"
+                        "        return _mm_unpacklo_epi16(_mm_unpacklo_epi8(a, zero), zero);\n"),
+        BYTES(I8, "i8", "        const __m128i words = _mm_unpacklo_epi8(a, a);\n"
+                        "        return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);\n"),
+        PAIRS(U8, "u8", "_mm_unpacklo_epi8(a, _mm_setzero_si128())"),
+        PAIRS(I8, "i8", "_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8)"),
+        X86_DOT("dot_i16", I32, "_mm_add_epi32($0, _mm_madd_epi16($1, $2))"),
         X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2),
         X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
@@ -130,7 +178,8 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("mul_add", 4, F32, 2), X86_FLOATS("mul_add", 4, BF16, 2), { 0 }
+        X86_FLOATS("mul_add", 4, F32, 2), X86_FLOATS("mul_add", 4, BF16, 2),
+        X86_MADDWDS(4), { 0 }
 };
 
 const struct target target_x86_64 = {

@@ -139,7 +139,7 @@ static const struct { const char *body, *message; } wrong[] = {
         { "var %a : f32x8[2][2] let %c : f32x8 = %a", "want '{'" },
         { "var %a : f32x8[65][2]", "a tile's rows is out of range" },
         { "let %a : f32x1 = 1", "want a type" },
-        { "let %a : f32x65 = 1", "want a type" },
+        { "let %a : f32x257 = 1", "want a type" },
         { "let %a : string = 1", "no numbers of type string" },
         { "let %a : f32x4 = ramp<4>(1.0, %x[0])", "step of a ramp is not a literal" },
         { "let %a : f32 = lane(%x<4>[0], 4)", "lane is not a literal in range" },

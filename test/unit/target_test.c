@@ -196,6 +196,8 @@ static const char *call_text(const struct spelling *row)
         assert_non_null(f);
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
+        if (f->scalar_count == 3)       /* of a multiply: a sum and words */
+                return arena_printf(arena, "%s($a, bits_u32($b), bits_u32($c))", row->function);
         return arena_printf(arena, f->scalar_count == 1 ? "%s($a)" : "%s($a, $b)", row->function);
 }
 
@@ -239,6 +241,10 @@ static void add_row(struct source *s, const struct target *t, const struct spell
         if (row->op == SPELL_PREFETCH)
                 add_kernel(s, lanes, "f32", "f32",
                            arena_printf(arena, "    prefetch %%a[%%n + 64] %d\n    store %%o[%%n] = $a", row->level));
+        else if (row->op == SPELL_LOAD_WORDS)
+                add(s, lanes, text_of(row->to), e,
+                    arena_printf(arena, lanes > 1 ? "%%a<# %s of %d>[%%n / %d]" : "%%a<%s of %d>[%%n / %d]", e, row->level,
+                                 row->level));
         else if (row->op == LOOP_CAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "%s($a)", text_of(row->to)));
         else if (row->op == LOOP_BITCAST)
