@@ -281,7 +281,7 @@ int64_t arrange_best(struct arena *arena, const struct step_graph *g, int64_t *b
         int *order = arena_array(arena, (size_t)g->count + 1, sizeof *order);
         for (int i = 0; i < g->count; i++)
                 order[i] = i;
-        return arrange_search(g, order, bound);
+        return arrange_search(g, order, bound, NULL);
 }
 
 /* ---- what is made is read soon ---- */
@@ -445,7 +445,7 @@ static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough
 
 /* the model's order, that by need, what the search makes of the better of the two, and others like
  * that */
-static void arrange_for_memory(struct arranging *a, struct arena *arena, bool quickly)
+static void arrange_for_memory(struct arranging *a, struct arena *arena, int64_t *work)
 {
         enum { QUICK_STEPS = 64 };      /* more are not searched quickly */
         size_t bytes = (size_t)a->g.count * sizeof *a->order;
@@ -459,12 +459,12 @@ static void arrange_for_memory(struct arranging *a, struct arena *arena, bool qu
                 memcpy(a->order, need, bytes);
                 try_order(a);
         }
-        if (quickly && a->g.count > QUICK_STEPS)
+        if (work && (a->g.count > QUICK_STEPS || *work <= 0))
                 return;
-        arrange_search(&a->g, a->order, &bound);
+        arrange_search(&a->g, a->order, &bound, work);
         int *found = arena_copy(arena, a->order, bytes);
         try_order(a);
-        if (quickly)
+        if (work)
                 return;
         walk_orders(a, arena, bound);
         const int *orders[] = { arena_copy(arena, a->best, bytes), found, own };
@@ -485,7 +485,7 @@ static void arrange_for_speed(struct arranging *a, struct arena *arena)
                 memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
-int arrange_statements(struct loop_program *p, struct pass_context *context, bool quickly)
+int arrange_statements(struct loop_program *p, struct pass_context *context, int64_t *work)
 {
         struct arena *arena = arena_new();
         struct arranging a = { .p = p, .context = context };
@@ -501,7 +501,7 @@ int arrange_statements(struct loop_program *p, struct pass_context *context, boo
                         a.order[i] = a.best[i] = i;
                 }
                 if (context->memory)
-                        arrange_for_memory(&a, arena, quickly);
+                        arrange_for_memory(&a, arena, work);
                 else
                         arrange_for_speed(&a, arena);
                 put_in_order(&a, a.best);
@@ -514,7 +514,7 @@ int arrange_statements(struct loop_program *p, struct pass_context *context, boo
 
 int pass_arrange(struct loop_program *p, struct pass_context *context)
 {
-        return arrange_statements(p, context, false);
+        return arrange_statements(p, context, NULL);
 }
 
 int64_t arrange_enough(struct loop_program *p, const struct pass_context *context)

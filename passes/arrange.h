@@ -10,8 +10,9 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
 /* what the best order found needs; *bound: no order needs less */
 int64_t arrange_best(struct arena *arena, const struct step_graph *g, int64_t *bound);
 struct pass_context;
-/* The pass; quickly: not the best there is. How many statements have another place. */
-int arrange_statements(struct loop_program *p, struct pass_context *context, bool quickly);
+/* The pass. work: NULL; or not the best order there is, by a search that counts down *work
+ * (arrange_search.h). How many statements have another place. */
+int arrange_statements(struct loop_program *p, struct pass_context *context, int64_t *work);
 /* what no plan is below: of all orders where memory is the goal, else of the one there is */
 int64_t arrange_enough(struct loop_program *p, const struct pass_context *context);
 /* each step, from the last one on, behind what it needs; of the steps, `before` counts */

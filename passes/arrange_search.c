@@ -35,7 +35,7 @@ struct stretch {
         int from, to, words;
         int64_t live;                   /* in use before it */
         int64_t floor;                  /* a peak that no order is below, or that is low enough */
-        int64_t work;
+        int64_t work, most_work;        /* spent; after which states have run out */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)
@@ -288,7 +288,8 @@ static bool search_states(struct stretch *s, int *order, int64_t limit, int64_t 
                 done = state.count == s->to - s->from;
                 if (done)
                         read_order(&x, number, order);
-                if (done || state.peak >= limit || x.state_count >= room || s->work > WORK_MAX)
+                if (done || state.peak >= limit || x.state_count >= room ||
+                    s->work > s->most_work)
                         break;
                 for (int i = s->from; i < s->to; i++) {
                         if (has(state.set, i - s->from) || !is_ready(s, state.set, i))
@@ -416,30 +417,36 @@ static int by_peak(const void *x, const void *y)
 
 /* better orders for one part, when it needs more than `enough`; returns what no order of it can be
  * below, at most its peak */
-static int64_t improve_part(struct part *part, int *order, int64_t enough)
+static int64_t improve_part(struct part *part, int *order, int64_t enough, int64_t *work)
 {
         struct stretch *s = &part->s;
         int steps = s->to - s->from;
-        if (part->peak <= enough || steps < 2 || steps > STRETCH_MAX)
-                return part->peak <= enough || steps < 2 ? part->peak : 0;
+        if (part->peak <= enough || steps < 2)
+                return part->peak;
+        if (steps > STRETCH_MAX || (work && *work <= 0))
+                return 0;
+        s->most_work = work && *work < WORK_MAX ? *work : WORK_MAX;
         int64_t bound = 0, live = s->live;
         int *found = memory_alloc((size_t)s->to * sizeof *found);
         s->floor = least_needed(s) > enough ? least_needed(s) : enough;
         bool sure = search_states(s, found, part->peak, &bound);
-        if (!sure && bound < part->peak)
+        bool spent = work && s->work >= *work, found_any = sure || (bound < part->peak && !spent);
+        if (!sure && found_any)
                 search_beam(s, found);
-        if (sure || bound < part->peak) {
+        if (found_any) {
                 int64_t peak = peak_of(s, found, &live);
                 if (peak < part->peak) {
                         memcpy(order + s->from, found + s->from, (size_t)steps * sizeof *order);
                         part->peak = peak;
                 }
         }
+        if (work)
+                *work -= s->work;
         free(found);
         return bound < part->peak ? bound : part->peak;
 }
 
-int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound)
+int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound, int64_t *work)
 {
         struct arena *arena = arena_new();
         bool *cuts = find_cuts(arena, g);
@@ -461,7 +468,7 @@ int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound)
         qsort(parts, (size_t)count, sizeof *parts, by_peak);
         *bound = 0;
         for (int i = 0; i < count; i++) {
-                int64_t least = improve_part(&parts[i], order, *bound);
+                int64_t least = improve_part(&parts[i], order, *bound, work);
                 *bound = least > *bound ? least : *bound;
                 peak = parts[i].peak > peak ? parts[i].peak : peak;
         }

@@ -33,7 +33,9 @@ struct step_graph {
 int64_t arrange_peak(const struct step_graph *g, const int *order);
 
 /* Sets order to one of least peak, as far as it finds out; returns its peak. *bound: no order has a
- * lower one. The order given is one to start with; the result is never worse. */
-int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound);
+ * lower one. The order given is one to start with; the result is never worse. *work, where not
+ * NULL, counts down what the search spends, looks at a step or at what it touches: it ends soon
+ * behind 0. */
+int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound, int64_t *work);
 
 #endif

@@ -16,7 +16,8 @@
  * order has in use. Otherwise it tries all parts, as if concats and splits were kernels like
  * others; then, from none and from all on, one part more or less, as long as the plan shrinks, or
  * fewer bytes are copied. Where memory is not the goal, nothing changes unless the plan with all
- * parts copied is smaller. Each time the statements are arranged anew.
+ * parts copied is smaller. Each time the statements are arranged anew, by a search that may spend
+ * limits.detach_steps in all.
  *
  * A part can be detached when all who touch it by itself come before all others who touch any of
  * it, or behind all these, in main itself. Exact: elements are copied. */
@@ -43,7 +44,7 @@ struct part {
         bool joins;                     /* it is copied into what it is a part of, not out of it */
 };
 
-/* what is tried changes the program; this brings it back */
+/* the program as it was: each trial changes it, and the next one begins from here */
 struct snapshot {
         struct loop_buffer *buffers, **buffers_end;       /* buffers: copies, in order */
         struct loop_function **kernels_end;
@@ -63,6 +64,7 @@ struct detaching {
         struct snapshot start;
         int64_t enough;                 /* no less is to be had */
         int tries;
+        int64_t work;                   /* that the search for orders may still spend */
         /* the best there is yet: which parts, what is planned, and what is copied */
         bool *best;
         int64_t size, copied;
@@ -291,7 +293,7 @@ static void detach(struct detaching *d, struct part *part)
         *at = call;
 }
 
-/* those of a set, from the beginning; bytes that are copied */
+/* Detaches the parts of a set, in the program as it was; returns the bytes that are copied. */
 static int64_t detach_all(struct detaching *d, const bool *set)
 {
         int64_t copied = 0;
@@ -318,7 +320,7 @@ static bool try_set(struct detaching *d, const bool *set)
 {
         int64_t copied = detach_all(d, set);
         d->tries++;
-        arrange_statements(d->p, d->context, true);
+        arrange_statements(d->p, d->context, &d->work);
         int64_t size = size_of(d, PLACE_QUICKLY);
         if (size > d->size || (size == d->size && copied >= d->copied))
                 return false;
@@ -332,7 +334,7 @@ static bool try_set(struct detaching *d, const bool *set)
 static void change_one(struct detaching *d)
 {
         bool *set = arena_array(d->arena, (size_t)d->part_count, sizeof *set);
-        for (int i = 0, vain = 0; vain < d->part_count && d->tries < TRIES_MAX;
+        for (int i = 0, vain = 0; vain < d->part_count && d->tries < TRIES_MAX && d->work > 0;
              i = (i + 1) % d->part_count, vain++) {
                 memcpy(set, d->best, (size_t)d->part_count * sizeof *set);
                 set[d->by_size[i]] = !set[d->by_size[i]];
@@ -348,7 +350,7 @@ static void choose(struct detaching *d)
                 all[i] = true;
         if (d->context->memory)
                 change_one(d);
-        if (d->size > d->enough && try_set(d, all))
+        if (d->size > d->enough && d->work > 0 && try_set(d, all))
                 change_one(d);
 }
 
@@ -378,7 +380,8 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         if (!has_parts(p))
                 return 0;
         struct arena *arena = arena_new();
-        struct detaching d = { .arena = arena, .p = p, .context = context };
+        struct detaching d = { .arena = arena, .p = p, .context = context,
+                               .work = context->limits.detach_steps };
         int count = 0;
         d.size = size_of(&d, PLACE_QUICKLY);
         d.enough = arrange_enough(p, context);

@@ -237,7 +237,7 @@ static void test_orders(void **test)
                 make_graph(&r, count, 2 + draw(4));
                 for (int i = 0; i < count; i++)
                         order[i] = i;
-                int64_t bound, found = arrange_search(&r.g, order, &bound);
+                int64_t bound, found = arrange_search(&r.g, order, &bound, NULL);
                 assert_int_equal(found, least_peak(&r, brute, 0, 0));
                 assert_int_equal(bound, found);
                 assert_int_equal(found, arrange_peak(&r.g, order));
