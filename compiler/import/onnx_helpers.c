@@ -110,6 +110,15 @@ bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i,
                             element_info[onnx_element(v)].text, element_info[e].text);
 }
 
+bool onnx_want_8_bit(struct onnx_import *im, const struct onnx_node *n, int i)
+{
+        struct value *v = onnx_input(n, i);
+
+        return !v || onnx_element(v) == E_I8 || onnx_element(v) == E_U8 ||
+               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", i,
+                            element_info[onnx_element(v)].text);
+}
+
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most)
 {
         struct value *v = onnx_input(n, i);

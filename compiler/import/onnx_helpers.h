@@ -50,6 +50,7 @@ bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
 bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i, enum element e);
+bool onnx_want_8_bit(struct onnx_import *im, const struct onnx_node *n, int i);   /* i8 or u8 */
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most);
 
 /* constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]); others are
@@ -156,6 +157,8 @@ struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const str
 /* mean over axes, in the wide type of x */
 struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
 int onnx_axes_from(int first, int rank, int64_t *axes); /* first, ..., rank - 1; how many */
+/* channels last: [N, spatial, C] to [N, C, spatial], or back (onnx_op_conv.c) */
+struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool to_front);
 
 /* ---- loops (onnx_loop.c) ---- */
 
@@ -204,16 +207,30 @@ static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)
 /* convolution of x by w through a placed window */
 struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
                             const struct onnx_window *window, int64_t groups, int accumulator);
-/* what several operators compute with (onnx_op_matmul.c, onnx_op_pool.c, onnx_op_norm.c); x is of a
- * wide type */
-struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                          struct value *b);
+/* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
                            bool logarithm);
 /* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it
  * has (onnx_op_attention.c) */
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads);
+
+/* ---- products of matrices (onnx_op_matmul.c) ---- */
+
+/* the first `batch` dimensions are shared, one dimension of each is contracted */
+struct value *onnx_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
+                       int contract_a, int contract_b, int accumulator);
+/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
+ * broadcast */
+struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                          struct value *b);
+struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                             struct value *b, int accumulator);
+/* A zero point, scale or bias (operand `input`) over the matrix `to`: one number, one per index of
+ * its dimension `line` (-1: none), or of a shape that broadcasts to it; NULL when absent, or after
+ * an error. */
+struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
+                            const struct type *to, int line);
 
 /* ---- quantization (onnx_op_quant.c) ---- */
 
@@ -225,5 +242,8 @@ struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct
  * tensor that broadcasts to x */
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
                             enum element as);
+/* x as u8, with a scale and a zero point (scalars) from its range, which is made to hold 0 */
+struct onnx_dynamic { struct value *numbers, *scale, *zero; };
+struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *x);
 
 #endif

@@ -34,6 +34,19 @@ static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struc
         return onnx_type(im, n, E_F32, rank, dims) != NULL;
 }
 
+struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool to_front)
+{
+        int64_t perm[RANK_MAX];
+        int rank = x ? onnx_rank(x) : 0;
+
+        for (int d = 0; d < rank; d++)
+                perm[d] = d == 0          ? 0
+                          : to_front      ? (d == 1 ? rank - 1 : d - 1)
+                          : d == rank - 1 ? 1
+                                          : d + 1;
+        return x ? build_transpose(&im->b, x, perm) : NULL;
+}
+
 /* y + bias along channels */
 static struct value *with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y,
                                int input)
@@ -163,65 +176,66 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- integer forms ---- */
 
-static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int input)
+/* x less its zero point (operand `zero`), which is one number or, where it may, one per channel along
+ * dimension 0 */
+static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n,
+                                      struct value *x, int zero, bool per_channel)
 {
-        enum element e = onnx_element(n->inputs[input]);
-
-        return e == E_I8 || e == E_U8 ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
-                            element_info[e].text);
-}
-
-/* operand `input` less its zero point, which is one number or one per channel along dimension 0 */
-static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n, int input,
-                                      int zero, enum element as)
-{
-        struct value *x = n->inputs[input], *v[2] = { x, onnx_input(n, zero) };
+        struct value *v[2] = { x, onnx_input(n, zero) };
 
         if (v[1]) {
                 int64_t count = type_elements(v[1]->type);
                 if (!onnx_same_element(im, n, v, 2))
                         return NULL;
-                if (count != 1 && (onnx_rank(v[1]) != 1 || count != onnx_dim(x, 0) || input == 0)) {
+                if (count != 1 &&
+                    (onnx_rank(v[1]) != 1 || count != onnx_dim(x, 0) || !per_channel)) {
                         onnx_invalid(im, n, "zero point is %s, want one number%s",
                                      type_text(im->arena, im->m, v[1]->type),
-                                     input ? " or one per output channel" : "");
+                                     per_channel ? " or one per output channel" : "");
                         return NULL;
                 }
                 v[1] = onnx_along(im, v[1], x->type, 0);
                 if (!v[1])
                         return NULL;
         }
-        return onnx_centered(im, x, v[1], as);
+        return onnx_centered(im, x, v[1], E_I32);
 }
 
-/* the products of the centered operands summed in i32 */
-static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, int x, int x_zero,
-                                  int w, int w_zero)
+/* the products of the centered operands, x and operand w, summed in i32 */
+static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, struct value *x,
+                                  int x_zero, int w, int w_zero)
 {
         struct onnx_window window;
         int64_t groups;
 
-        if (!want_8_bit(im, n, x) || !want_8_bit(im, n, w) ||
-            !conv_shapes(im, n, n->inputs[x], n->inputs[w], &window, &groups))
+        if (!x || !onnx_want_8_bit(im, n, 0) || !onnx_want_8_bit(im, n, w) ||
+            !conv_shapes(im, n, x, n->inputs[w], &window, &groups))
                 return NULL;
-        struct value *a = centered_operand(im, n, x, x_zero, E_I32),
-                     *b = a ? centered_operand(im, n, w, w_zero, E_I32) : NULL;
+        struct value *a = centered_operand(im, n, x, x_zero, false),
+                     *b = a ? centered_operand(im, n, n->inputs[w], w_zero, true) : NULL;
         return onnx_convolve(im, a, b, &window, groups, E_I32);
 }
 
 bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
 {
-        return onnx_output(n, 0, conv_integer(im, n, 0, 2, 1, 3));
+        return onnx_output(n, 0, conv_integer(im, n, n->inputs[0], 2, 1, 3));
 }
 
-/* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias */
+/* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; of
+ * com.microsoft: x may have its channels last. */
 bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
-            !onnx_want_element(im, n, 6, E_F32) || !want_8_bit(im, n, 7))
+        struct value *x = n->inputs[0];
+        int64_t last = 0;
+
+        if (n->domain[0] && !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
-        struct value *sum = with_bias(im, n, conv_integer(im, n, 0, 2, 3, 5), 8);
+        if (last)
+                x = onnx_rank(x) < 3 ? x : onnx_move_channels(im, x, true);
+        if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
+            !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7))
+                return false;
+        struct value *sum = with_bias(im, n, conv_integer(im, n, x, 2, 3, 5), 8);
         struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6),
                      *zero = onnx_scalar(im, n, 7);
         struct value *w_scale = n->inputs[4];
@@ -236,7 +250,8 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
                 onnx_binary(im, OP_div, onnx_binary(im, OP_mul, x_scale, w_scale), y_scale);
         struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32),
                                          onnx_along(im, factor, sum->type, 1));
-        return onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(zero)));
+        struct value *y = onnx_requantize(im, real, zero, onnx_element(zero));
+        return onnx_output(n, 0, last ? onnx_move_channels(im, y, false) : y);
 }
 
 /* ---- ConvTranspose ----

@@ -1,8 +1,9 @@
-/* Matrix products: MatMul and its integer and quantized forms, Gemm, FusedMatMul. */
+/* Matrix products of floats: MatMul, Gemm, FusedMatMul. onnx_op_matmul_integer.c has those of
+ * integers. */
 #include "compiler/import/onnx_helpers.h"
 
-static struct value *build_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
-                               int contract_a, int contract_b, int accumulator)
+struct value *onnx_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
+                       int contract_a, int contract_b, int accumulator)
 {
         struct attr *attrs = attrs_new(im->m, OP_dot);
         int64_t dims[RANK_MAX], at_a = contract_a, at_b = contract_b;
@@ -40,10 +41,8 @@ static bool all_one(const struct value *x)
         return true;
 }
 
-/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
- * broadcast */
-static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                            struct value *b, int accumulator)
+struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, struct value *a,
+                             struct value *b, int accumulator)
 {
         dim_t batch[RANK_MAX], dims[RANK_MAX];
 
@@ -93,10 +92,10 @@ static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, s
         if (all_one(b)) {
                 /* one matrix on the right: the rows of all batches by it */
                 a = over_batch(im, a, batches, batch);
-                y = build_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0,
+                y = onnx_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0,
                               batches + 1, 0, accumulator);
         } else {
-                y = build_dot(im, over_batch(im, a, batches, batch),
+                y = onnx_dot(im, over_batch(im, a, batches, batch),
                               over_batch(im, b, batches, batch), batches, batches + 1, batches,
                               accumulator);
         }
@@ -106,20 +105,17 @@ static struct value *matmul(struct onnx_import *im, const struct onnx_node *n, s
 struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
                           struct value *b)
 {
-        return matmul(im, n, a, b, E_COMPUTE);
+        return onnx_matmul_as(im, n, a, b, E_COMPUTE);
 }
 
 bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_same_element(im, n, n->inputs, 2) &&
-               onnx_output(n, 0, matmul(im, n, n->inputs[0], n->inputs[1], E_COMPUTE));
+               onnx_output(n, 0, onnx_matmul(im, n, n->inputs[0], n->inputs[1]));
 }
 
-/* A zero point or scale of a matrix operand: one number, one per row of a 2-D left operand (or
- * column of the right one), or of a shape that broadcasts to the operand. line: the dimension that
- * a 1-D one runs along. */
-static struct value *per_line(struct onnx_import *im, const struct onnx_node *n, int input,
-                              const struct type *to, int line)
+struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
+                            const struct type *to, int line)
 {
         struct value *v = onnx_input(n, input);
         const struct type *t = v ? v->type : NULL;
@@ -138,80 +134,6 @@ static struct value *per_line(struct onnx_import *im, const struct onnx_node *n,
                 }
         }
         return build_broadcast_numpy(&im->b, v, to->rank, to->dims);
-}
-
-/* operand `input` less its zero point (operand `zero`), one type for both sides of an integer
- * product */
-static struct value *centered_side(struct onnx_import *im, struct onnx_node *n, int input, int zero,
-                                   int line)
-{
-        struct value *x = n->inputs[input], *zero_point = NULL;
-
-        if (onnx_input(n, zero)) {
-                zero_point = per_line(im, n, zero, x->type, line);
-                if (!zero_point || onnx_element(zero_point) != onnx_element(x)) {
-                        if (zero_point)
-                                onnx_invalid(im, n, "zero point of %s for an operand of %s",
-                                             element_info[onnx_element(zero_point)].text,
-                                             element_info[onnx_element(x)].text);
-                        return NULL;
-                }
-        }
-        return onnx_centered(im, x, zero_point, E_I32);
-}
-
-static bool want_8_bit(struct onnx_import *im, const struct onnx_node *n, int input)
-{
-        enum element e = onnx_element(n->inputs[input]);
-
-        return e == E_I8 || e == E_U8 ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
-                            element_info[e].text);
-}
-
-static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
-{
-        return onnx_want_rank(im, n, input, 1, RANK_MAX) && want_8_bit(im, n, input);
-}
-
-bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
-{
-        if (!want_matrix(im, n, 0) || !want_matrix(im, n, 1))
-                return false;
-        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = centered_side(im, n, 1, 3, onnx_rank(n->inputs[1]) - 1);
-        return onnx_output(n, 0, matmul(im, n, a, b, E_I32));
-}
-
-/* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point */
-bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
-{
-        if (!want_matrix(im, n, 0) || !want_matrix(im, n, 3) || !onnx_want_float(im, n, 1) ||
-            !onnx_same_element(im, n,
-                               (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) ||
-            !want_8_bit(im, n, 7))
-                return false;
-        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = centered_side(im, n, 3, 5, onnx_rank(n->inputs[3]) - 1);
-        struct value *sum = matmul(im, n, a, b, E_I32);
-        if (!sum)
-                return false;
-        const struct type *t = sum->type;
-        int rows = onnx_rank(n->inputs[3]) == 1 ? t->rank - 1 : t->rank - 2;
-        struct value *scale[3] = { per_line(im, n, 1, t, onnx_rank(n->inputs[0]) == 1 ? -1 : rows),
-                                   per_line(im, n, 4, t,
-                                            onnx_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
-                                   per_line(im, n, 6, t, rows) };
-        if (!scale[0] || !scale[1] || !scale[2])
-                return false;
-        struct value *factor = onnx_binary(im, OP_div,
-                                           onnx_binary(im, OP_mul, onnx_wide(im, scale[0]),
-                                                       onnx_wide(im, scale[1])),
-                                           onnx_wide(im, scale[2]));
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
-        struct value *zero = per_line(im, n, 7, t, rows);
-        return zero &&
-               onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(n->inputs[7])));
 }
 
 /* x times a number that an attribute states as a float; exact for integers when it is whole */
@@ -254,10 +176,10 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         struct value *y =
-                scaled(im, n, build_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
+                scaled(im, n, onnx_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
                        alpha, "alpha");
         if (v[2] && beta != 0) {
-                struct value *c = scaled(im, n, per_line(im, n, 2, to, 1), beta, "beta");
+                struct value *c = scaled(im, n, onnx_per_line(im, n, 2, to, 1), beta, "beta");
                 y = c ? onnx_binary(im, OP_add, y, c) : NULL;
         }
         return onnx_output(n, 0, y);
@@ -289,5 +211,5 @@ bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
                 return onnx_unsupported(im, n, "transBatchA or transBatchB");
         struct value *a = trans_a ? transposed_last(im, n->inputs[0]) : n->inputs[0];
         struct value *b = trans_b ? transposed_last(im, n->inputs[1]) : n->inputs[1];
-        return onnx_output(n, 0, scaled(im, n, matmul(im, n, a, b, E_COMPUTE), alpha, "alpha"));
+        return onnx_output(n, 0, scaled(im, n, onnx_matmul(im, n, a, b), alpha, "alpha"));
 }

@@ -1,5 +1,6 @@
 /* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a
- * product with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
+ * product with 1 / scale, which differs at halves; rounded first, then moved by the zero point.
+ * Operators between quantizations: onnx_op_qlinear.c, onnx_op_matmul_integer.c. */
 #include "compiler/import/onnx_helpers.h"
 
 static struct value *quantize(struct onnx_import *im, struct value *real, struct value *zero_point,
@@ -194,201 +195,30 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, real);
 }
 
-/* Scale and zero point from the range of x, which is made to hold 0: y, y_scale, y_zero_point */
-bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_node *n)
+struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *x)
 {
-        struct value *x = n->inputs[0];
         int64_t axes[RANK_MAX];
-
-        if (!onnx_want_element(im, n, 0, E_F32))
-                return false;
         int count = onnx_axes_from(0, onnx_rank(x), axes);
         struct value *most =
                 onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
         struct value *least =
                 onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
-        struct value *scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
-        struct value *zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, scale));
-        zero = onnx_cast(im,
-                         onnx_unary(im, OP_round,
-                                    onnx_with(im, OP_min, onnx_with(im, OP_max, zero, 0), 255)),
-                         E_U8);
-        if (!zero || !onnx_output(n, 1, scale) || !onnx_output(n, 2, zero))
+        struct onnx_dynamic q;
+
+        q.scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
+        q.zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, q.scale));
+        q.zero = onnx_with(im, OP_min, onnx_with(im, OP_max, q.zero, 0), 255);
+        q.zero = onnx_cast(im, onnx_unary(im, OP_round, q.zero), E_U8);
+        q.numbers = onnx_requantize(im, onnx_binary(im, OP_div, x, q.scale), q.zero, E_U8);
+        return q;
+}
+
+/* y, y_scale, y_zero_point */
+bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!onnx_want_element(im, n, 0, E_F32))
                 return false;
-        return onnx_output(n, 0,
-                           onnx_requantize(im, onnx_binary(im, OP_div, x, scale), zero, E_U8));
-}
-
-/* ---- com.microsoft: float operators between a dequantization and a quantization, per tensor
- * ---- */
-
-/* operand x with its scale and zero point, as f32 */
-static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale,
-                                 int zero)
-{
-        struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
-
-        if (!s || onnx_element(s) != E_F32) {
-                if (s)
-                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                     element_info[onnx_element(s)].text);
-                return NULL;
-        }
-        if (onnx_input(n, zero)) {
-                z = onnx_scalar(im, n, zero);
-                if (!z || !onnx_same_element(im, n, (struct value *[]){ v, z }, 2))
-                        return NULL;
-        }
-        return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
-}
-
-static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
-                      int zero, enum element to)
-{
-        struct value *s = onnx_scalar(im, n, scale), *z = NULL;
-
-        if (!s || onnx_element(s) != E_F32)
-                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                         element_info[onnx_element(s)].text);
-        if (onnx_input(n, zero)) {
-                z = onnx_scalar(im, n, zero);
-                if (!z)
-                        return false;
-                if (onnx_element(z) != to)
-                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
-                                            element_info[onnx_element(z)].text,
-                                            element_info[to].text);
-        }
-        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
-}
-
-static bool want_quantized(struct onnx_import *im, const struct onnx_node *n, int input)
-{
-        enum element e = onnx_element(n->inputs[input]);
-
-        return (element_is_integer(e) && element_info[e].bytes == 1) ||
-               onnx_invalid(im, n, "operand %d is of %s, want i8 or u8", input,
-                            element_info[e].text);
-}
-
-/* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
-bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
-{
-        if (!want_quantized(im, n, 0) || !want_quantized(im, n, 3))
-                return false;
-        struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
-        if (!onnx_broadcast(im, n, v, 2))
-                return false;
-        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6,
-                         7, onnx_element(n->inputs[0]));
-}
-
-/* QLinearSigmoid, QLinearLeakyRelu: x, x_scale, x_zero, y_scale, y_zero */
-bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
-{
-        float alpha;
-
-        if (!want_quantized(im, n, 0))
-                return false;
-        struct value *x = dequantized(im, n, 0, 1, 2), *y;
-        if (onnx_variant(n) == OP_sigmoid) {
-                y = onnx_unary(im, OP_sigmoid, x);
-        } else {
-                if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
-                        return false;
-                y = onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, alpha), x);
-        }
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
-}
-
-/* QLinearSoftmax: x, x_scale, x_zero, y_scale, y_zero; opset: of ai.onnx whose Softmax is meant */
-bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
-{
-        int64_t stated, opset, axes[RANK_MAX];
-        int axis, count = 1;
-
-        if (!want_quantized(im, n, 0) || !onnx_int_required(im, n, "opset", &opset) ||
-            !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
-                return false;
-        axes[0] = axis;
-        if (opset < 13)
-                count = onnx_axes_from(axis, onnx_rank(n->inputs[0]), axes);
-        struct value *y = onnx_softmax(im, dequantized(im, n, 0, 1, 2), axes, count, false);
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
-}
-
-/* channels last: [N, spatial, C] to [N, C, spatial], and back */
-static struct value *move_channels(struct onnx_import *im, struct value *x, bool to_front)
-{
-        int64_t perm[RANK_MAX];
-        int rank = x ? onnx_rank(x) : 0;
-
-        for (int d = 0; d < rank; d++)
-                perm[d] = d == 0          ? 0
-                          : to_front      ? (d == 1 ? rank - 1 : d - 1)
-                          : d == rank - 1 ? 1
-                                          : d + 1;
-        return x ? build_transpose(&im->b, x, perm) : NULL;
-}
-
-/* QLinearAveragePool, QLinearGlobalAveragePool (variant 1): x, x_scale, x_zero, y_scale, y_zero */
-bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *n)
-{
-        int64_t last, axes[RANK_MAX];
-
-        if (!want_quantized(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
-            !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
-                return false;
-        struct value *x = dequantized(im, n, 0, 1, 2), *y;
-        if (last)
-                x = move_channels(im, x, true);
-        if (!x)
-                return false;
-        if (onnx_variant(n) == 1) {
-                int count = onnx_axes_from(2, onnx_rank(x), axes);
-                y = onnx_keep(im, onnx_mean(im, x, axes, count), x->type, axes, count);
-        } else {
-                y = onnx_average_pool(im, n, x);
-        }
-        if (last)
-                y = move_channels(im, y, false);
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
-}
-
-/* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
-bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
-{
-        int operands = (n->input_count - 2) / 3, axis;
-        struct value **v = arena_array(im->arena, (size_t)operands + 1, sizeof *v);
-        int64_t stated, sum = 0;
-        dim_t dims[RANK_MAX];
-
-        if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] ||
-            !n->inputs[1])
-                return onnx_invalid(im, n, "%d operands, want 2 and 3 per part", n->input_count);
-        if (!onnx_int_required(im, n, "axis", &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
-                return false;
-        const struct type *first = n->inputs[2]->type;
-        for (int i = 0; i < operands; i++) {
-                if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] ||
-                    !want_quantized(im, n, 2 + 3 * i))
-                        return onnx_invalid(im, n, "part %d is missing or not quantized", i);
-                v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
-                if (!v[i])
-                        return false;
-                bool fits = onnx_rank(v[i]) == first->rank;
-                for (int d = 0; d < first->rank && fits; d++)
-                        fits = d == axis || onnx_dim(v[i], d) == first->dims[d];
-                if (!fits)
-                        return onnx_invalid(im, n, "part %d is %s", i,
-                                            type_text(im->arena, im->m, v[i]->type));
-                sum += onnx_dim(v[i], axis);
-        }
-        for (int d = 0; d < first->rank; d++)
-                dims[d] = d == axis ? sum : first->dims[d];
-        return onnx_type(im, n, E_F32, first->rank, dims) &&
-               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
-                         onnx_element(n->inputs[1]));
+        struct onnx_dynamic q = onnx_quantize_dynamic(im, n->inputs[0]);
+        return onnx_output(n, 0, q.numbers) && onnx_output(n, 1, q.scale) &&
+               onnx_output(n, 2, q.zero);
 }

@@ -1,0 +1,201 @@
+/* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization, each of
+ * which has one scale and one zero point for all. */
+#include "compiler/import/onnx_helpers.h"
+
+/* operand x with its scale and zero point, as f32 */
+static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale,
+                                 int zero)
+{
+        struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
+
+        if (!s || onnx_element(s) != E_F32) {
+                if (s)
+                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
+                                     element_info[onnx_element(s)].text);
+                return NULL;
+        }
+        if (onnx_input(n, zero)) {
+                z = onnx_scalar(im, n, zero);
+                if (!z || !onnx_same_element(im, n, (struct value *[]){ v, z }, 2))
+                        return NULL;
+        }
+        return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
+}
+
+static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
+                      int zero, enum element to)
+{
+        struct value *s = onnx_scalar(im, n, scale), *z = NULL;
+
+        if (!s || onnx_element(s) != E_F32)
+                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
+                                         element_info[onnx_element(s)].text);
+        if (onnx_input(n, zero)) {
+                z = onnx_scalar(im, n, zero);
+                if (!z)
+                        return false;
+                if (onnx_element(z) != to)
+                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
+                                            element_info[onnx_element(z)].text,
+                                            element_info[to].text);
+        }
+        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
+}
+
+/* The inputs in this set are there; zero points, which are optional, stand between others that are
+ * not. */
+static bool want_inputs(struct onnx_import *im, const struct onnx_node *n, unsigned set)
+{
+        for (int i = 0; set >> i; i++)
+                if (set >> i & 1 && !onnx_input(n, i))
+                        return onnx_invalid(im, n, "input %d is required", i);
+        return true;
+}
+
+/* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
+bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
+{
+        enum { REQUIRED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6 };
+
+        if (!want_inputs(im, n, REQUIRED) || !onnx_want_8_bit(im, n, 0) ||
+            !onnx_same_element(im, n, (struct value *[]){ n->inputs[0], n->inputs[3] }, 2))
+                return false;
+        struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
+        if (!onnx_broadcast(im, n, v, 2))
+                return false;
+        return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6,
+                         7, onnx_element(n->inputs[0]));
+}
+
+/* QLinearWhere: condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero */
+bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
+{
+        if (!onnx_want_element(im, n, 0, E_BOOL) || !onnx_want_8_bit(im, n, 1) ||
+            !onnx_same_element(im, n, (struct value *[]){ n->inputs[1], n->inputs[4] }, 2))
+                return false;
+        struct value *v[3] = { n->inputs[0], dequantized(im, n, 1, 2, 3),
+                               dequantized(im, n, 4, 5, 6) };
+        return onnx_broadcast(im, n, v, 3) &&
+               quantized(im, n, build_select(&im->b, v[0], v[1], v[2]), 7, 8,
+                         onnx_element(n->inputs[1]));
+}
+
+/* what operators of one operand have: x, x_scale, x_zero, y_scale, y_zero */
+static bool want_unary(struct onnx_import *im, const struct onnx_node *n)
+{
+        return want_inputs(im, n, 1 << 0 | 1 << 1 | 1 << 3) && onnx_want_8_bit(im, n, 0);
+}
+
+/* QLinearSigmoid, QLinearLeakyRelu */
+bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
+{
+        float alpha;
+
+        if (!want_unary(im, n))
+                return false;
+        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        if (onnx_variant(n) == OP_sigmoid) {
+                y = onnx_unary(im, OP_sigmoid, x);
+        } else {
+                if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
+                        return false;
+                y = onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, alpha), x);
+        }
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearSoftmax; opset: of ai.onnx whose Softmax is meant */
+bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t stated, opset, axes[RANK_MAX];
+        int axis, count = 1;
+
+        if (!want_unary(im, n) || !onnx_int_required(im, n, "opset", &opset) ||
+            !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
+                return false;
+        axes[0] = axis;
+        if (opset < 13)
+                count = onnx_axes_from(axis, onnx_rank(n->inputs[0]), axes);
+        struct value *y = onnx_softmax(im, dequantized(im, n, 0, 1, 2), axes, count, false);
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearReduceMean; no axes: all dimensions */
+bool onnx_import_qlinear_reduce_mean(struct onnx_import *im, struct onnx_node *n)
+{
+        struct onnx_axes axes;
+        int64_t keep;
+
+        if (!want_unary(im, n) || !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
+            !onnx_axes_read(im, n, -1, "axes", onnx_rank(n->inputs[0]), &axes))
+                return false;
+        if (!axes.count)
+                axes.count = onnx_axes_from(0, onnx_rank(n->inputs[0]), axes.axes);
+        struct value *x = dequantized(im, n, 0, 1, 2),
+                     *y = onnx_mean(im, x, axes.axes, axes.count);
+        if (y && keep)
+                y = onnx_keep(im, y, x->type, axes.axes, axes.count);
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearAveragePool, QLinearGlobalAveragePool (variant 1) */
+bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t last, axes[RANK_MAX];
+
+        if (!want_unary(im, n) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+            !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
+                return false;
+        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        if (last)
+                x = onnx_move_channels(im, x, true);
+        if (!x)
+                return false;
+        if (onnx_variant(n) == 1) {
+                int count = onnx_axes_from(2, onnx_rank(x), axes);
+                y = onnx_keep(im, onnx_mean(im, x, axes, count), x->type, axes, count);
+        } else {
+                y = onnx_average_pool(im, n, x);
+        }
+        if (last)
+                y = onnx_move_channels(im, y, false);
+        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+}
+
+/* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
+bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
+{
+        int operands = (n->input_count - 2) / 3, axis;
+        struct value **v = arena_array(im->arena, (size_t)operands + 1, sizeof *v);
+        int64_t stated, sum = 0;
+        dim_t dims[RANK_MAX];
+
+        if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] ||
+            !n->inputs[1])
+                return onnx_invalid(im, n, "%d operands, want 2 and 3 per part", n->input_count);
+        if (!onnx_int_required(im, n, "axis", &stated) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
+                return false;
+        const struct type *first = n->inputs[2]->type;
+        for (int i = 0; i < operands; i++) {
+                if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] ||
+                    !onnx_want_8_bit(im, n, 2 + 3 * i))
+                        return onnx_invalid(im, n, "part %d is missing or not quantized", i);
+                v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+                if (!v[i])
+                        return false;
+                bool fits = onnx_rank(v[i]) == first->rank;
+                for (int d = 0; d < first->rank && fits; d++)
+                        fits = d == axis || onnx_dim(v[i], d) == first->dims[d];
+                if (!fits)
+                        return onnx_invalid(im, n, "part %d is %s", i,
+                                            type_text(im->arena, im->m, v[i]->type));
+                sum += onnx_dim(v[i], axis);
+        }
+        for (int d = 0; d < first->rank; d++)
+                dims[d] = d == axis ? sum : first->dims[d];
+        return onnx_type(im, n, E_F32, first->rank, dims) &&
+               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
+                         onnx_element(n->inputs[1]));
+}

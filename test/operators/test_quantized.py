@@ -1,0 +1,279 @@
+"""Quantized operators of com.microsoft: many shapes and every option, against exact references in numpy, which are written from the
+operators' documentation, and against onnxruntime where that has a kernel. What ends in a quantization must give the same bytes."""
+import collections
+import pathlib
+import sys
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+DOMAIN, INTS = "com.microsoft", onnx.AttributeProto.INTS
+F32, F16, I8, U8, I32, I64 = np.float32, np.float16, np.int8, np.uint8, np.int32, np.int64
+CPU = pathlib.Path("/proc/cpuinfo")
+TARGETS = ["generic", *(["x86-64-v4"] if CPU.exists() and {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(CPU.read_text().split())
+                        else [])]
+
+# An input is an array, a Given array (of the run, not of the model), or None. want: the results; near: how far floats may be away,
+# relative to the largest; peer: onnxruntime runs it, and means the same.
+Case = collections.namedtuple("Case", "op title inputs want attributes near peer")
+CASES = collections.defaultdict(list)
+Given = collections.namedtuple("Given", "array")
+
+
+def case(op, title, inputs, want, near=1e-6, peer=True, **attributes):
+    want = [np.asarray(w) for w in (want if isinstance(want, tuple) else (want,))]
+    CASES[op].append(Case(op, title, inputs, want, attributes, near, peer))
+
+
+def rng(*key):
+    return np.random.default_rng(zlib.crc32(repr(key).encode()))
+
+
+def numbers(r, shape, t):
+    """all that the type holds, its ends among them"""
+    i = np.iinfo(t)
+    x = r.integers(i.min, i.max, shape, endpoint=True).astype(t)
+    return np.where(r.random(shape) < 0.1, r.choice([i.min, i.max], shape), x).astype(t)
+
+
+def ends(r, t, shape=()):
+    """a zero point: the ends of the type, its middle, or anything"""
+    i = np.iinfo(t)
+    return np.array(r.choice([i.min, i.max, (i.min + i.max + 1) // 2, r.integers(i.min, i.max)], shape), t)
+
+
+def scale(r, shape=(), least=0.002, most=0.05):
+    return r.uniform(least, most, shape).astype(F32)
+
+
+def wide(x, zero):
+    return x.astype(I64) - (0 if zero is None else zero.astype(I64))
+
+
+def sums(a, b):
+    s = a @ b
+    assert np.abs(s).max(initial=0) < 2 ** 31
+    return s.astype(I32)
+
+
+def encode(real, zero, t):
+    """saturate(round half to even(real) + zero)"""
+    i = np.iinfo(t)
+    return np.clip(np.rint(real.astype(F32)).astype(np.float64) + float(zero), i.min, i.max).astype(t)
+
+
+def decode(x, s, zero):
+    return wide(x, zero).astype(F32) * s
+
+
+def f32(x):
+    return np.asarray(x, F32)
+
+
+# ---- QGemm ----
+
+for k in range(24):
+    r = rng("qgemm", k)
+    m, inner, n = (int(d) for d in r.integers(1, 40, 3))
+    ta, tb = [(U8, U8), (U8, I8), (I8, I8)][k % 3]
+    trans_a, trans_b, columns = k >> 0 & 1, k >> 1 & 1, k >> 2 & 1
+    a, b = numbers(r, (m, inner), ta), numbers(r, (inner, n), tb)
+    az, bz = ends(r, ta), ends(r, tb, (n,) if columns else ())
+    sa, sb = scale(r), scale(r, (n,) if columns else ())
+    c = [None, (n,), (m, n), (m, 1), (1, n), ()][k % 6]
+    c = None if c is None else r.integers(-50000, 50000, c).astype(I32)
+    alpha = 1.0 if k % 4 else 0.75
+    s = sums(wide(a, az), wide(b, bz)) + (0 if c is None else c)
+    factor = f32(f32(F32(alpha) * sa) * sb)
+    given = [Given(a.T if trans_a else a), sa, az, b.T if trans_b else b, sb, bz, c]
+    attributes = {"transA": trans_a, "transB": trans_b, **({"alpha": alpha} if alpha != 1 else {})}
+    if k % 8 == 3:
+        case("QGemm", f"{k} f32", given, s.astype(F32) * factor, **attributes)
+    else:
+        sy, yz = scale(r, (), 0.5, 8), ends(r, ta)
+        case("QGemm", f"{k}", [*given, sy, yz], encode(s.astype(F32) * f32(factor / sy), yz, ta), **attributes)
+
+# ---- MatMulIntegerToFloat, DynamicQuantizeMatMul ----
+
+SHAPES = [((4, 8), (8, 5)), ((2, 3, 8), (8, 5)), ((2, 3, 4, 7), (2, 3, 7, 6)), ((1, 17), (17, 1)), ((33, 64), (64, 48)), ((2, 1, 5, 9), (3, 9, 4))]
+
+
+def dynamic(x):
+    """u8, scale and zero point of DynamicQuantizeLinear"""
+    most, least = max(x.max(initial=0), F32(0)), min(x.min(initial=0), F32(0))
+    s = f32((most - least) / F32(255))
+    zero = np.array(np.rint(np.clip(-f32(least / s), 0, 255)) if s else 0, U8)
+    return encode(f32(x / s), zero, U8) if s else np.zeros(x.shape, U8), s, zero
+
+
+for k, (left, right) in enumerate(SHAPES * 4):
+    r = rng("to_float", k)
+    ta, tb = U8 if k % 5 else I8, I8 if k % 2 else U8
+    columns, zeros, bias = k // 6 & 1, k // 6 & 2, k % 3
+    n = right[-1]
+    a, b = numbers(r, left, ta), numbers(r, right, tb)
+    az, bz = (ends(r, ta), ends(r, tb, (n,) if columns else ())) if zeros else (None, None)
+    sa, sb, shift = scale(r), scale(r, (n,) if columns else ()), f32(r.uniform(-3, 3, n)) if bias else None
+    y = sums(wide(a, az), wide(b, bz)).astype(F32) * f32(sa * sb) + (0 if shift is None else shift)
+    case("MatMulIntegerToFloat", f"{k}", [Given(a), b, sa, sb, az, bz, shift], f32(y),
+         peer=(ta is U8 or tb is I8) and (len(right) == 2 or not columns))
+    x = f32(r.uniform(-2, 3, left) if k % 4 else r.uniform(0.5, 3, left))
+    q, s, zero = dynamic(x)
+    y = sums(wide(q, zero), wide(b, bz)).astype(F32) * f32(s * sb) + (0 if shift is None else shift)
+    case("DynamicQuantizeMatMul", f"{k}", [Given(x), b, sb, bz, shift], f32(y), peer=len(right) == 2 or not columns)
+
+r = rng("half")
+a, b, az, bz, sa, sb = numbers(r, (3, 5, 8), U8), numbers(r, (8, 6), I8), ends(r, U8, 8), ends(r, I8), F16(0.01), r.uniform(0.01, 0.02, 6).astype(F16)
+y = sums(wide(a, az), wide(b, bz)).astype(F32) * f32(sa.astype(F32) * sb.astype(F32)) + F32(0.5)
+case("MatMulIntegerToFloat", "f16, zero points of columns", [Given(a), b, sa, sb, az, bz, np.full(6, 0.5, F16)], y.astype(F16), near=1e-3, peer=False)
+y = sums(wide(a[0, 0], None), wide(b, None)) * f32(sa * sb)
+case("MatMulIntegerToFloat", "a vector", [Given(a[0, 0]), b, sa, sb], y.astype(F16), near=1e-3, peer=False)
+for title, x in ("zeros", np.zeros((2, 8), F32)), ("ones", np.ones((2, 8), F32)), ("negative", np.full((2, 8), -3, F32)):
+    q, s, zero = dynamic(x)
+    case("DynamicQuantizeMatMul", title, [Given(x), b, F32(0.1), bz], f32(sums(wide(q, zero), wide(b, bz)) * f32(s * F32(0.1))))
+
+# ---- QLinear operators ----
+
+for k in range(12):
+    r = rng("where", k)
+    t = U8 if k % 2 else I8
+    shapes = [((4, 5),) * 3, ((4, 1), (5,), (3, 4, 5)), ((), (2, 3), (2, 3)), ((6,), (), (6,))][k % 4]
+    c, a, b = r.random(shapes[0]) < 0.5, numbers(r, shapes[1], t), numbers(r, shapes[2], t)
+    za, zb, zy = (ends(r, t) for _ in range(3))
+    sa, sb, sy = scale(r), scale(r), scale(r)
+    y = np.where(c, encode(decode(a, sa, za) / sy, zy, t), encode(decode(b, sb, zb) / sy, zy, t))
+    case("QLinearWhere", f"{k}", [np.asarray(c), Given(a), sa, za, b, sb, zb, sy, zy], y.astype(t), peer=len(shapes[1]) > 0)
+for k in range(12):
+    r = rng("mean", k)
+    t = U8 if k % 2 else I8
+    x, zx, zy = numbers(r, (2, 3, 4, 5), t), ends(r, t) if k % 3 else None, ends(r, t) if k % 4 else None
+    sx, sy = scale(r), scale(r)
+    axes, keep = [[2, 3], [1], [-1], [0, 2], []][k % 5], k // 5 & 1
+    over = tuple(axes) if axes else None
+    count = x.size // np.sum(x, axis=over).size
+    d = decode(x, sx, zx)
+    y = encode(f32(np.sum(d.astype(np.float64), axis=over, keepdims=bool(keep)) / count) / sy, 0 if zy is None else zy, t)
+    case("QLinearReduceMean", f"{k}", [Given(x), sx, zx, sy, zy], y, near=1, peer=False, axes=axes, keepdims=keep)
+for k in range(8):              # zero points that are not there
+    r = rng("optional", k)
+    x, y, sx, sy, sz = numbers(r, (3, 4), U8), numbers(r, (3, 4), U8), scale(r), scale(r), scale(r, (), 0.05, 0.2)
+    zx = ends(r, U8) if k & 1 else None
+    zz = ends(r, U8) if k & 2 else None
+    d, plain, shift = decode(x, sx, zx), decode(y, sy, None), 0 if zz is None else zz
+    for op, f in ("QLinearAdd", np.add), ("QLinearMul", np.multiply):
+        case(op, f"{k}", [Given(x), sx, zx, y, sy, None, sz, zz], encode(f32(f(d, plain)) / sz, shift, U8), near=1, peer=False)
+    case("QLinearLeakyRelu", f"{k}", [Given(x), sx, zx, sz, zz], encode(np.where(d < 0, d * F32(0.1), d) / sz, shift, U8), near=1, alpha=0.1)
+    y = f32(1 / (1 + np.exp(-d.astype(np.float64))))
+    case("QLinearSigmoid", f"{k}", [Given(x), sx, zx, F32(1 / 256), zz], encode(y * F32(256), shift, U8), near=1)
+    if not k & 1:
+        image = numbers(r, (1, 2, 4, 4), U8)
+        mean = f32(decode(image, sx, None).astype(np.float64).mean(axis=(2, 3), keepdims=True))
+        case("QLinearGlobalAveragePool", f"{k}", [Given(image), sx, None, sz, zz], encode(mean / sz, shift, U8), near=1, peer=False)
+
+
+def convolve(x, w, strides, dilations, pads, groups):
+    """exact sums; x [N, C, H, W], w [M, C / groups, h, w]"""
+    x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])))
+    out = [(x.shape[2 + d] - (w.shape[2 + d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(2)]
+    y = np.zeros((x.shape[0], w.shape[0], *out), I64)
+    each, m = w.shape[1], w.shape[0] // groups
+    for g in range(groups):
+        for i in range(w.shape[2]):
+            for j in range(w.shape[3]):
+                rows = slice(i * dilations[0], i * dilations[0] + (out[0] - 1) * strides[0] + 1, strides[0])
+                columns = slice(j * dilations[1], j * dilations[1] + (out[1] - 1) * strides[1] + 1, strides[1])
+                part = x[:, g * each:(g + 1) * each, rows, columns]
+                y[:, g * m:(g + 1) * m] += np.einsum("nchw,mc->nmhw", part, w[g * m:(g + 1) * m, :, i, j])
+    return y
+
+
+for k in range(8):
+    r = rng("conv", k)
+    ta, tw = [(U8, U8), (U8, I8), (I8, I8)][k % 3]
+    groups = [1, 2, 1, 4][k % 4]
+    x, w = numbers(r, (2, 4, 7, 6), ta), numbers(r, (8, 4 // groups, 3, 2), tw)
+    zx, zw, zy = ends(r, ta), ends(r, tw, (8,) if k & 2 and tw is I8 else ()), ends(r, ta)
+    if tw is I8:
+        zw = np.zeros_like(zw)          # as onnxruntime wants it
+    sx, sw, sy = scale(r), scale(r, (8,) if k & 2 else ()), scale(r, (), 0.5, 2)
+    bias = r.integers(-20000, 20000, 8).astype(I32) if k & 1 else None
+    window = dict(strides=[1 + k % 2, 1], dilations=[1, 1 + k // 4], pads=[1, 0, 2, 1])
+    centered = wide(w, zw.reshape(-1, 1, 1, 1) if zw.ndim else zw)
+    s = convolve(wide(x, zx), centered, **window, groups=groups) + (0 if bias is None else bias.reshape(1, -1, 1, 1))
+    factor = f32(f32(sx * sw) / sy)
+    y = encode(s.astype(F32) * (factor.reshape(1, -1, 1, 1) if factor.ndim else factor), zy, ta)
+    last = k // 2 & 1
+    order = (0, 2, 3, 1) if last else (0, 1, 2, 3)
+    case("QLinearConv", f"{k}", [Given(x.transpose(order)), sx, zx, w, sw, np.broadcast_to(zw, sw.shape).copy(), sy, zy, bias], y.transpose(order),
+         peer=not last, group=groups, channels_last=last, **window)
+
+
+# ---- the test ----
+
+
+def build(cases):
+    """one model of all cases; the arrays of its run-time inputs"""
+    nodes, given, constants, results = [], {}, [], []
+    for k, c in enumerate(cases):
+        names = []
+        for i, v in enumerate(c.inputs):
+            names.append("" if v is None else f"n{k}_x{i}")
+            if isinstance(v, Given):
+                given[names[-1]] = np.ascontiguousarray(v.array)
+            elif v is not None:
+                constants.append(numpy_helper.from_array(np.ascontiguousarray(v), names[-1]))
+        ports = [f"n{k}_y{i}" for i in range(len(c.want))]
+        nodes.append(helper.make_node(c.op, names, ports, f"n{k}", domain=DOMAIN))
+        nodes[-1].attribute.extend(helper.make_attribute(n, v, attr_type=INTS if v == [] else None) for n, v in c.attributes.items())
+        results += [helper.make_tensor_value_info(p, helper.np_dtype_to_tensor_dtype(w.dtype), w.shape) for p, w in zip(ports, c.want)]
+    graph = helper.make_graph(nodes, "cases", [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+                                               for n, v in given.items()], results, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)], ir_version=10), given
+
+
+def compare(cases, outputs, by, slack=0):
+    """slack: what the other side may be away in units of the result, because it rounds in other places"""
+    outputs, wrong = iter(outputs), []
+    for c in cases:
+        for want in c.want:
+            got = next(outputs)
+            assert got.dtype == want.dtype and got.shape == want.shape, (c.op, c.title, by, got.shape, want.shape)
+            off = np.abs(got.astype(np.float64) - want.astype(np.float64))
+            if np.issubdtype(want.dtype, np.integer):
+                limit = max(slack, c.near if c.near >= 1 else 0)
+            else:
+                limit = max(c.near, 1e-5 * (slack > 0)) * max(np.abs(want.astype(np.float64)).max(initial=0), 1e-6)
+            if not (off <= limit).all():
+                wrong.append(f"{c.op} {c.title} {c.attributes}: {by} off by {off.max()} at {(~(off <= limit)).sum()} of {off.size}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("op", list(CASES))
+def test_reference(op, target, tmp_path):
+    model, given = build(CASES[op])
+    onnx.save(model, tmp_path / "model.onnx")
+    dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={target}"])
+    flags = dnncc.SANITIZE if target == "generic" else ["-O1"]
+    compare(CASES[op], dnncc.run_host(dnncc.build_host(tmp_path, flags), list(given.values())), "dnncc")
+
+
+@pytest.mark.parametrize("op", list(CASES))
+def test_peer(op):
+    """the references mean what onnxruntime does"""
+    cases = [c for c in CASES[op] if c.peer]
+    if not cases:
+        pytest.skip("onnxruntime has no kernel")
+    model, given = build(cases)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    compare(cases, session.run(None, given), "onnxruntime", slack=1)
