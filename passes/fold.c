@@ -4,13 +4,13 @@
  *
  * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run
  * later. Bounded before anything is spent: the result may not be larger than the dense operands
- * that vanish with the operation plus limits.fold_bytes, and steps are limited per operation and in
- * all. Splats stay splats: moving a splat's elements gives a splat, and an element-wise operation
- * on splats is evaluated on one element. A broadcast costs nothing where it is read and stays,
- * unless it is small shape arithmetic; what an element-wise operation makes of constants, some of
- * them spread by broadcasts (weights times scales, tables of indices), is a constant. (What it
- * makes of those spread alike, simplify spreads.) A value without elements is a constant, whatever
- * makes it. */
+ * that vanish with the operation plus limits.fold_bytes (a small part of that where it decodes
+ * numbers of 8 bits, or of fewer), and steps are limited per operation and in all. Splats stay
+ * splats: moving a splat's elements gives a splat, and an element-wise operation on splats is
+ * evaluated on one element. A broadcast costs nothing where it is read and stays, unless it is
+ * small shape arithmetic; what an element-wise operation makes of constants, some of them spread by
+ * broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those
+ * spread alike, simplify spreads.) A value without elements is a constant, whatever makes it. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -179,16 +179,50 @@ static int64_t bytes_saved(const struct op *op)
         return bytes;
 }
 
-/* whether the constant would be worth its bytes */
+static bool is_narrow(enum element e)
+{
+        return element_is_integer(e) && element_info[e].bytes == 1;
+}
+
+/* broadcasts alone read it */
+static bool is_spread_alone(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->code != OP_broadcast)
+                        return false;
+        return true;
+}
+
+/* it takes numbers of 8 bits, or fewer in a byte, element by element; or scales in half their size,
+ * one for each block of such */
+static bool decodes(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_ELEMENTWISE;
+             i++) {
+                const struct value *v = op_operand(op, i), *spread = spread_constant(v);
+                v = spread ? spread : v;
+                bool halves = op->code == OP_cast && element_is_float(v->type->element) &&
+                              element_info[v->type->element].bytes == 2 && v->type->rank > 1 &&
+                              is_spread_alone(op->results);
+                if (v->constant->kind == CONSTANT_DENSE && (is_narrow(v->type->element) || halves))
+                        return true;
+        }
+        return false;
+}
+
+/* Whether the constant would be worth its bytes. Those of decoded numbers are not where there are
+ * many: a model that holds such, perhaps in thousands of tensors, does so to be small. */
 static bool is_worth(const struct op *op, const struct pass_context *context)
 {
-        enum { SMALL_INTEGERS = 1024, SMALL = 64 };
+        enum { SMALL_INTEGERS = 1024, SMALL = 64, DECODED = 64 };
         const struct type *type = op->results[0].type;
         int64_t bytes = type_bytes(type);
-        if (op->code == OP_broadcast)
-                return bytes <= (element_is_float(type->element) ? SMALL : SMALL_INTEGERS);
-        return bytes <= context->limits.fold_bytes ||
-               bytes - context->limits.fold_bytes <= bytes_saved(op);
+        if (op->code == OP_broadcast)   /* shapes and indices are no numbers of 8 bits */
+                return bytes <= (element_is_float(type->element) || is_narrow(type->element)
+                                         ? SMALL
+                                         : SMALL_INTEGERS);
+        int64_t room = context->limits.fold_bytes / (decodes(op) ? DECODED : 1);
+        return bytes <= room || bytes - room <= bytes_saved(op);
 }
 
 struct value *fold_op(struct builder *b, struct op *op, void *opaque)

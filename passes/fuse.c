@@ -21,9 +21,10 @@
  *     contraction: they keep positions from being one loop. What they read stays outside: they may
  *     read it again;
  *   - what computes the indices of gather_elements joins it, and nothing else does;
- *   - so do element-wise operations on constants and indices alone, which decode weights that are
- *     kept in 8 bits, or say what a causal mask hides: else a copy of the weights in their full
- *     size, or the whole mask, would be stored with every run;
+ *   - so do element-wise operations on constants and indices alone (with gathers by constant indices
+ *     and reshapes between), which decode weights that are kept in 8 bits or fewer, or say what a
+ *     causal mask hides: else a copy of the weights in their full size, or the whole mask, would be
+ *     stored with every run;
  *   - one contraction or reduction a group, and only where its element is stored at the index it is
  *     computed for: the element-wise rest of the group is its epilogue;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of
@@ -251,10 +252,21 @@ static bool is_cheap(const struct op *op)
                 (!divides || once));
 }
 
+/* It moves what is decoded on: element-wise operations alone read it. */
+static bool is_read_by_maps(const struct op *op)
+{
+        for (const struct use *u = op->results[0].uses; u; u = u->next)
+                if (!fuse_is_elementwise(u->user))
+                        return false;
+        return true;
+}
+
 static void find_decoded(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
-                bool decoded = op->code == OP_iota || (op->operand_count && is_cheap(op));
+                bool moves = op->code == OP_reshape || is_known_gather(op);
+                bool decoded = op->code == OP_iota || (op->operand_count && is_cheap(op)) ||
+                               (moves && is_read_by_maps(op));
                 for (int i = 0; i < op->operand_count && decoded; i++) {
                         const struct value *x = op_operand(op, i);
                         decoded = x->kind == VALUE_CONSTANT ||

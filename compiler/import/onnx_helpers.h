@@ -129,6 +129,10 @@ struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element
                            const struct onnx_conversion *how);
 /* what such a type is converted to without loss: f32, i8 or u8; any other: itself */
 enum element onnx_plain_element(enum element e);
+/* the same bits as another type of equal size */
+struct value *onnx_as_bits(struct onnx_import *im, struct value *x, enum element to);
+/* of a number; such types are a byte each in memory, and as many in a model as fit into one */
+int onnx_narrow_bits(enum element e);
 /* of integers below 8 bits; false: it is none */
 bool onnx_integer_range(enum element e, double *least, double *most);
 
@@ -143,6 +147,8 @@ struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct 
                           const int64_t *dims);
 /* v is a scalar or [extent of axis]: over to's shape */
 struct value *onnx_along(struct onnx_import *im, struct value *v, const struct type *to, int axis);
+/* x along axis, cut or filled with 0 to `extent` (onnx_op_signal.c) */
+struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent);
 /* 0, 1, ..., count - 1 */
 struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count);
 

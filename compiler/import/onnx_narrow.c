@@ -40,15 +40,22 @@ static const struct format *format_of(enum element e)
         return NULL;
 }
 
-static int bits_of(enum element e) { return e == E_I2 || e == E_U2 ? 2 : 4; }
 static bool is_narrow(enum element e) { return element_info[e].class == CLASS_OTHER; }
+
+int onnx_narrow_bits(enum element e)
+{
+        return !is_narrow(e)                                 ? 8 * element_info[e].bytes
+               : e == E_I2 || e == E_U2                      ? 2
+               : e == E_I4 || e == E_U4 || e == E_F4E2M1 ? 4
+                                                             : 8;
+}
 
 enum element onnx_plain_element(enum element e)
 {
         return !is_narrow(e) ? e : format_of(e) || e == E_F8E8M0 ? E_F32 : element_carrier(e);
 }
 
-static struct value *as_bits(struct onnx_import *im, struct value *x, enum element to)
+struct value *onnx_as_bits(struct onnx_import *im, struct value *x, enum element to)
 {
         struct attr *attrs = attrs_new(im->m, OP_bitcast);
         attr_set(attrs, OP_bitcast, "to", to);
@@ -63,7 +70,7 @@ static struct value *like(struct onnx_import *im, struct value *x, double number
 /* an integer of 8 bits as its lowest bits say, as integers wrap */
 static struct value *wrapped(struct onnx_import *im, struct value *x, enum element e)
 {
-        int unused = 8 - bits_of(e);
+        int unused = 8 - onnx_narrow_bits(e);
         return onnx_with(im, OP_shr, onnx_with(im, OP_shl, x, unused), unused);
 }
 
@@ -77,7 +84,7 @@ static struct value *decode_float(struct onnx_import *im, const struct format *f
         struct value *least = onnx_with(im, OP_mul, onnx_cast(im, size, E_F32),
                                         ldexp(1, 1 - f->bias - f->fraction));
         x = onnx_with(im, OP_shl, size, F32_FRACTION - f->fraction);
-        x = as_bits(im, onnx_with(im, OP_add, x, ldexp(F32_BIAS - f->bias, F32_FRACTION)), E_F32);
+        x = onnx_as_bits(im, onnx_with(im, OP_add, x, ldexp(F32_BIAS - f->bias, F32_FRACTION)), E_F32);
         x = onnx_select(im, onnx_with(im, OP_lt, size, 1 << f->fraction), least, x);
         if (f->infinite)
                 x = onnx_select(im, onnx_with(im, OP_eq, size, f->beyond), like(im, x, INFINITY),
@@ -96,7 +103,7 @@ static struct value *decode_exponent(struct onnx_import *im, struct value *u)
 {
         struct value *x = onnx_with(im, OP_shl, u, F32_FRACTION);
         x = onnx_select(im, onnx_with(im, OP_eq, u, 0), like(im, x, 1 << (F32_FRACTION - 1)), x);
-        x = as_bits(im, x, E_F32);
+        x = onnx_as_bits(im, x, E_F32);
         return onnx_select(im, onnx_with(im, OP_eq, u, 0xff), like(im, x, NAN), x);
 }
 
@@ -105,7 +112,7 @@ static struct value *decode(struct onnx_import *im, struct value *x)
 {
         enum element e = onnx_element(x), carrier = element_carrier(e);
         const struct format *f = format_of(e);
-        x = as_bits(im, x, carrier);
+        x = onnx_as_bits(im, x, carrier);
         if (onnx_plain_element(e) != E_F32)
                 return wrapped(im, x, e);       /* whoever made the byte */
         x = onnx_cast(im, x, E_U32);
@@ -123,15 +130,15 @@ static struct value *encode_float(struct onnx_import *im, const struct format *f
                  rest = f->largest & ((1u << f->fraction) - 1);
         double largest = ldexp((1u << f->fraction) + rest, (int)fields - f->bias - f->fraction);
         int least = F32_BIAS + 1 - f->bias;     /* exponent in f32 of what has 1 there */
-        struct value *negative = onnx_with(im, OP_ge, as_bits(im, x, E_U32), 0x80000000u),
+        struct value *negative = onnx_with(im, OP_ge, onnx_as_bits(im, x, E_U32), 0x80000000u),
                      *size = onnx_unary(im, OP_abs, x);
         size = onnx_with(im, OP_min, size, saturate || !f->beyond ? largest : 4 * largest);
-        struct value *exponent = onnx_with(im, OP_shr, as_bits(im, size, E_U32), F32_FRACTION);
+        struct value *exponent = onnx_with(im, OP_shr, onnx_as_bits(im, size, E_U32), F32_FRACTION);
         exponent = onnx_with(im, OP_max, exponent, least);
         struct value *units =
                 onnx_with(im, OP_shl, onnx_from(im, OP_sub, 2 * F32_BIAS + f->fraction, exponent),
                           F32_FRACTION);
-        units = onnx_unary(im, OP_round, onnx_binary(im, OP_mul, size, as_bits(im, units, E_F32)));
+        units = onnx_unary(im, OP_round, onnx_binary(im, OP_mul, size, onnx_as_bits(im, units, E_F32)));
         struct value *below =
                 onnx_with(im, OP_shl, onnx_with(im, OP_sub, exponent, least), f->fraction);
         struct value *code = onnx_binary(im, OP_add, onnx_cast(im, units, E_U32), below);
@@ -154,7 +161,7 @@ static struct value *encode_float(struct onnx_import *im, const struct format *f
 static struct value *encode_exponent(struct onnx_import *im, struct value *x,
                                      const struct onnx_conversion *how)
 {
-        struct value *bits = as_bits(im, x, E_U32);
+        struct value *bits = onnx_as_bits(im, x, E_U32);
         struct value *exponent =
                 onnx_with(im, OP_and, onnx_with(im, OP_shr, bits, F32_FRACTION), 0xff);
         struct value *fraction = onnx_with(im, OP_and, bits, (1 << F32_FRACTION) - 1), *more = NULL;
@@ -177,14 +184,14 @@ static struct value *encode(struct onnx_import *im, struct value *x, enum elemen
 {
         const struct format *f = format_of(e);
         if (onnx_plain_element(e) != E_F32)
-                return as_bits(im,
+                return onnx_as_bits(im,
                                wrapped(im,
                                        onnx_cast(im, onnx_cast(im, x, E_I32), element_carrier(e)),
                                        e),
                                e);
         x = onnx_cast(im, x, E_F32);
         x = f ? encode_float(im, f, x, how->saturate) : encode_exponent(im, x, how);
-        return as_bits(im, onnx_cast(im, x, E_U8), e);
+        return onnx_as_bits(im, onnx_cast(im, x, E_U8), e);
 }
 
 struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to,
@@ -203,7 +210,7 @@ bool onnx_integer_range(enum element e, double *least, double *most)
         bool is_signed = element_info[element_carrier(e)].class == CLASS_SINT;
         if (!is_narrow(e) || onnx_plain_element(e) == E_F32)
                 return false;
-        *least = is_signed ? -ldexp(1, bits_of(e) - 1) : 0;
-        *most = ldexp(1, bits_of(e) - is_signed) - 1;
+        *least = is_signed ? -ldexp(1, onnx_narrow_bits(e) - 1) : 0;
+        *most = ldexp(1, onnx_narrow_bits(e) - is_signed) - 1;
         return true;
 }

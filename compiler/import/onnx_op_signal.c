@@ -52,8 +52,7 @@ static struct value *roots(struct onnx_import *im, const struct onnx_node *n,
         return t->inverse ? onnx_with(im, OP_div, root, (double)t->period) : root;
 }
 
-/* x along axis, cut or filled with 0 to `extent` */
-static struct value *fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent)
+struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent)
 {
         int64_t low[RANK_MAX] = { 0 };
         dim_t dims[RANK_MAX];
@@ -179,7 +178,7 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
         struct attr *attrs = attrs_new(im->m, OP_dot);
         int64_t perm[RANK_MAX];
 
-        x = fitted(im, x, axis, t->in);
+        x = onnx_fitted(im, x, axis, t->in);
         if (x && !t->folded && factor_of(t->period) < t->period)
                 return in_steps(im, n, x, axis, t);
         struct value *matrix = x ? onnx_cast(im, roots(im, n, t), onnx_element(x)) : NULL;

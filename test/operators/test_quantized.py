@@ -215,6 +215,108 @@ for k in range(8):
          peer=not last, group=groups, channels_last=last, **window)
 
 
+# ---- MatMulNBits ----
+
+
+def pack(q, bits):
+    """numbers along the last dimension, the first in the lowest bits of a byte"""
+    per = 8 // bits
+    q = np.concatenate([q, np.zeros((*q.shape[:-1], -q.shape[-1] % per), q.dtype)], axis=-1).astype(U8)
+    parts = q.reshape(*q.shape[:-1], -1, per)
+    return np.bitwise_or.reduce(parts << (np.arange(per, dtype=U8) * U8(bits)), axis=-1).astype(U8)
+
+
+def nbits(key, rows, n, inner, bits, block, zero, t=F32, groups=False, bias=False, flat=False, given=False, peer=True, **attributes):
+    r = rng("nbits", key, rows, n, inner, bits, block)
+    blocks, most = -(-inner // block), 2 ** bits - 1
+    q = np.where(r.random((n, blocks * block)) < 0.1, r.choice([0, most], (n, blocks * block)), r.integers(0, most, (n, blocks * block), endpoint=True))
+    scales = r.uniform(0.005, 0.02, (n, blocks)).astype(t) * np.where(r.random((n, blocks)) < 0.2, -1, 1).astype(t)
+    zeros = {None: np.full((n, blocks), 2 ** (bits - 1)), "bits": r.integers(0, most, (n, blocks), endpoint=True),
+             "ends": r.choice([0, most], (n, blocks)), "float": r.uniform(0, most, (n, blocks)).astype(t)}[zero]
+    group = r.integers(0, blocks, inner) if groups else np.arange(inner) // block
+    w = ((q[:, :inner] - zeros[:, group]) * scales[:, group].astype(np.float64))
+    a = r.uniform(-1, 1, (*rows, inner)).astype(t)
+    shift = r.uniform(-1, 1, n).astype(t) if bias else None
+    y = a.astype(np.float64) @ w.T + (0 if shift is None else shift.astype(np.float64))
+    b = pack(q, bits).reshape(n, blocks, -1)
+    zero_points = None if zero is None else zeros if zero == "float" else pack(zeros, bits)
+    if flat:
+        scales, zero_points = scales.ravel(), None if zero_points is None else zero_points.ravel()
+    index = np.concatenate([group, np.zeros(-inner % block if key % 2 else 0, I64)]).astype(I32) if groups else None
+    title = f"{key}: {rows} x {inner} x {n}, {bits} bits, blocks of {block}, zero points {zero}, {np.dtype(t)}"
+    case("MatMulNBits", title, [Given(a), Given(b) if given else b, scales, zero_points, index, shift], y.astype(t), near=3e-6 if t is F32 else 2e-3,
+         peer=peer and not groups and t is F32 and (zero != "float" or bits == 4), K=inner, N=n, bits=bits, block_size=block, **attributes)
+
+
+for k, (zero, bits) in enumerate((z, b) for z in (None, "bits", "ends", "float") for b in (4, 8, 2)):
+    nbits(k, (1,), 24, 64, bits, 32, zero, bias=k % 2 == 0)
+    nbits(k, (5,), 16, 48, bits, 16, zero, flat=True, peer=False)
+    nbits(k, (2, 3), 33, 100, bits, 32, zero, bias=True)
+    nbits(k, (), 7, 40, bits, 16, zero, peer=False)
+    nbits(k, (64,), 40, 256, bits, 128, zero)
+    nbits(k, (3,), 20, 72, bits, 32, zero, t=F16, bias=k % 2 == 1)
+    nbits(k, (3,), 20, 72, bits, 32, zero, given=True, peer=False)
+    nbits(k, (4,), 12, 80, bits, 16, zero, groups=True)
+    nbits(k, (1,), 12, 50, bits, 16, zero, groups=True)
+nbits(0, (2,), 8, 64, 4, 32, None, accuracy_level=1)
+nbits(0, (2,), 8, 16, 4, 16, "bits", accuracy_level=4, peer=False)
+nbits(0, (2,), 8, 5, 4, 256, "bits", weight_prepacked=0, peer=False)
+
+# ---- GatherBlockQuantized ----
+
+
+def blocks_of(v, axis, block, length):
+    return np.take(np.repeat(v, block, axis=axis), np.arange(length), axis=axis)
+
+
+def taken(v, i, axis):
+    """rows of v; zeros for an index that is none of its"""
+    n = v.shape[axis]
+    y = np.take(v, np.where((i >= -n) & (i < n), i, 0), axis=axis)
+    inside = ((i >= -n) & (i < n)).reshape((1,) * axis + i.shape + (1,) * (v.ndim - axis - 1))
+    return np.where(inside, y, 0)
+
+
+def gathered(key, shape, t, bits=4, block=16, gather=0, quantize=-1, zero=True, scales=F32, index=(3, 2), wild=False, constant=False, given=False,
+             peer=True):
+    r = rng("gathered", key, shape, t, bits)
+    kind = {"u8": U8}.get(t) or onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, t))
+    low, high = {"u8": (0, 2 ** bits - 1), "UINT4": (0, 15), "INT4": (-8, 7)}.get(t, (0, 0))
+    axis = quantize % len(shape)
+    count = tuple(-(-d // block) if k == axis else d for k, d in enumerate(shape))
+    s = r.uniform(0.01, 0.03, count).astype(scales)
+    q = r.integers(low, high, shape, endpoint=True)
+    z = r.integers(low, high, count, endpoint=True) if zero else np.full(count, 2 ** (bits - 1) if t == "u8" else 0)
+    w = ((q - blocks_of(z, axis, block, shape[axis])).astype(F32) * blocks_of(s, axis, block, shape[axis]).astype(F32)).astype(scales)
+    n = shape[gather]
+    i = r.integers(-n, n, index).astype([I32, I64][key % 2])
+    if wild:
+        i.flat[::3] = r.choice([n, -n - 1, 2 ** 31 - 1, -2 ** 31], i.flat[::3].shape)
+    data, points = (pack(q, bits), pack(z, bits)) if t == "u8" else (q.astype(kind), z.astype(kind))
+    inputs = [Given(data) if given else data, i if constant else Given(i), s, points if zero else None]
+    case("GatherBlockQuantized", f"{key}: {shape} {t} {bits} bits", inputs, taken(w, i, gather % len(shape)), near=1e-7, peer=peer, bits=bits,
+         block_size=block, gather_axis=gather, quantize_axis=quantize)
+
+
+for k in range(4):
+    for bits in 2, 4, 8:
+        gathered(k, (11, 32), "u8", bits, zero=k % 2 == 0, wild=k > 1, constant=k == 3)
+        gathered(k, (5, 3, 48), "u8", bits, zero=k % 2 == 1, scales=F16 if k == 2 else F32, index=() if k == 0 else (4,))
+    for t in "UINT4", "INT4":
+        gathered(k, (11, 32), t, zero=k % 2 == 0, wild=k > 1, given=k == 1, peer=k != 1)
+        gathered(k, (6, 20, 3), t, gather=[0, 2, -1, 0][k], quantize=1, zero=k % 2 == 1)
+        gathered(k, (40, 5), t, gather=[0, 1, 0, 1][k], quantize=0, zero=k % 2 == 0, index=(2, 1, 2), peer=k % 2 == 1)
+        gathered(k, (7, 31), t, zero=k % 2 == 0, block=32)
+for k, t in enumerate(["FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E4M3FNUZ", "FLOAT8E5M2FNUZ", "FLOAT4E2M1"]):
+    r = rng("codes", k)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, t))
+    v = r.uniform(-5, 5, (9, 34)).astype(F32).astype(dtype)
+    for block, many in (16, (9, 3)), (0, (9, 1)), (0, (1, 1)):
+        s, i = r.uniform(0.5, 2, many).astype(F32), r.integers(-9, 9, 6)
+        w = v.astype(F32) * np.broadcast_to(blocks_of(s, 1, block or 34, 34), v.shape)
+        case("GatherBlockQuantized", f"{t} {block}", [v, Given(i), s], taken(w, i, 0), near=1e-7, peer=t != "FLOAT4E2M1", block_size=block)
+
+
 # ---- the test ----
 
 
@@ -226,9 +328,9 @@ def build(cases):
         for i, v in enumerate(c.inputs):
             names.append("" if v is None else f"n{k}_x{i}")
             if isinstance(v, Given):
-                given[names[-1]] = np.ascontiguousarray(v.array)
+                given[names[-1]] = np.array(v.array, order="C")
             elif v is not None:
-                constants.append(numpy_helper.from_array(np.ascontiguousarray(v), names[-1]))
+                constants.append(numpy_helper.from_array(np.array(v, order="C"), names[-1]))
         ports = [f"n{k}_y{i}" for i in range(len(c.want))]
         nodes.append(helper.make_node(c.op, names, ports, f"n{k}", domain=DOMAIN))
         nodes[-1].attribute.extend(helper.make_attribute(n, v, attr_type=INTS if v == [] else None) for n, v in c.attributes.items())
@@ -277,3 +379,45 @@ def test_peer(op):
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     compare(cases, session.run(None, given), "onnxruntime", slack=1)
+
+
+# what a model of weights in few bits holds: layers, K = N, bits, block, type of scales, zero points
+HELD = [(1, 512, 4, 32, F32, False), (2, 512, 4, 16, F16, True), (24, 64, 4, 32, F32, True), (24, 64, 8, 32, F32, True), (24, 96, 2, 16, F32, True),
+        (40, 32, 4, 16, F16, False), (3, 300, 4, 128, F32, False), (1, 512, 8, 64, F16, True)]
+
+
+@pytest.mark.parametrize("rows", [1, 8])
+@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
+@pytest.mark.parametrize("layers, width, bits, block, t, zeros", HELD)
+def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, tmp_path):
+    r, blocks, nodes, constants = rng("held", width, bits), -(-width // block), [], []
+    for k in range(layers):
+        parts = {"b": numbers(r, (width, blocks, block * bits // 8), U8), "s": r.uniform(0, 1, (width, blocks)).astype(t)}
+        if zeros:
+            parts["z"] = numbers(r, (width, -(-blocks * bits // 8)), U8)
+        constants += [numpy_helper.from_array(v, f"{name}{k}") for name, v in parts.items()]
+        nodes.append(helper.make_node("MatMulNBits", [f"x{k}", *(f"{name}{k}" for name in parts)], [f"x{k + 1}"], domain=DOMAIN, K=width, N=width, bits=bits,
+                                      block_size=block))
+    check_size(nodes, [("x0", t, (rows, width))], [(f"x{layers}", t, (rows, width))], constants, target, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
+@pytest.mark.parametrize("t, bits", [("UINT8", 4), ("UINT8", 2), ("UINT8", 8), ("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("FLOAT8E4M3FN", 8)])
+def test_tables_stay_small(t, bits, target, tmp_path):
+    r, codes = rng("table", t), numbers(rng("codes", t), (900, 64), U8)
+    data = helper.make_tensor("data", getattr(onnx.TensorProto, t), (900, 64 if t == "UINT8" or bits == 8 else 128), codes.tobytes(), raw=True)
+    width = 64 * 8 // bits
+    constants = [data, numpy_helper.from_array(r.uniform(0, 1, (900, width // 32)).astype(F32), "s")]
+    node = helper.make_node("GatherBlockQuantized", ["data", "i", "s"], ["y"], domain=DOMAIN, bits=bits, block_size=32)
+    check_size([node], [("i", I64, (7,))], [("y", F32, (7, width))], constants, target, tmp_path)
+
+
+def check_size(nodes, inputs, outputs, constants, target, folder):
+    ports = [[helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.dtype(t)), shape) for n, t, shape in side] for side in (inputs, outputs)]
+    model = helper.make_model(helper.make_graph(nodes, "held", *ports, constants), ir_version=10,
+                              opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)])
+    onnx.save(model, folder / "model.onnx")
+    most = int(1.05 * (folder / "model.onnx").stat().st_size) + 16384
+    dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}", f"--max-consts={most}"])
+    with pytest.raises(dnncc.CompileError, match="--max-consts"):       # they are counted
+        dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}", "--max-consts=100"])

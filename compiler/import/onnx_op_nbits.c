@@ -1,0 +1,539 @@
+/* com.microsoft, tables that are kept in few bits: MatMulNBits, GatherBlockQuantized. A model holds
+ * them packed to be small, so the bytes stay as they are; what decodes them,
+ *
+ *      (float(byte >> shift & mask) - zero) * scale         zero, scale: of a block of numbers
+ *
+ * stands in front of what reads it, where fuse takes it into the kernel. */
+#include "compiler/import/onnx_helpers.h"
+
+enum { BLOCK_LEAST = 16 };
+
+/* The numbers of `bits` bits that each byte of x holds, lowest first, in 8 bits, along a new
+ * dimension `at`. */
+static struct value *apart(struct onnx_import *im, struct value *x, int64_t bits, int at)
+{
+        int64_t dims[RANK_MAX];
+        dim_t extents[RANK_MAX + 1];
+        unsigned char shifts[8];
+        const int64_t per = 8 / bits, along[1] = { at };
+        int rank = x ? onnx_rank(x) : 0;
+
+        if (!x || rank >= RANK_MAX)
+                return NULL;
+        for (int d = 0; d < rank; d++) {
+                dims[d] = d + (d >= at);
+                extents[dims[d]] = onnx_dim(x, d);
+        }
+        extents[at] = per;
+        for (int64_t i = 0; i < per; i++)
+                shifts[i] = (unsigned char)(i * bits);
+        const struct type *t = type_tensor(im->m, E_U8, rank + 1, extents);
+        struct value *shift = constant_dense(im->m, type_tensor(im->m, E_U8, 1, &per),
+                                             arena_copy(im->m->arena, shifts, (size_t)per), NULL);
+        x = onnx_binary(im, OP_shr, onnx_spread(im, x, t, dims), onnx_spread(im, shift, t, along));
+        return onnx_with(im, OP_and, x, (double)((1 << bits) - 1));
+}
+
+/* a power of two of at least 16; 0 where that is allowed, and means all of a dimension */
+static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t preset, bool whole,
+                       int64_t *block)
+{
+        if (!onnx_int_range(im, n, "block_size", preset, 0, NUMBER_MAX, block))
+                return false;
+        if ((*block >= BLOCK_LEAST && !(*block & (*block - 1))) || (!*block && whole))
+                return true;
+        return onnx_invalid(im, n, "block_size is %lld, want a power of two of at least %d",
+                            (long long)*block, BLOCK_LEAST);
+}
+
+/* ---- MatMulNBits ---- */
+
+struct product {
+        int64_t inner, outputs, bits, block, blocks, bytes; /* bytes: of a block */
+        enum element e;                 /* of a, the scales and the bias */
+        bool turned;                    /* a byte holds neighbours, as the model has it, no numbers
+                                         * that are `bytes` apart */
+        struct value *group;            /* <blocks x numbers of a byte x bytes x i32>, or NULL */
+};
+
+static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int input, int rank,
+                      const dim_t *dims)
+{
+        const struct value *v = n->inputs[input];
+        bool fits = onnx_rank(v) == rank;
+
+        for (int d = 0; d < rank && fits; d++)
+                fits = onnx_dim(v, d) == dims[d];
+        return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
+                                    type_text(im->arena, im->m, v->type),
+                                    type_text(im->arena, im->m,
+                                              type_tensor(im->m, onnx_element(v), rank, dims)));
+}
+
+/* operand `input`, [outputs, width] or the same numbers in one dimension (as models once had it) */
+static struct value *by_outputs(struct onnx_import *im, const struct onnx_node *n, int input,
+                                const struct product *p, int64_t width)
+{
+        const dim_t dims[2] = { p->outputs, width };
+        struct value *v = n->inputs[input];
+
+        if (onnx_rank(v) == 1 && onnx_dim(v, 0) == p->outputs * width)
+                return onnx_reshape(im, v, 2, dims);
+        return want_dims(im, n, input, 2, dims) ? v : NULL;
+}
+
+static bool product_read(struct onnx_import *im, struct onnx_node *n, struct product *p)
+{
+        int64_t accuracy, prepacked;
+
+        if (!onnx_int_required(im, n, "K", &p->inner) ||
+            !onnx_int_range(im, n, "K", 0, 1, NUMBER_MAX, &p->inner) ||
+            !onnx_int_required(im, n, "N", &p->outputs) ||
+            !onnx_int_range(im, n, "N", 0, 1, NUMBER_MAX, &p->outputs) ||
+            !onnx_int_range(im, n, "bits", 4, 2, 8, &p->bits) ||
+            !block_size(im, n, 0, false, &p->block) ||
+            !onnx_int_range(im, n, "accuracy_level", 0, 0, 4, &accuracy) ||
+            !onnx_int_range(im, n, "weight_prepacked", 0, 0, 2, &prepacked))
+                return false;
+        if (p->bits != 2 && p->bits != 4 && p->bits != 8)
+                return onnx_unsupported(im, n, "bits = %lld", (long long)p->bits);
+        if (prepacked)
+                return onnx_unsupported(im, n, "weights that are packed for a device");
+        p->blocks = divide_up(p->inner, p->block);
+        p->bytes = p->block * p->bits / 8;
+        p->e = onnx_element(n->inputs[0]);
+        p->turned = !value_is_constant(n->inputs[1]);
+        return true;
+}
+
+static bool product_operands(struct onnx_import *im, struct onnx_node *n, const struct product *p)
+{
+        const struct value *a = n->inputs[0], *zero = onnx_input(n, 3);
+        const dim_t packed[3] = { p->outputs, p->blocks, p->bytes };
+
+        if (!onnx_want_float(im, n, 0) || p->e == E_F64)
+                return onnx_want_float(im, n, 0) && onnx_invalid(im, n, "operand 0 is of f64");
+        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_U8) ||
+            !onnx_want_element(im, n, 2, p->e) || !onnx_want_element(im, n, 4, E_I32) ||
+            !onnx_want_element(im, n, 5, p->e) || !want_dims(im, n, 1, 3, packed))
+                return false;
+        if (onnx_dim(a, onnx_rank(a) - 1) != p->inner)
+                return onnx_invalid(im, n, "operand 0 is %s, want %lld columns",
+                                    type_text(im->arena, im->m, a->type), (long long)p->inner);
+        if (zero && onnx_element(zero) != E_U8 && onnx_element(zero) != p->e)
+                return onnx_invalid(im, n, "operand 3 is of %s, want u8 or %s",
+                                    element_info[onnx_element(zero)].text,
+                                    element_info[p->e].text);
+        return !onnx_input(n, 5) || want_dims(im, n, 5, 1, &p->outputs);
+}
+
+/* x, [.., blocks * block], as [rows, blocks, numbers of a byte, bytes] */
+static struct value *in_blocks(struct onnx_import *im, const struct product *p, struct value *x)
+{
+        const int64_t per = 8 / p->bits, perm[4] = { 0, 1, 3, 2 };
+        int64_t rows = 1;
+
+        for (int d = 0; x && d + 1 < onnx_rank(x); d++)
+                rows *= onnx_dim(x, d);
+        if (!p->turned)
+                return onnx_reshape(im, x, 4, (const dim_t[]){ rows, p->blocks, per, p->bytes });
+        x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, p->blocks, p->bytes, per });
+        return x ? build_transpose(&im->b, x, perm) : NULL;
+}
+
+/* The constant bytes such that the numbers of a place in the bytes are neighbours: what reads them
+ * one after the other reads x so, too. */
+static struct value *sorted_bytes(struct onnx_import *im, const struct product *p,
+                                  const struct constant *c)
+{
+        const unsigned char *from = c->data;
+        const int64_t count = type_elements(c->value.type), per = 8 / p->bits;
+        const unsigned mask = (1u << p->bits) - 1;
+        unsigned char *to = constant_room(im->m, (size_t)count);
+
+        for (int64_t i = 0; i < count; i += p->bytes) {
+                for (int64_t j = 0; j < p->bytes; j++)
+                        to[i + j] = 0;
+                for (int64_t k = 0; k < p->block; k++) {
+                        unsigned byte = from[c->kind == CONSTANT_SPLAT ? 0 : i + k / per];
+                        unsigned number = byte >> (k % per * p->bits) & mask;
+                        to[i + k % p->bytes] |= (unsigned char)(number << (k / p->bytes * p->bits));
+                }
+        }
+        return constant_dense(im->m, c->value.type, to, c->name);
+}
+
+/* which block's scale each number has; says so where an operand does */
+static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct product *p)
+{
+        struct value *v = onnx_input(n, 4);
+        int64_t whole = p->blocks * p->block;
+
+        if (!v)
+                return true;
+        if (onnx_rank(v) != 1 || (onnx_dim(v, 0) != p->inner && onnx_dim(v, 0) != whole))
+                return onnx_invalid(im, n, "operand 4 is %s, want %lld or %lld numbers",
+                                    type_text(im->arena, im->m, v->type), (long long)p->inner,
+                                    (long long)whole);
+        if (!value_is_constant(v))
+                return onnx_unsupported(im, n, "a run-time g_idx");
+        int32_t *groups = constant_room(im->m, (size_t)whole * sizeof *groups);
+        for (int64_t i = 0; i < whole; i++) {
+                int64_t group = i < onnx_dim(v, 0) ? constant_element(v->constant, i).i : 0;
+                if (group < 0 || group >= p->blocks)
+                        return onnx_invalid(im, n, "g_idx holds %lld, want 0 to %lld",
+                                            (long long)group, (long long)p->blocks - 1);
+                groups[i] = (int32_t)group;
+        }
+        v = constant_dense(im->m, type_tensor(im->m, E_I32, 2, (const dim_t[]){ 1, whole }), groups,
+                           "groups");
+        v = in_blocks(im, p, v);
+        p->group = v ? onnx_reshape(im, v, 3, v->type->dims + 1) : NULL;
+        return p->group != NULL;
+}
+
+/* [outputs, blocks] over the weights [outputs, blocks, numbers of a byte, bytes], as f32 */
+static struct value *over_weights(struct onnx_import *im, const struct product *p, struct value *v,
+                                  const struct type *t)
+{
+        v = onnx_cast(im, v, E_F32);
+        if (!v || !p->group)
+                return onnx_spread(im, v, t, (const int64_t[]){ 0, 1 });
+        return build_gather(&im->b, v, p->group, 1);
+}
+
+/* zero points in the bits of the weights, [outputs, bytes], as [outputs, blocks] */
+static struct value *unpacked_zeros(struct onnx_import *im, const struct product *p,
+                                    struct value *v)
+{
+        const int64_t per = 8 / p->bits;
+
+        if (per == 1 || !v)
+                return v;
+        int32_t *bytes = constant_room(im->m, (size_t)p->blocks * sizeof *bytes);
+        unsigned char *shifts = constant_room(im->m, (size_t)p->blocks);
+        for (int64_t i = 0; i < p->blocks; i++) {
+                bytes[i] = (int32_t)(i / per);
+                shifts[i] = (unsigned char)(i % per * p->bits);
+        }
+        struct value *at = constant_dense(im->m, type_tensor(im->m, E_I32, 1, &p->blocks), bytes,
+                                          "zero_bytes");
+        struct value *shift = constant_dense(im->m, type_tensor(im->m, E_U8, 1, &p->blocks), shifts,
+                                             "zero_shifts");
+        v = build_gather(&im->b, v, at, 1);
+        return onnx_with(im, OP_and, onnx_binary(im, OP_shr, v, shift),
+                         (double)((1 << p->bits) - 1));
+}
+
+/* the weights, [outputs, blocks, numbers of a byte, bytes]; NULL after an error */
+static struct value *decoded_weights(struct onnx_import *im, struct onnx_node *n,
+                                     const struct product *p)
+{
+        struct value *w = n->inputs[1], *scale = by_outputs(im, n, 2, p, p->blocks),
+                     *zero = onnx_input(n, 3);
+        const dim_t whole[4] = { p->outputs, p->blocks, 1, p->bytes };
+
+        if (p->bits == 8)
+                w = onnx_reshape(im, w, 4, whole);
+        else
+                w = apart(im, p->turned ? w : sorted_bytes(im, p, w->constant), p->bits, 2);
+        if (!w || !scale)
+                return NULL;
+        const struct type *t = w->type;
+        w = onnx_cast(im, w, E_F32);
+        if (zero && onnx_element(zero) == E_U8) {
+                zero = by_outputs(im, n, 3, p, divide_up(p->blocks * p->bits, 8));
+                zero = unpacked_zeros(im, p, zero);
+        } else if (zero) {
+                zero = by_outputs(im, n, 3, p, p->blocks);
+        }
+        if (onnx_input(n, 3)) {
+                zero = zero ? over_weights(im, p, zero, t) : NULL;
+                w = zero ? onnx_binary(im, OP_sub, w, zero) : NULL;
+        } else {
+                w = onnx_with(im, OP_sub, w, (double)(1 << (p->bits - 1)));
+        }
+        scale = over_weights(im, p, scale, t);
+        return scale ? onnx_binary(im, OP_mul, w, scale) : NULL;
+}
+
+bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
+{
+        const int64_t inner[3] = { 1, 2, 3 };
+        struct product p = { .group = NULL };
+        dim_t dims[RANK_MAX];
+
+        if (!product_read(im, n, &p) || !product_operands(im, n, &p) || !read_groups(im, n, &p))
+                return false;
+        int rank = onnx_rank(n->inputs[0]);
+        for (int d = 0; d < rank; d++)
+                dims[d] = d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.outputs;
+        if (!onnx_type(im, n, p.e, rank, dims) ||
+            !onnx_type(im, n, E_F32, 3, (const dim_t[]){ p.outputs, p.blocks, p.block }))
+                return false;
+        struct value *x = onnx_wide(im, n->inputs[0]);
+        x = x ? in_blocks(im, &p, onnx_fitted(im, x, rank - 1, p.blocks * p.block)) : NULL;
+        const struct builder folds = im->b;
+        if (value_is_constant(n->inputs[1]))    /* they were to be small */
+                im->b.fold = NULL;
+        struct value *w = decoded_weights(im, n, &p);
+        im->b.fold = folds.fold;
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", inner, 3);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", inner, 3);
+        struct value *y = x && w ? value_build(&im->b, OP_dot, (struct value *[]){ x, w }, 2, attrs,
+                                               NULL)
+                                 : NULL;
+        if (onnx_input(n, 5))
+                y = onnx_binary(im, OP_add, y, onnx_wide(im, n->inputs[5]));
+        return onnx_output(n, 0, onnx_reshape(im, onnx_cast(im, y, p.e), rank, dims));
+}
+
+/* ---- GatherBlockQuantized ---- */
+
+struct table {
+        struct value *data;             /* numbers, or bytes of several along the last dimension */
+        struct value *indices;          /* in range, from 0 on */
+        struct value *outside;          /* which of those given were not, or NULL */
+        enum element e;                 /* of the numbers, as the model says */
+        int64_t bits, block, length;    /* length: of the quantized dimension, in numbers */
+        int rank, gather, quantize;     /* of data; axes */
+};
+
+/* constant numbers of 4 bits, two of a row in a byte again */
+static struct value *packed_rows(struct onnx_import *im, const struct constant *c)
+{
+        const struct type *t = c->value.type;
+        const int64_t width = t->dims[t->rank - 1], bytes = divide_up(width, 2),
+                      rows = width ? type_elements(t) / width : 0;
+        const unsigned char *from = c->data;
+        unsigned char *to = constant_room(im->m, (size_t)(rows * bytes));
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < t->rank; d++)
+                dims[d] = d + 1 < t->rank ? t->dims[d] : bytes;
+        for (int64_t r = 0; r < rows; r++)
+                for (int64_t i = 0; i < bytes; i++) {
+                        const unsigned char *pair =
+                                c->kind == CONSTANT_SPLAT ? from : from + r * width + 2 * i;
+                        bool two = 2 * i + 1 < width;
+                        unsigned high = two ? pair[c->kind == CONSTANT_SPLAT ? 0 : 1] & 15u : 0;
+                        to[r * bytes + i] = (unsigned char)((pair[0] & 15u) | high << 4);
+                }
+        return constant_dense(im->m, type_tensor(im->m, E_U8, t->rank, dims), to, c->name);
+}
+
+static bool table_read(struct onnx_import *im, struct onnx_node *n, struct table *t)
+{
+        const enum element e = onnx_element(n->inputs[0]), plain = onnx_plain_element(e);
+        int64_t gather, quantize;
+
+        *t = (struct table){ .data = n->inputs[0], .e = e, .rank = onnx_rank(n->inputs[0]) };
+        if (e != E_U8 && e != E_I4 && e != E_U4 && (plain != E_F32 || plain == e || e == E_F8E8M0))
+                return onnx_invalid(im, n, "operand 0 is of %s", element_info[e].text);
+        if (!onnx_int(im, n, "gather_axis", 0, &gather) ||
+            !onnx_int(im, n, "quantize_axis", 1, &quantize) ||
+            !onnx_axis(im, n, gather, t->rank, &t->gather) ||
+            !onnx_axis(im, n, quantize, t->rank, &t->quantize) ||
+            !block_size(im, n, 128, plain == E_F32, &t->block) ||
+            !onnx_int_range(im, n, "bits", 4, 2, 8, &t->bits))
+                return false;
+        if (plain != E_F32 && t->bits != 2 && t->bits != 4 && t->bits != 8)
+                return onnx_invalid(im, n, "bits is %lld, want 2, 4 or 8", (long long)t->bits);
+        if (e != E_U8) {
+                if (plain != E_F32 && t->bits != 4)
+                        return onnx_invalid(im, n, "bits is %lld for numbers of %s",
+                                            (long long)t->bits, element_info[e].text);
+                t->bits = 8;
+        } else if (t->gather || t->quantize != t->rank - 1 || t->gather == t->quantize) {
+                return onnx_unsupported(im, n,
+                                        "bytes gathered along axis %d, in blocks along axis %d",
+                                        t->gather, t->quantize);
+        }
+        t->length = onnx_dim(t->data, t->quantize) * (8 / t->bits);
+        t->block = t->block ? t->block : onnx_max(t->length, 1);
+        if (onnx_narrow_bits(e) == 4 && value_is_constant(t->data) && t->gather != t->rank - 1) {
+                t->data = packed_rows(im, t->data->constant);
+                t->bits = 4;
+        }
+        return true;
+}
+
+/* the scales (operand 2), or zero points (operand 3) in `bits` bits, fit the table */
+static bool fits_table(struct onnx_import *im, const struct onnx_node *n, const struct table *t,
+                       int input, int64_t bits)
+{
+        const struct type *own = n->inputs[input]->type, *data = n->inputs[0]->type;
+        const int64_t blocks = divide_up(t->length, t->block);
+        bool fits = own->rank == t->rank, repeats = onnx_plain_element(t->e) == E_F32;
+
+        for (int d = 0; d < t->rank && fits; d++)
+                fits = d == t->quantize ? own->dims[d] == divide_up(blocks * bits, 8)
+                                        : own->dims[d] == data->dims[d] ||
+                                                  (own->dims[d] == 1 && repeats);
+        return fits || onnx_invalid(im, n, "operand %d is %s for data %s in blocks of %lld", input,
+                                    type_text(im->arena, im->m, own),
+                                    type_text(im->arena, im->m, data), (long long)t->block);
+}
+
+/* indices in -extent .. extent - 1 as ones from 0 on; others are 0, and marked */
+static bool table_indices(struct onnx_import *im, struct onnx_node *n, struct table *t)
+{
+        const double extent = (double)onnx_dim(t->data, t->gather);
+        struct value *i = n->inputs[1];
+
+        if (onnx_element(i) != E_I32 && onnx_element(i) != E_I64)
+                return onnx_invalid(im, n, "operand 1 is of %s, want i32 or i64",
+                                    element_info[onnx_element(i)].text);
+        struct value *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, i, -extent),
+                                            onnx_with(im, OP_ge, i, extent));
+        double all;
+        i = onnx_select(im, onnx_with(im, OP_lt, i, 0), onnx_with(im, OP_add, i, extent), i);
+        if (!(outside && value_is_splat(outside, &all) && all == 0)) {
+                t->outside = outside;
+                i = onnx_select(im, outside, onnx_integer(im, onnx_element(n->inputs[1]), 0), i);
+        }
+        t->indices = i;
+        return i != NULL;
+}
+
+/* numbers of `bits` bits along the last dimension, `width` of them, from the bytes x */
+static struct value *unpacked_rows(struct onnx_import *im, struct value *x, int64_t bits,
+                                   int64_t width)
+{
+        dim_t dims[RANK_MAX];
+        int rank = x ? onnx_rank(x) : 0;
+
+        x = apart(im, x, bits, rank);
+        for (int d = 0; x && d < rank; d++)
+                dims[d] = d + 1 < rank ? onnx_dim(x, d) : onnx_dim(x, d) * onnx_dim(x, rank);
+        x = onnx_reshape(im, x, rank, dims);
+        return x ? onnx_fitted(im, x, rank - 1, width) : NULL;
+}
+
+/* each index along axis `times` times, in the end `extent` of them */
+static struct value *repeated(struct onnx_import *im, struct value *v, int axis, int64_t times,
+                              int64_t extent)
+{
+        int64_t dims[RANK_MAX];
+        dim_t wide[RANK_MAX + 1];
+        int rank = v ? onnx_rank(v) : 0;
+
+        if (!v || onnx_dim(v, axis) == 1)
+                return v;
+        for (int d = 0; d < rank; d++) {
+                dims[d] = d + (d > axis);
+                wide[dims[d]] = onnx_dim(v, d);
+        }
+        wide[axis + 1] = times;
+        const struct type *t = type_tensor(im->m, onnx_element(v), rank + 1, wide);
+        const struct type *own = v->type;
+        v = onnx_spread(im, v, t, dims);
+        for (int d = 0; d < rank; d++)
+                wide[d] = own->dims[d] * (d == axis ? times : 1);
+        v = onnx_reshape(im, v, rank, wide);
+        return v ? onnx_fitted(im, v, axis, extent) : NULL;
+}
+
+/* the rows that the indices say, of v, which has the table's dimensions, or 1 instead */
+static struct value *rows(struct onnx_import *im, const struct table *t, struct value *v)
+{
+        const int more = onnx_rank(t->indices) - 1;
+        dim_t dims[RANK_MAX];
+
+        if (!v || onnx_dim(v, t->gather) != 1 || onnx_dim(t->data, t->gather) == 1)
+                return v ? build_gather(&im->b, v, t->indices, t->gather) : NULL;
+        for (int d = 0; d < t->rank + more; d++)
+                dims[d] = d < t->gather           ? onnx_dim(v, d)
+                          : d <= t->gather + more ? 1
+                                                  : onnx_dim(v, d - more);
+        return onnx_reshape(im, v, t->rank + more, dims);
+}
+
+/* the scales or zero points v, in `bits` bits, of the rows: over the result `to`, as f32 */
+static struct value *over_rows(struct onnx_import *im, const struct table *t, struct value *v,
+                               int64_t bits, const struct type *to)
+{
+        const int at = t->quantize + (t->quantize > t->gather ? onnx_rank(t->indices) - 1 : 0);
+
+        if (t->quantize == t->gather) {
+                struct table blocks = *t;
+                blocks.data = v;
+                blocks.indices = onnx_with(im, OP_div, t->indices, (double)t->block);
+                v = blocks.indices ? rows(im, &blocks, v) : NULL;
+        } else {
+                v = rows(im, t, v);
+                if (bits < 8)
+                        v = unpacked_rows(im, v, bits, divide_up(t->length, t->block));
+                v = repeated(im, v, at, t->block, to->dims[at]);
+        }
+        v = onnx_cast(im, v, E_F32);
+        return v ? build_broadcast_numpy(&im->b, v, to->rank, to->dims) : NULL;
+}
+
+/* the numbers of the rows as f32, less their zero points, times their scales; NULL after an error */
+static struct value *decoded_rows(struct onnx_import *im, struct onnx_node *n,
+                                  const struct table *t, const struct type *to)
+{
+        struct value *x = rows(im, t, t->data), *zero = onnx_input(n, 3);
+
+        if (t->bits < 8)                /* so that the last dimension is one of the table's */
+                x = unpacked_rows(im, x, t->bits, to->dims[to->rank - 1]);
+        if (x && onnx_element(x) != t->e)
+                x = onnx_as_bits(im, x, t->e);
+        x = onnx_cast(im, x, E_F32);
+        if (zero)
+                zero = over_rows(im, t, zero, t->e == E_U8 ? t->bits : 8, to);
+        if (onnx_input(n, 3))
+                x = zero ? onnx_binary(im, OP_sub, x, zero) : NULL;
+        else if (t->e == E_U8)
+                x = onnx_with(im, OP_sub, x, (double)(1 << (t->bits - 1)));
+        struct value *scale = over_rows(im, t, n->inputs[2], 8, to);
+        return scale ? onnx_binary(im, OP_mul, x, scale) : NULL;
+}
+
+bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node *n)
+{
+        const struct type *data = n->inputs[0]->type, *own = n->inputs[1]->type;
+        const enum element e = onnx_element(n->inputs[2]);
+        struct value *zero = onnx_input(n, 3);
+        struct table t;
+        dim_t dims[RANK_MAX + 1];
+        int rank = 0;
+
+        if (!onnx_want_float(im, n, 2) || e == E_F64)
+                return onnx_want_float(im, n, 2) && onnx_invalid(im, n, "operand 2 is of f64");
+        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) || !table_read(im, n, &t) ||
+            !fits_table(im, n, &t, 2, 8))
+                return false;
+        if (zero && onnx_plain_element(t.e) == E_F32)
+                return onnx_invalid(im, n, "zero points of numbers of %s", element_info[t.e].text);
+        if (zero && (!onnx_same_element(im, n, (struct value *[]){ n->inputs[0], zero }, 2) ||
+                     !fits_table(im, n, &t, 3, t.e == E_U8 ? t.bits : 8)))
+                return false;
+        if (data->rank + own->rank > RANK_MAX)  /* one more than the result has */
+                return onnx_unsupported(im, n, "operands of ranks %d and %d", data->rank,
+                                        own->rank);
+        for (int d = 0; d < t.gather; d++)
+                dims[rank++] = d == t.quantize ? t.length : data->dims[d];
+        for (int d = 0; d < own->rank; d++)
+                dims[rank++] = own->dims[d];
+        for (int d = t.gather + 1; d < t.rank; d++)
+                dims[rank++] = d == t.quantize ? t.length : data->dims[d];
+        const struct type *to = onnx_type(im, n, E_F32, rank, dims);
+        if (!to || !table_indices(im, n, &t))
+                return false;
+        const struct builder folds = im->b;
+        im->b.fold = NULL;              /* the table was to be small */
+        struct value *y = decoded_rows(im, n, &t, to);
+        im->b.fold = folds.fold;
+        y = onnx_cast(im, y, e);
+        if (y && t.outside) {
+                int64_t along[RANK_MAX];
+                for (int d = 0; d < own->rank; d++)
+                        along[d] = t.gather + d;
+                struct value *outside = onnx_spread(im, t.outside, y->type, along);
+                y = onnx_select(im, outside, build_like(&im->b, y, 0), y);
+        }
+        return onnx_output(n, 0, y);
+}
