@@ -206,6 +206,8 @@ struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_typ
 
 void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value)
 {
+        if (value && value->op == LOOP_VARIABLE && value->variable == v)
+                return;                 /* nothing was added: a product with 0, of integers */
         struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_SET));
         s->variable = v;
         s->a = value;

@@ -83,6 +83,14 @@ bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
         return true;
 }
 
+bool onnx_want_inputs(struct onnx_import *im, const struct onnx_node *n, unsigned set)
+{
+        for (int i = 0; set >> i; i++)
+                if (set >> i & 1 && !onnx_input(n, i))
+                        return onnx_invalid(im, n, "input %d is required", i);
+        return true;
+}
+
 bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         struct value *v = onnx_input(n, i);

@@ -46,6 +46,9 @@ const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_no
 /* all of one element type; NULL entries are skipped */
 bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
                        struct value *const *values, int count);
+/* The inputs in this set of bits are there: where a row asks for fewer, because optional ones stand
+ * between them. */
+bool onnx_want_inputs(struct onnx_import *im, const struct onnx_node *n, unsigned set);
 /* input i is of a float type, of an integer type, or of type e */
 bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i);
@@ -237,6 +240,19 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
  * an error. */
 struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
                             const struct type *to, int line);
+
+/* ---- products of integers (onnx_op_matmul_integer.c) ---- */
+
+/* Matrix operand `input` as i32, less its zero point (operand `zero`, which need not be there), over
+ * its dimension `line` as in onnx_per_line; NULL after an error. */
+struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node *n, int input,
+                                 int zero, int line);
+/* The sums of products of a, which is centered, by operand b (zero: its zero point), times a_scale (a
+ * scalar) times the scales of b's columns, then the bias: f32. scale, zero, bias: operands, of which
+ * the last two need not be there. */
+struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_node *n,
+                                   struct value *a, struct value *a_scale, int b, int scale,
+                                   int zero, int bias);
 
 /* ---- quantization (onnx_op_quant.c) ---- */
 

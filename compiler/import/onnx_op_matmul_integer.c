@@ -3,10 +3,8 @@
  * summed in i32, and scales go behind the sums. */
 #include "compiler/import/onnx_helpers.h"
 
-/* operand `input` less its zero point (operand `zero`), one type for both sides of an integer
- * product */
-static struct value *centered_side(struct onnx_import *im, struct onnx_node *n, int input, int zero,
-                                   int line)
+struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node *n, int input,
+                                 int zero, int line)
 {
         struct value *x = n->inputs[input], *zero_point = NULL;
 
@@ -32,8 +30,8 @@ bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
 {
         if (!want_matrix(im, n, 0) || !want_matrix(im, n, 1))
                 return false;
-        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = centered_side(im, n, 1, 3, onnx_rank(n->inputs[1]) - 1);
+        struct value *a = onnx_centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
+        struct value *b = onnx_centered_side(im, n, 1, 3, onnx_rank(n->inputs[1]) - 1);
         return onnx_output(n, 0, onnx_matmul_as(im, n, a, b, E_I32));
 }
 
@@ -45,8 +43,8 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
                                (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) ||
             !onnx_want_8_bit(im, n, 7))
                 return false;
-        struct value *a = centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = centered_side(im, n, 3, 5, onnx_rank(n->inputs[3]) - 1);
+        struct value *a = onnx_centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
+        struct value *b = onnx_centered_side(im, n, 3, 5, onnx_rank(n->inputs[3]) - 1);
         struct value *sum = onnx_matmul_as(im, n, a, b, E_I32);
         if (!sum)
                 return false;
@@ -130,8 +128,8 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
             !(b_scale = along_line(im, n, 4, to, 1)) || (y_scale && !onnx_scalar(im, n, 7)) ||
             (zero && !onnx_scalar(im, n, 8)))
                 return false;
-        struct value *sum = onnx_dot(im, centered_side(im, n, 0, 2, -1),
-                                     centered_side(im, n, 3, 5, !inner_b), 0, inner_a, inner_b,
+        struct value *sum = onnx_dot(im, onnx_centered_side(im, n, 0, 2, -1),
+                                     onnx_centered_side(im, n, 3, 5, !inner_b), 0, inner_a, inner_b,
                                      E_I32);
         if (c) {
                 c = onnx_per_line(im, n, 6, to, 1);
@@ -144,12 +142,12 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
-/* the sum of products of a, which is centered, by operand b, scaled, then the bias; as f32 */
-static struct value *matmul_to_float(struct onnx_import *im, struct onnx_node *n, struct value *a,
-                                     struct value *a_scale, int b, int scale, int zero, int bias)
+struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_node *n,
+                                   struct value *a, struct value *a_scale, int b, int scale,
+                                   int zero, int bias)
 {
         int columns = onnx_rank(n->inputs[b]) - 1;
-        struct value *side = centered_side(im, n, b, zero, columns ? columns : -1);
+        struct value *side = onnx_centered_side(im, n, b, zero, columns ? columns : -1);
         struct value *sum = onnx_matmul_as(im, n, a, side, E_I32);
 
         if (!sum)
@@ -181,7 +179,7 @@ bool onnx_import_matmul_integer_to_float(struct onnx_import *im, struct onnx_nod
                 return onnx_unsupported(im, n, "a_scale is %s, which is not one number",
                                         type_text(im->arena, im->m, a_scale->type));
         a_scale = onnx_reshape(im, a_scale, 0, NULL);
-        struct value *y = matmul_to_float(im, n, centered_side(im, n, 0, 4, columns), a_scale, 1, 3,
+        struct value *y = onnx_matmul_to_float(im, n, onnx_centered_side(im, n, 0, 4, columns), a_scale, 1, 3,
                                           5, 6);
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[2])));
 }
@@ -195,5 +193,5 @@ bool onnx_import_dynamic_quantize_matmul(struct onnx_import *im, struct onnx_nod
                 return false;
         struct onnx_dynamic q = onnx_quantize_dynamic(im, n->inputs[0]);
         struct value *a = onnx_centered(im, q.numbers, q.zero, E_I32);
-        return onnx_output(n, 0, matmul_to_float(im, n, a, q.scale, 1, 2, 3, 4));
+        return onnx_output(n, 0, onnx_matmul_to_float(im, n, a, q.scale, 1, 2, 3, 4));
 }

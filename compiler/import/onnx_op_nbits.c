@@ -111,11 +111,12 @@ static bool product_operands(struct onnx_import *im, struct onnx_node *n, const 
         const struct value *a = n->inputs[0], *zero = onnx_input(n, 3);
         const dim_t packed[3] = { p->outputs, p->blocks, p->bytes };
 
-        if (!onnx_want_float(im, n, 0) || p->e == E_F64)
-                return onnx_want_float(im, n, 0) && onnx_invalid(im, n, "operand 0 is of f64");
-        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_U8) ||
-            !onnx_want_element(im, n, 2, p->e) || !onnx_want_element(im, n, 4, E_I32) ||
-            !onnx_want_element(im, n, 5, p->e) || !want_dims(im, n, 1, 3, packed))
+        if (p->e == E_F64)
+                return onnx_invalid(im, n, "operand 0 is of f64");
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_want_element(im, n, 1, E_U8) || !onnx_want_element(im, n, 2, p->e) ||
+            !onnx_want_element(im, n, 4, E_I32) || !onnx_want_element(im, n, 5, p->e) ||
+            !want_dims(im, n, 1, 3, packed))
                 return false;
         if (onnx_dim(a, onnx_rank(a) - 1) != p->inner)
                 return onnx_invalid(im, n, "operand 0 is %s, want %lld columns",
@@ -501,10 +502,10 @@ bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node
         dim_t dims[RANK_MAX + 1];
         int rank = 0;
 
-        if (!onnx_want_float(im, n, 2) || e == E_F64)
-                return onnx_want_float(im, n, 2) && onnx_invalid(im, n, "operand 2 is of f64");
-        if (!onnx_want_rank(im, n, 0, 1, RANK_MAX) || !table_read(im, n, &t) ||
-            !fits_table(im, n, &t, 2, 8))
+        if (e == E_F64)
+                return onnx_invalid(im, n, "operand 2 is of f64");
+        if (!onnx_want_float(im, n, 2) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !table_read(im, n, &t) || !fits_table(im, n, &t, 2, 8))
                 return false;
         if (zero && onnx_plain_element(t.e) == E_F32)
                 return onnx_invalid(im, n, "zero points of numbers of %s", element_info[t.e].text);

@@ -42,22 +42,12 @@ static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value 
         return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
 }
 
-/* The inputs in this set are there; zero points, which are optional, stand between others that are
- * not. */
-static bool want_inputs(struct onnx_import *im, const struct onnx_node *n, unsigned set)
-{
-        for (int i = 0; set >> i; i++)
-                if (set >> i & 1 && !onnx_input(n, i))
-                        return onnx_invalid(im, n, "input %d is required", i);
-        return true;
-}
-
 /* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
 bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
 {
         enum { REQUIRED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6 };
 
-        if (!want_inputs(im, n, REQUIRED) || !onnx_want_8_bit(im, n, 0) ||
+        if (!onnx_want_inputs(im, n, REQUIRED) || !onnx_want_8_bit(im, n, 0) ||
             !onnx_same_element(im, n, (struct value *[]){ n->inputs[0], n->inputs[3] }, 2))
                 return false;
         struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
@@ -83,7 +73,7 @@ bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
 /* what operators of one operand have: x, x_scale, x_zero, y_scale, y_zero */
 static bool want_unary(struct onnx_import *im, const struct onnx_node *n)
 {
-        return want_inputs(im, n, 1 << 0 | 1 << 1 | 1 << 3) && onnx_want_8_bit(im, n, 0);
+        return onnx_want_inputs(im, n, 1 << 0 | 1 << 1 | 1 << 3) && onnx_want_8_bit(im, n, 0);
 }
 
 /* QLinearSigmoid, QLinearLeakyRelu */

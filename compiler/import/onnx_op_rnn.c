@@ -1,13 +1,14 @@
-/* Recurrent operators: RNN, GRU, LSTM. What the inputs add to the gates is one product for all
- * steps; the steps are a loop, or, when they are few, written one after the other. State beyond a
- * sequence's own length stays as it is, and the output there is 0. */
+/* Recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM of com.microsoft. What the inputs add
+ * to the gates is one product for all steps; the steps are a loop, or, when they are few, written
+ * one after the other. State beyond a sequence's own length stays as it is, and the output there
+ * is 0. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/import/onnx_arithmetic.h"
 
 enum { ACTIVATIONS_MAX = 6 };
-enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
+enum cell { CELL_RNN, CELL_GRU, CELL_LSTM, CELL_QUANTIZED };      /* the last as a variant: an LSTM */
 enum activation {
         ACT_AFFINE,
         ACT_ELU,
@@ -50,6 +51,7 @@ struct recurrent {
         enum cell cell;
         int gates, directions;
         bool backward; /* the only direction runs from the end */
+        bool quantized; /* weights in 8 bits, [inputs, gates * hidden], and what they multiply */
         int64_t steps, batch, hidden, layout, input_forget, linear_before_reset;
         float clip; /* 0: none */
         enum element e;
@@ -130,7 +132,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
             !onnx_int(im, n, "hidden_size", 0, &r->hidden) ||
             !onnx_float(im, n, "clip", 0, &r->clip) ||
             (n->opset >= 14 && !onnx_int_range(im, n, "layout", 0, 0, 1, &r->layout)) ||
-            (n->opset < 7 && !onnx_int(im, n, "output_sequence", 0, &sequence)))
+            (n->opset < 7 && !n->domain[0] && !onnx_int(im, n, "output_sequence", 0, &sequence)))
                 return false;
         if (r->cell == CELL_LSTM &&
             !onnx_int_range(im, n, "input_forget", 0, 0, 1, &r->input_forget))
@@ -164,13 +166,34 @@ static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int in
                                               type_tensor(im->m, onnx_element(v), rank, dims)));
 }
 
+/* W's and R's scales and zero points: one number, or one per gate and hidden unit, for each
+ * direction */
+static bool quantization_read(struct onnx_import *im, const struct onnx_node *n,
+                              const struct recurrent *r)
+{
+        const dim_t dims[2] = { r->directions, r->gates * r->hidden };
+
+        if (!onnx_want_inputs(im, n, 0xf00))
+                return false;
+        for (int i = 0; i < 4; i++) {
+                const struct value *v = n->inputs[8 + i], *w = n->inputs[1 + i / 2];
+                if (!want_shape(im, n, 8 + i, dims, onnx_rank(v) == 1 ? 1 : 2) ||
+                    !onnx_want_element(im, n, 8 + i, i % 2 ? onnx_element(w) : E_F32))
+                        return false;
+        }
+        return onnx_want_8_bit(im, n, 1) && onnx_want_8_bit(im, n, 2) &&
+               onnx_want_element(im, n, 0, E_F32);
+}
+
 static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct recurrent *r)
 {
         struct value *x = n->inputs[0],
                      *state[3] = { onnx_input(n, 5), r->cell == CELL_LSTM ? onnx_input(n, 6) : NULL,
                                    r->cell == CELL_LSTM ? onnx_input(n, 7) : NULL };
-        struct value *same[7] = { x,        n->inputs[1], n->inputs[2], onnx_input(n, 3),
-                                  state[0], state[1],     state[2] };
+        struct value *same[7] = { x,        r->quantized ? NULL : n->inputs[1],
+                                  r->quantized ? NULL : n->inputs[2],
+                                  onnx_input(n, 3), state[0], state[1], state[2] };
+        const int of_hidden = r->quantized ? 1 : 2; /* dimension of the recurrence */
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
             !onnx_same_element(im, n, same, 7))
@@ -184,13 +207,17 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
         r->steps = onnx_dim(r->x, 0);
         r->batch = onnx_dim(r->x, 1);
         if (!r->hidden)
-                r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], 2) : 0;
+                r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], of_hidden) : 0;
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
                 return onnx_invalid(im, n, "hidden_size is %lld", (long long)r->hidden);
         int64_t all = r->gates * r->hidden, d = r->directions;
         const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
-        if (!want_shape(im, n, 1, (const dim_t[]){ d, all, onnx_dim(r->x, 2) }, 3) ||
-            !want_shape(im, n, 2, (const dim_t[]){ d, all, r->hidden }, 3) ||
+        const dim_t inputs = onnx_dim(r->x, 2), weights[2][3] = { { d, all, inputs },
+                                                                  { d, all, r->hidden } },
+                    turned[2][3] = { { d, inputs, all }, { d, r->hidden, all } };
+        if (!want_shape(im, n, 1, r->quantized ? turned[0] : weights[0], 3) ||
+            !want_shape(im, n, 2, r->quantized ? turned[1] : weights[1], 3) ||
+            (r->quantized && !quantization_read(im, n, r)) ||
             !want_shape(im, n, 3, (const dim_t[]){ d, 2 * all }, 2) ||
             !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) ||
             !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
@@ -290,16 +317,31 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
 struct direction {
         const struct activation_use *act;
         struct value *gates; /* <steps x batch x gates * hidden>: inputs and biases */
-        struct value *recurrence; /* <gates * hidden x hidden> */
+        struct value *recurrence; /* <gates * hidden x hidden>; quantized: <hidden x gates * hidden> */
+        struct value *scale; /* quantized: of the recurrence, a scalar or <gates * hidden>; or NULL */
         struct value *hidden_bias; /* GRU: the recurrence bias of the last gate, kept apart */
         struct value *peephole; /* LSTM: <3 * hidden>, of i, o, f */
         struct value *h, *c;
 };
 
-/* x times rows [from, from + count) of the recurrence */
+/* x, quantized here, times integers that are centered, as floats */
+static struct value *dynamic_product(struct onnx_import *im, const struct onnx_node *n,
+                                     struct value *x, struct value *w, struct value *scale)
+{
+        if (!x || !w || !scale)
+                return NULL;
+        const struct onnx_dynamic q = onnx_quantize_dynamic(im, x);
+        struct value *sum =
+                onnx_matmul_as(im, n, onnx_centered(im, q.numbers, q.zero, E_I32), w, E_I32);
+        return mul(im, onnx_cast(im, sum, E_F32), mul(im, q.scale, scale));
+}
+
+/* x times rows [from, from + count) of the recurrence; quantized: all */
 static struct value *recur(struct onnx_import *im, const struct onnx_node *n,
                            const struct direction *d, struct value *x, int64_t from, int64_t count)
 {
+        if (d->scale)
+                return dynamic_product(im, n, x, d->recurrence, d->scale);
         struct value *rows = part(im, d->recurrence, 0, from, count);
 
         return rows && x ? onnx_matmul(im, n, x,
@@ -384,20 +426,55 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n,
 
 /* ---- one direction, and the whole ---- */
 
+/* What of the sequences counts: steps that none of them has are 0, which is in any range. */
+static struct value *counted_inputs(struct onnx_import *im, const struct recurrent *r)
+{
+        const struct type *t = type_with_element(im->m, r->x->type, E_I64);
+
+        if (!r->lengths)
+                return r->x;
+        struct value *most = onnx_reduce(im, REDUCE_max, r->lengths, (const int64_t[]){ 0 }, 1,
+                                         E_COMPUTE);
+        struct value *runs = onnx_binary(im, OP_lt, build_iota(&im->b, t, 0), most);
+        return onnx_select(im, runs, r->x, build_like(&im->b, r->x, 0));
+}
+
+/* what the inputs and weights of a direction make, and the recurrence: both of integers */
+static void quantized_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r,
+                          int number, struct direction *d)
+{
+        struct value *at = onnx_integer(im, E_I64, number), *w[2], *scale[2];
+
+        for (int i = 0; i < 2; i++) {
+                struct value *zero = build_gather(&im->b, n->inputs[9 + 2 * i], at, 0);
+                w[i] = build_gather(&im->b, n->inputs[1 + i], at, 0);
+                scale[i] = build_gather(&im->b, n->inputs[8 + 2 * i], at, 0);
+                w[i] = w[i] ? onnx_centered(im, w[i], onnx_along(im, zero, w[i]->type, 1), E_I32)
+                            : NULL;
+        }
+        d->gates = dynamic_product(im, n, counted_inputs(im, r), w[0], scale[0]);
+        d->recurrence = w[1];
+        d->scale = scale[1];
+}
+
 static bool direction_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r,
                           int number, struct direction *d)
 {
         int64_t all = r->gates * r->hidden;
-        struct value *w = weights(im, n, 1, number), *bias = weights(im, n, 3, number);
+        struct value *bias = weights(im, n, 3, number);
 
         *d = (struct direction){ .act = r->act + number * (r->cell == CELL_RNN ? 1 : r->cell == CELL_GRU ? 2 : 3) };
-        d->recurrence = weights(im, n, 2, number);
         d->h = initial(im, n, r, 5, number);
         d->c = r->cell == CELL_LSTM ? initial(im, n, r, 6, number) : NULL;
         d->peephole = r->cell == CELL_LSTM ? weights(im, n, 7, number) : NULL;
-        d->gates =
-                w ? onnx_matmul(im, n, r->x, build_transpose(&im->b, w, (const int64_t[]){ 1, 0 }))
-                  : NULL;
+        if (r->quantized) {
+                quantized_new(im, n, r, number, d);
+        } else {
+                struct value *w = weights(im, n, 1, number);
+                w = w ? build_transpose(&im->b, w, (const int64_t[]){ 1, 0 }) : NULL;
+                d->recurrence = weights(im, n, 2, number);
+                d->gates = w ? onnx_matmul(im, n, r->x, w) : NULL;
+        }
         if (!d->gates || !d->recurrence || !d->h)
                 return false;
         if (!bias)
@@ -508,9 +585,11 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
 
 bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
 {
-        static const int gates[3] = { 1, 3, 4 };
-        struct recurrent r = { .cell = (enum cell)onnx_variant(n),
-                               .gates = gates[onnx_variant(n)] };
+        static const int gates[4] = { 1, 3, 4, 4 };
+        const enum cell cell = (enum cell)onnx_variant(n);
+        struct recurrent r = { .cell = cell == CELL_QUANTIZED ? CELL_LSTM : cell,
+                               .gates = gates[cell],
+                               .quantized = cell == CELL_QUANTIZED };
         struct value *y[2] = { NULL, NULL }, *h[2] = { NULL, NULL }, *c[2] = { NULL, NULL };
 
         if (!attributes_read(im, n, &r) || !operands_read(im, n, &r))

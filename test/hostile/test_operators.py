@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-F, I64, I32, I8, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.INT8, TensorProto.BOOL
+F, I64, I32, I8, U8, B = (getattr(TensorProto, t) for t in ("FLOAT", "INT64", "INT32", "INT8", "UINT8", "BOOL"))
 BIG = 2 ** 62
 MIN = -2 ** 63
 
@@ -43,6 +43,34 @@ def case(verdict, title, op, x=(1, 1, 4, 4), extra=(), opset=17, kind=F, out=Non
 def w(*shape):
     return zeros("w", shape)
 
+
+def u8(name, *shape):
+    return zeros(name, shape, np.uint8)
+
+
+def f32(name, *shape):
+    return zeros(name, shape)
+
+
+def quantized(verdict, title, op, extra, kind=U8, **keywords):
+    """one of com.microsoft"""
+    return case(verdict, title, op, extra=extra, kind=kind, domain="com.microsoft", **keywords)
+
+
+def changed(extra, **others):
+    """the constants of these names are others; None: absent"""
+    return [others.get(e.name, e) for e in extra if others.get(e.name, e) is not None]
+
+
+SCALE, ZERO = f32("s"), u8("z")
+QGEMM = [f32("sa"), u8("za"), u8("b", 3, 4), f32("sb"), u8("zb"), zeros("c", (4,), np.int32), f32("sy"), u8("zy")]
+NBITS = [u8("b", 8, 2, 16), f32("s", 8, 2), u8("z", 8, 1)]
+NBITS_ATTRIBUTES = dict(x=(4, 64), kind=F, K=64, N=8, bits=4, block_size=32)
+TABLE = dict(x=(3,), kind=I64, inputs=["d", "x", "s", "z"])
+TABLE_PARTS = [u8("d", 10, 16), f32("s", 10, 2), u8("z", 10, 1)]
+ATTENTION = [u8("w", 8, 12), f32("b", 12), f32("si"), f32("sw")]
+LSTM = [u8("w", 1, 3, 8), u8("r", 1, 2, 8), f32("sw", 1), u8("zw", 1), f32("sr", 1), u8("zr", 1)]
+LSTM_INPUTS = dict(x=(5, 1, 3), inputs=["x", "w", "r", "", "", "", "", "", "sw", "zw", "sr", "zr"])
 
 CONV = dict(op="Conv", extra=[w(1, 1, 3, 3)])
 CASES = [
@@ -123,6 +151,61 @@ CASES = [
     case("E", "scale length", "QuantizeLinear", extra=[const("s", [1, 1, 1], np.float32), const("z", [0, 0, 0], np.int8)], axis=2),
     case("E", "zero point length", "QuantizeLinear", extra=[const("s", 1, np.float32), const("z", [0, 0], np.int8)]),
     case("E", "zero point of another type", "DequantizeLinear", kind=I8, extra=[const("s", 1, np.float32), const("z", 0, np.uint8)]),
+    # quantized products
+    quantized("A", "all", "QGemm", QGEMM, x=(2, 3)), quantized("E", "inner extents", "QGemm", QGEMM, x=(2, 5)),
+    quantized("E", "of i32", "QGemm", QGEMM, x=(2, 3), kind=I32), quantized("E", "rank 3", "QGemm", QGEMM, x=(1, 2, 3)),
+    quantized("E", "a_scale of two", "QGemm", changed(QGEMM, sa=f32("sa", 2)), x=(2, 3)), quantized("E", "b_scale of three", "QGemm", changed(QGEMM, sb=f32("sb", 3)), x=(2, 3)),
+    quantized("E", "b_zero_point of i8", "QGemm", changed(QGEMM, zb=const("zb", 0, np.int8)), x=(2, 3)),
+    quantized("E", "bias of f32", "QGemm", changed(QGEMM, c=f32("c", 4)), x=(2, 3)), quantized("E", "bias of five", "QGemm", changed(QGEMM, c=zeros("c", (5,), np.int32)), x=(2, 3)),
+    quantized("E", "y_scale alone", "QGemm", QGEMM[:-1], x=(2, 3)), quantized("E", "y_zero_point of three", "QGemm", changed(QGEMM, zy=u8("zy", 3)), x=(2, 3)),
+    quantized("EA", "alpha NaN", "QGemm", QGEMM, x=(2, 3), alpha=float("nan")), quantized("E", "beta", "QGemm", QGEMM, x=(2, 3), beta=1.0),
+    quantized("E", "no scale", "QGemm", QGEMM, x=(2, 3), inputs=["x", "", "za", "b", "sb", "zb"]),
+    quantized("E", "b_scale of three", "MatMulIntegerToFloat", [u8("b", 3, 4), f32("sa"), f32("sb", 3)], x=(2, 3)),
+    quantized("E", "a_scale of columns", "MatMulIntegerToFloat", [u8("b", 3, 4), f32("sa", 3), f32("sb")], x=(2, 3)),
+    quantized("E", "bias of rank 2", "MatMulIntegerToFloat", [u8("b", 3, 4), f32("sa"), f32("sb"), u8("za"), u8("zb"), f32("c", 2, 4)], x=(2, 3)),
+    quantized("E", "of integers", "DynamicQuantizeMatMul", [u8("b", 3, 4), f32("sb")], x=(2, 3)), quantized("E", "inner extents", "DynamicQuantizeMatMul", [u8("b", 4, 4), f32("sb")], x=(2, 3), kind=F),
+    quantized("EA", "of none", "DynamicQuantizeMatMul", [u8("b", 3, 4), f32("sb")], x=(0, 3), kind=F),
+    # weights of few bits
+    quantized("A", "all", "MatMulNBits", NBITS, **NBITS_ATTRIBUTES), *[quantized("E", f"{k} {v}", "MatMulNBits", NBITS, **{**NBITS_ATTRIBUTES, k: v}) for k, v in (
+        ("bits", 3), ("bits", 0), ("bits", 16), ("block_size", 24), ("block_size", 8), ("block_size", 0), ("block_size", BIG), ("block_size", -32), ("K", 0), ("K", -64),
+        ("K", 63), ("K", BIG), ("K", 2 ** 31 - 1), ("N", 7), ("N", 0), ("N", MIN), ("accuracy_level", 9), ("weight_prepacked", 1), ("kind", I32), ("x", (4, 63)), ("x", ()))],
+    *[quantized("E", title, "MatMulNBits", changed(NBITS, **parts), **NBITS_ATTRIBUTES) for title, parts in {
+        "weights of rank 2": dict(b=u8("b", 8, 32)), "weights of i8": dict(b=zeros("b", (8, 2, 16), np.int8)), "scales": dict(s=f32("s", 8, 3)), "scales of f16": dict(s=zeros("s", (8, 2), np.float16)),
+        "zero points": dict(z=u8("z", 8, 2)), "zero points of i8": dict(z=zeros("z", (8, 1), np.int8)), "zero points of f32": dict(z=f32("z", 8, 1))}.items()],
+    *[quantized("E", title, "MatMulNBits", [*NBITS, part], **NBITS_ATTRIBUTES) for title, part in (
+        ("groups of f32", f32("g", 64)), ("63 groups", zeros("g", (63,), np.int32)), ("group 2", const("g", [2] * 64, np.int32)), ("group -1", const("g", [-1] * 64, np.int32)))],
+    quantized("E", "bias of 7", "MatMulNBits", [*NBITS, f32("c", 7)], inputs=["x", "b", "s", "z", "", "c"], **NBITS_ATTRIBUTES),
+    quantized("E", "no K", "MatMulNBits", NBITS, x=(4, 64), kind=F, N=8, block_size=32),
+    quantized("A", "all", "GatherBlockQuantized", TABLE_PARTS, block_size=16, **TABLE), *[quantized("E", f"{k} {v}", "GatherBlockQuantized", TABLE_PARTS, **{**TABLE, "block_size": 16, k: v}) for k, v in (
+        ("bits", 3), ("bits", 9), ("block_size", 0), ("block_size", 17), ("block_size", BIG), ("gather_axis", 2), ("gather_axis", 1), ("quantize_axis", 0), ("quantize_axis", MIN), ("kind", F), ("kind", U8))],
+    *[quantized("E", title, "GatherBlockQuantized", changed(TABLE_PARTS, **parts), block_size=16, **TABLE) for title, parts in {
+        "scales": dict(s=f32("s", 10, 3)), "scales for all": dict(s=f32("s", 1, 2)), "scales of rank 1": dict(s=f32("s", 20)), "scales of i8": dict(s=zeros("s", (10, 2), np.int8)), "scales of f64": dict(s=zeros("s", (10, 2), np.float64)),
+        "zero points": dict(z=u8("z", 10, 2)), "zero points of i8": dict(z=zeros("z", (10, 1), np.int8)), "data of i8": dict(d=zeros("d", (10, 16), np.int8)), "data of rank 0": dict(d=u8("d"))}.items()],
+    quantized("A", "index 99", "GatherBlockQuantized", [*TABLE_PARTS, const("i", [99, -99])], inputs=["d", "i", "s", "z"], block_size=16),
+    # attention, recurrence
+    quantized("A", "all", "QAttention", ATTENTION, x=(1, 2, 8), num_heads=2), *[quantized("E", f"{k} {v}", "QAttention", ATTENTION, **{"x": (1, 2, 8), "num_heads": 2, k: v}) for k, v in (
+        ("num_heads", 0), ("num_heads", 3), ("num_heads", BIG), ("num_heads", -2), ("unidirectional", 2), ("do_rotary", 1), ("past_present_share_buffer", 1), ("x", (2, 8)), ("x", (1, 2, 7)), ("kind", F))],
+    *[quantized("E", title, "QAttention", changed(ATTENTION, **parts), x=(1, 2, 8), num_heads=2) for title, parts in {
+        "weights": dict(w=u8("w", 8, 13)), "no weights": dict(w=u8("w", 8, 0)), "bias": dict(b=f32("b", 11)), "scale of two": dict(si=f32("si", 2)), "scale of f16": dict(sw=zeros("sw", (), np.float16)),
+        "weight scale": dict(sw=f32("sw", 5))}.items()],
+    *[quantized("E", f"mask {m.name}", "QAttention", [*ATTENTION, m], x=(3, 2, 8), num_heads=2) for m in (zeros("of four", (4,), np.int32), zeros("of rank 2", (3, 3), np.int32), zeros("of rank 3", (3, 1, 2), np.int32),
+                                                                                             zeros("of rank 4", (3, 1, 2, 2), np.int32), zeros("of rank 5", (1,) * 5, np.int32), zeros("of i64", (3,), np.int64))],
+    *[quantized("E", f"past {p.name}", "QAttention", [*ATTENTION, p], x=(1, 2, 8), num_heads=2, inputs=["x", "w", "b", "si", "sw", "", "", "", p.name]) for p in (
+        f32("of rank 4", 2, 1, 2, 3), f32("of three", 3, 1, 2, 3, 2), f32("heads", 2, 1, 3, 3, 2), zeros("of f16", (2, 1, 2, 3, 2), np.float16))],
+    quantized("A", "all", "DynamicQuantizeLSTM", LSTM, kind=F, hidden_size=2, **LSTM_INPUTS), quantized("E", "hidden_size", "DynamicQuantizeLSTM", LSTM, kind=F, hidden_size=3, **LSTM_INPUTS),
+    quantized("E", "layout", "DynamicQuantizeLSTM", LSTM, kind=F, layout=1, **LSTM_INPUTS), quantized("E", "no scales", "DynamicQuantizeLSTM", LSTM, kind=F, x=(5, 1, 3), inputs=["x", "w", "r"]),
+    *[quantized("E", title, "DynamicQuantizeLSTM", changed(LSTM, **parts), kind=F, **LSTM_INPUTS) for title, parts in {
+        "weights as of LSTM": dict(w=u8("w", 1, 8, 3)), "weights of f32": dict(w=f32("w", 1, 3, 8)), "scale": dict(sw=f32("sw", 2)), "scale of rank 0": dict(sr=f32("sr")), "zero point of i8": dict(zr=zeros("zr", (1,), np.int8)),
+        "scales": dict(sw=f32("sw", 1, 7))}.items()],
+    # operators between quantizations
+    quantized("A", "no zero points", "QLinearAdd", [SCALE, u8("b", 3), f32("t"), f32("u")], x=(2, 3), inputs=["x", "s", "", "b", "t", "", "u"]),
+    quantized("E", "no scale", "QLinearAdd", [SCALE, u8("b", 3), f32("t"), f32("u")], x=(2, 3), inputs=["x", "s", "", "b", "", "", "u"]), quantized("E", "too few", "QLinearMul", [SCALE], x=(2, 3)),
+    quantized("E", "mixed types", "QLinearAdd", [SCALE, ZERO, zeros("b", (3,), np.int8), f32("t"), zeros("y", (), np.int8), f32("u")], x=(2, 3)),
+    quantized("E", "axes 9", "QLinearReduceMean", [SCALE, ZERO, f32("t")], x=(2, 3), axes=[9], keepdims=1), quantized("E", "keepdims 2", "QLinearReduceMean", [SCALE, ZERO, f32("t")], x=(2, 3), axes=[1], keepdims=2),
+    quantized("E", "condition of u8", "QLinearWhere", [u8("a", 3), SCALE, ZERO, u8("b", 3), f32("t"), u8("v"), f32("u"), u8("w")], x=(3,)),
+    quantized("E", "does not broadcast", "QLinearWhere", [u8("a", 3), SCALE, ZERO, u8("b", 2), f32("t"), u8("v"), f32("u"), u8("w")], x=(3,), kind=B),
+    quantized("E", "channels_last 2", "QLinearConv", [SCALE, ZERO, u8("w", 1, 1, 3, 3), f32("t"), u8("v"), f32("u"), u8("y0")], channels_last=2),
+    quantized("E", "channels last of rank 1", "QLinearConv", [SCALE, ZERO, u8("w", 1, 1, 3, 3), f32("t"), u8("v"), f32("u"), u8("y0")], x=(4,), channels_last=1),
     # 75: Resize
     *[case("E", f"scale {s}", "Resize", inputs=["x", "", "s"], extra=[const("s", [1, 1, s, 1], np.float32)]) for s in (0, -1, np.nan, np.inf)],
     case("E", "scale 1e30", "Resize", inputs=["x", "", "s"], extra=[const("s", [1, 1, 1e30, 1], np.float32)]),
@@ -161,8 +244,8 @@ def save(path, op, x, extra, opset, kind, out, inputs, attributes):
     outputs = attributes.pop("outputs", ("y",))
     graph = helper.make_graph([node(op, names, outputs=outputs, **attributes)], "g", [helper.make_tensor_value_info("x", kind, x)],
                               [onnx.ValueInfoProto(name=o) for o in outputs], extra)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    path.write_bytes(model.SerializeToString())
+    domains = [helper.make_opsetid("", opset), *([helper.make_opsetid(attributes["domain"], 1)] if "domain" in attributes else [])]
+    path.write_bytes(helper.make_model(graph, opset_imports=domains, ir_version=8).SerializeToString())
 
 
 @pytest.mark.parametrize("verdict,title,op,x,extra,opset,kind,out,inputs,attributes", CASES,

@@ -215,6 +215,119 @@ for k in range(8):
          peer=not last, group=groups, channels_last=last, **window)
 
 
+# ---- QAttention ----
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def attention(key, batch, steps, width, heads, size, ta=U8, tw=I8, t=F32, columns=False, zeros=True, mask=None, causal=0, past=None, peer=True,
+              **attributes):
+    r = rng("attention", key, batch, steps, width, heads)
+    hidden, keys = heads * size, steps + (past or 0)
+    x, w = numbers(r, (batch, steps, width), ta), numbers(r, (width, 3 * hidden), tw)
+    zx, zw = (ends(r, ta), ends(r, tw, (3 * hidden,) if columns else ())) if zeros else (None, None)
+    sx, sw = scale(r, (), 0.01, 0.02).astype(t), scale(r, (3 * hidden,) if columns else (), 0.001, 0.002).astype(t)
+    bias = r.uniform(-0.5, 0.5, 3 * hidden).astype(t)
+    y = sums(wide(x, zx), wide(w, zw)).astype(F32) * f32(sx.astype(F32) * sw.astype(F32)) + bias.astype(F32)
+    q, k, v = (y[..., i * hidden:(i + 1) * hidden].astype(np.float64).reshape(batch, steps, heads, size).transpose(0, 2, 1, 3) for i in range(3))
+    held = None if past is None else r.uniform(-1, 1, (2, batch, heads, past, size)).astype(t)
+    if held is not None:
+        k, v = np.concatenate([held[0], k], axis=2), np.concatenate([held[1], v], axis=2)
+    filter_value = attributes.get("mask_filter_value", -10000.0)
+    scores = q @ k.transpose(0, 1, 3, 2) * (attributes.get("scale") or 1 / np.sqrt(size))
+    added = np.zeros((batch, steps, keys))
+    if mask == "ends":
+        m = r.integers(1, keys, batch, endpoint=True)
+        added[np.arange(keys)[None, None] + np.zeros((batch, steps, 1), int) >= m[:, None, None]] = filter_value
+    elif mask == "both":
+        m = np.concatenate([r.integers(max(1, keys // 2), keys, batch, endpoint=True), r.integers(0, keys // 2, batch, endpoint=True)])
+        at = np.arange(keys)[None, None] + np.zeros((batch, steps, 1), int)
+        added[(at >= m[:batch, None, None]) | (at < m[batch:, None, None])] = filter_value
+    elif mask in ("keys", "all"):
+        m = r.integers(0, 1, (batch, keys) if mask == "keys" else (batch, steps, keys), endpoint=True)
+        added[np.broadcast_to(m[:, None] if mask == "keys" else m, added.shape) <= 0] = filter_value
+    else:
+        m = None if mask is None else np.ones((batch, 1))
+    if causal:
+        added[np.broadcast_to(np.arange(keys)[None] > np.arange(steps)[:, None] + (past or 0), added.shape)] = -3.4028234663852886e38
+    y = (softmax(scores + added[:, None]) @ v).transpose(0, 2, 1, 3).reshape(batch, steps, hidden).astype(t)
+    inputs = [Given(x), w, bias, sx, sw, None if m is None else m.astype(I32), zx, zw, None if held is None else Given(held)]
+    want = (y, np.stack([k, v]).astype(t)) if held is not None else y
+    blind = causal and mask in ("both", "keys", "all")         # rows that see hidden keys alone: what these have less is rounded
+    case("QAttention", f"{key}: {mask}, causal {causal}, past {past}, {np.dtype(t)}", inputs, want, near=2e-6 if t is F32 and not blind else 2e-3,
+         peer=peer and t is F32 and ta is U8, num_heads=heads, unidirectional=causal, **attributes)
+
+
+for k, mask in enumerate([None, "ends", "both", "keys", "all", "same"]):
+    attention(k, 2, 5, 12, 2, 4, mask=mask, columns=k % 2 == 1)
+    attention(k, 3, 4, 8, 4, 2, mask=mask, causal=1, tw=U8)
+    attention(k, 1, 6, 16, 2, 8, mask=mask, past=3, causal=k % 2, zeros=k % 3 > 0)
+    attention(k, 2, 1, 10, 3, 5, mask=mask, past=7, columns=True, causal=1)
+    attention(k, 2, 5, 12, 2, 4, mask=mask, ta=I8, tw=I8 if k % 2 else U8)
+attention(9, 2, 5, 12, 2, 4, mask="keys", scale=0.3, mask_filter_value=-5.0)
+attention(9, 1, 40, 64, 2, 32, mask="ends", causal=1)
+attention(9, 2, 5, 12, 2, 4, mask="both", t=F16, past=2)
+attention(9, 1, 1, 4, 1, 1, past=0, mask="ends", peer=False)
+
+# ---- DynamicQuantizeLSTM ----
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def lstm(key, steps, batch, width, hidden, direction="forward", t=I8, columns=False, bias=True, state=True, peephole=False, lengths=None, peer=True, **attributes):
+    r = rng("lstm", key, steps, batch, width, hidden, direction)
+    d = 2 if direction == "bidirectional" else 1
+    x = r.uniform(-1, 1, (steps, batch, width)).astype(F32)
+    w, rec = (r.integers(-60, 60, (d, n, 4 * hidden)).astype(t) if t is I8 else r.integers(0, 120, (d, n, 4 * hidden)).astype(t) for n in (width, hidden))
+    shape = (d, 4 * hidden) if columns else (d,)
+    sw, sr = r.uniform(0.004, 0.008, shape).astype(F32), r.uniform(0.004, 0.008, shape).astype(F32)
+    zw = np.zeros(shape, t) if t is I8 else np.full(shape, 57, t)
+    zr = np.zeros(shape, t) if t is I8 else np.full(shape, 61, t)
+    b = r.uniform(-0.5, 0.5, (d, 8 * hidden)).astype(F32) if bias else None
+    h0, c0 = (r.uniform(-1, 1, (d, batch, hidden)).astype(F32) for _ in range(2)) if state else (None, None)
+    p = r.uniform(-0.5, 0.5, (d, 3 * hidden)).astype(F32) if peephole else None
+    most = max(lengths) if lengths else steps
+
+    def product(a, weights, s, zero):
+        q, sa, za = dynamic(f32(a))
+        return sums(wide(q, za), wide(weights, zero)).astype(F32) * f32(sa * s)
+
+    y, last_h, last_c = np.zeros((steps, d, batch, hidden)), np.zeros((d, batch, hidden)), np.zeros((d, batch, hidden))
+    for k in range(d):
+        counted = np.where(np.arange(steps)[:, None, None] < most, x, 0)
+        gates = product(counted, w[k], sw[k], zw[k]) + (0 if b is None else b[k, :4 * hidden] + b[k, 4 * hidden:])
+        h, c = (np.zeros((batch, hidden)), np.zeros((batch, hidden))) if h0 is None else (h0[k].astype(np.float64), c0[k].astype(np.float64))
+        pi, po, pf = np.zeros((3, hidden)) if p is None else p[k].reshape(3, hidden)
+        for step in range(steps)[::-1 if direction == "reverse" or k else 1]:
+            g = gates[step] + product(h, rec[k], sr[k], zr[k])
+            i, o, f, n = (g[:, j * hidden:(j + 1) * hidden].astype(np.float64) for j in range(4))
+            i, f = sigmoid(i + pi * c), sigmoid(f + pf * c)
+            f = 1 - i if attributes.get("input_forget") else f
+            new = f * c + i * np.tanh(n)
+            out = sigmoid(o + po * new) * np.tanh(new)
+            runs = np.array([step < n for n in lengths])[:, None] if lengths else np.ones((batch, 1), bool)
+            h, c = np.where(runs, out, h), np.where(runs, new, c)
+            y[step, k] = np.where(runs, out, 0)
+        last_h[k], last_c[k] = h, c
+    inputs = [Given(x), w, rec, b, None if lengths is None else np.array(lengths, I32), h0, c0, p, sw, zw, sr, zr]
+    case("DynamicQuantizeLSTM", f"{key}: {direction}", inputs, (f32(y), f32(last_h), f32(last_c)), near=5e-3, peer=peer, direction=direction,
+         hidden_size=hidden, **attributes)
+
+
+for k, direction in enumerate(["forward", "reverse", "bidirectional"]):
+    lstm(k, 3, 1, 6, 5, direction)
+    lstm(k, 9, 2, 8, 7, direction, columns=True, state=k % 2 == 0)
+    lstm(k, 6, 3, 4, 4, direction, t=U8, bias=False)
+    lstm(k, 2, 2, 5, 3, direction, t=U8, columns=True, peephole=True)
+    lstm(k, 7, 3, 5, 4, direction, lengths=[7, 2, 5])
+    lstm(k, 7, 2, 5, 4, direction, lengths=[4, 3])
+lstm(0, 4, 2, 5, 4, input_forget=1)
+
 # ---- MatMulNBits ----
 
 
