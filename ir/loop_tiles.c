@@ -27,66 +27,97 @@ static void set(struct arena *arena, struct loop_block *block, struct loop_varia
         s->a = value;
 }
 
-/* the channels of a group at position p, in the loop over groups */
-static void add_group(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
-                      struct loop_variable *parts, struct loop_expr *number, int p)
+/* Positions whose partial sums are held at a time, of each channel of a group apart. */
+struct positions { int first, count; };
+
+/* the weights of a group, w[i * vectors + j] those that multiply channel i: the same for all
+ * positions, so they are read once for them */
+static void load_weights(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
+                         struct loop_expr *number, enum element sums, struct loop_variable **w)
 {
         const struct loop_tiles *t = &s->tiles;
-        enum element sums = (enum element)parts->type.element;
         int group = tile_group(s->buffer->element);
-        struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, group), NULL);
         struct loop_expr *k =
                 loop_op(arena, LOOP_MUL, number,
                         loop_index(arena, (int64_t)group * TILE_LANES * t->vectors), NULL);
-        struct loop_expr *at = loop_op(arena, LOOP_ADD, s->a, c, NULL),
-                         *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
-        at = plus(arena, at, p / t->rows * t->jump + p % t->rows * t->step);
-        for (int i = 0; i < group; i++) {
-                struct loop_expr *x =
-                        loop_cast(arena, sums, loop_load(arena, s->buffer, plus(arena, at, i)));
-                struct loop_variable *a =
-                        declare(arena, block, "a", parts->type, loop_splat(arena, TILE_LANES, x));
+        struct loop_expr *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
+        for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
                                 plus(arena, from, (int64_t)group * TILE_LANES * j + i);
                         struct loop_expr *every =
                                 loop_ramp(arena, TILE_LANES, first, loop_index(arena, group));
-                        struct loop_expr *w =
+                        struct loop_expr *value =
                                 loop_cast(arena, sums, loop_load(arena, s->weights, every));
+                        w[i * t->vectors + j] =
+                                declare(arena, block, "weights", value->type, value);
+                }
+}
+
+/* the channels of a group, in the loop over groups */
+static void add_group(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
+                      struct loop_variable *parts, struct loop_expr *number, struct positions p)
+{
+        const struct loop_tiles *t = &s->tiles;
+        enum element sums = (enum element)parts->type.element;
+        int group = tile_group(s->buffer->element);
+        struct loop_variable **w = arena_array(arena, (size_t)(group * t->vectors), sizeof *w);
+        load_weights(arena, block, s, number, sums, w);
+        struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, group), NULL);
+        struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
+        for (int k = 0; k < p.count * group; k++) {
+                int position = p.first + k / group, i = k % group;
+                int64_t offset = position / t->rows * t->jump + position % t->rows * t->step;
+                struct loop_expr *at = plus(arena, start, offset + i);
+                struct loop_expr *x = loop_cast(arena, sums, loop_load(arena, s->buffer, at));
+                struct loop_variable *a =
+                        declare(arena, block, "a", parts->type, loop_splat(arena, TILE_LANES, x));
+                for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *product =
-                                loop_op(arena, LOOP_MUL, loop_use(arena, a), w, NULL);
-                        struct loop_expr *sum = loop_tile_entry(arena, parts, i, j);
-                        set(arena, block, parts, i, j,
-                            loop_op(arena, LOOP_ADD, sum, product, NULL));
+                                loop_op(arena, LOOP_MUL, loop_use(arena, a),
+                                        loop_use(arena, w[i * t->vectors + j]), NULL);
+                        set(arena, block, parts, k, j,
+                            loop_op(arena, LOOP_ADD, loop_tile_entry(arena, parts, k, j), product,
+                                    NULL));
                 }
         }
+}
+
+static void multiply_positions(struct arena *arena, struct loop_block *block,
+                               const struct loop_stmt *s, struct loop_variable *sums,
+                               struct positions p)
+{
+        int group = tile_group(s->buffer->element);
+        struct loop_variable *parts =
+                declare(arena, block, "parts", LOOP_VECTOR(sums->type.element, TILE_LANES), NULL);
+        parts->rows = p.count * group;
+        parts->columns = s->tiles.vectors;
+        struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
+        loop->variable = loop_variable_new(arena, "pair", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        loop->a = loop_index(arena, 0);
+        loop->b = loop_index(arena, s->tiles.depth);
+        add_group(arena, loop->body, s, parts, loop_use(arena, loop->variable), p);
+        for (int k = 0; k < p.count; k++)
+                for (int j = 0; j < s->tiles.vectors; j++) {
+                        int first = k * group;
+                        struct loop_expr *all = loop_tile_entry(arena, parts, first, j);
+                        for (int i = 1; i < group; i++)
+                                all = loop_op(arena, LOOP_ADD, all,
+                                              loop_tile_entry(arena, parts, first + i, j), NULL);
+                        struct loop_expr *sum = loop_tile_entry(arena, sums, p.first + k, j);
+                        set(arena, block, sums, p.first + k, j,
+                            loop_op(arena, LOOP_ADD, sum, all, NULL));
+                }
 }
 
 static void multiply(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                      struct loop_variable *sums)
 {
-        int group = tile_group(s->buffer->element);
-        for (int p = 0; p < s->tiles.positions; p++) {
-                struct loop_variable *parts =
-                        declare(arena, block, "parts",
-                                LOOP_VECTOR(sums->type.element, TILE_LANES), NULL);
-                parts->rows = group;
-                parts->columns = s->tiles.vectors;
-                struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
-                loop->variable =
-                        loop_variable_new(arena, "pair", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-                loop->a = loop_index(arena, 0);
-                loop->b = loop_index(arena, s->tiles.depth);
-                add_group(arena, loop->body, s, parts, loop_use(arena, loop->variable), p);
-                for (int j = 0; j < s->tiles.vectors; j++) {
-                        struct loop_expr *all = loop_tile_entry(arena, parts, 0, j);
-                        for (int i = 1; i < group; i++)
-                                all = loop_op(arena, LOOP_ADD, all,
-                                              loop_tile_entry(arena, parts, i, j), NULL);
-                        set(arena, block, sums, p, j,
-                            loop_op(arena, LOOP_ADD, loop_tile_entry(arena, sums, p, j), all,
-                                    NULL));
-                }
+        int most = TILE_MAX / tile_group(s->buffer->element);
+        for (int p = 0; p < s->tiles.positions; p += most) {
+                int left = s->tiles.positions - p;
+                multiply_positions(arena, block, s, sums,
+                                   (struct positions){ p, left < most ? left : most });
         }
 }
 
