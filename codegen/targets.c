@@ -22,6 +22,13 @@ bool target_runs_here(const struct target *t)
         return attribute ? cpu_has(attribute) : t == targets[0];
 }
 
+const struct target *target_nearest(const struct target *t)
+{
+        while (t->base && !target_runs_here(t))
+                t = t->base;
+        return t;
+}
+
 /* The last in the table that is made for what this processor is or has. What is the same
  * instructions under another name (other caches, another order of bytes) may run here, but nothing
  * says that it is better. */

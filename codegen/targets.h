@@ -16,6 +16,8 @@ const struct target **target_list(struct arena *arena, const char *text, int *co
 const struct target *target_at(int number);               /* all of them, from 0; NULL behind the
                                                            * last */
 bool target_runs_here(const struct target *t);            /* this processor can run code for it */
+/* itself, or the nearest of its bases that this processor can run code for */
+const struct target *target_nearest(const struct target *t);
 void target_help(void);                                   /* name and doc of each, on standard
                                                            * output */
 

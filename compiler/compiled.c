@@ -49,6 +49,11 @@ static const char main_text[] =
         "        }\n"
         "        return 0;\n}\n";
 
+enum {
+#define FAIL(name, value, doc) FAIL_##name = (value),
+#include "ir/fail_codes.def"
+};
+
 struct compiled {
         struct run run;                 /* a copy: what is compiled is not what the user asked
                                          * for */
@@ -194,15 +199,18 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         return fine;
 }
 
-const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs,
-                           void *const *outputs, int *code)
+const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
+                           const void *const *inputs, void *const *outputs, int *code)
 {
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };
+        run.context.target = t;
+        run.target_count = 1;
+        run.lesser = NULL;
         run.options.weights = WEIGHTS_FILE;
         run.options.no_descriptor = run.options.profile = 0;
-        bool fine = compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs,
-                                 outputs, code);
-        return fine ? NULL
-                    : "the interpreter takes too long, and its C could not be compiled or run here";
+        if (!compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs, outputs,
+                          code))
+                return "the interpreter takes too long, and its C could not be compiled or run here";
+        return *code == FAIL_TILES ? "the system does not let it use the processor's tiles" : NULL;
 }

@@ -359,6 +359,7 @@ static bool compile_as_asked(struct run *run)
                 .stats = o->stats,
                 .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR
                                                                          : PIPELINE_WHOLE,
+                .nearest_target = target_nearest,
                 .run_compiled = compiled_check,
                 .observe = o->report ? report_observe : NULL,
                 .runner = run,

@@ -65,8 +65,8 @@ bool tune(struct run *run);
 bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
                   const void *const *inputs, void *const *outputs, int *code);
 /* the same for --check: see struct pipeline_options; runner: the struct run */
-const char *compiled_check(void *runner, struct loop_program *p, const void *const *inputs,
-                           void *const *outputs, int *code);
+const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
+                           const void *const *inputs, void *const *outputs, int *code);
 
 /* --test DIR (test_run.c): EXIT_OK or the error's code */
 bool test_run(struct run *run, const char *dir);

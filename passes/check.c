@@ -5,7 +5,9 @@
  * indices are mostly in range. Where a run-time index is out of range both sides must fail with the
  * same code. The state's canonical lowering (without views or fusion beyond what the state itself
  * says) runs in the interpreter, or, where that would take more than --limit check_steps, as C that
- * the system's compiler makes of it (--cc). What can be run neither way is skipped, and said to be.
+ * the system's compiler makes of it (--cc): for the target, or, on a processor that cannot run code
+ * for it, for the nearest one that it can, what the target alone has written out by legalize. What
+ * can be run neither way is skipped, and said to be.
  *
  * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN.
  * Passes of class R: within tolerance(), of the largest magnitude of an output. What class A does
@@ -152,10 +154,21 @@ static bool read_blob(void *context, const char *name, const void **bytes, size_
         return true;
 }
 
-/* A copy that can be printed as C: legal, its buffers placed. */
+/* what C is compiled for here */
+static const struct target *compiled_for(const struct check *c)
+{
+        const struct target *t = c->context->target;
+        return c->options->nearest_target ? c->options->nearest_target(t) : t;
+}
+
+/* A copy that can be printed as C: legal for what it is compiled for, its buffers placed. */
 static struct loop_program *printable(const struct check *c, struct arena *arena,
                                       const struct loop_program *p)
 {
+        struct pass_context context = *c->context;
+        context.target = compiled_for(c);
+        context.least = NULL;
+        context.notes = NULL;
         struct text text = { 0 }, blob = { 0 };
         loop_print(&text, p, &(struct tensor_print){ .blob = &blob, .file_name = "blob" });
         struct text kept = { .data = arena_copy(arena, blob.data, blob.length),
@@ -165,10 +178,17 @@ static struct loop_program *printable(const struct check *c, struct arena *arena
                            c->context->library, c->context->diag);
         text_free(&text);
         text_free(&blob);
-        if (!copy || pass_legalize(copy, c->context) < 0 ||
-            (!copy->planned && pass_plan(copy, c->context) < 0))
+        if (!copy || pass_legalize(copy, &context) < 0 ||
+            (!copy->planned && pass_plan(copy, &context) < 0))
                 return NULL;
         return copy;
+}
+
+static void say_compiled(const struct check *c)
+{
+        const char *wanted = c->context->target->name, *name = compiled_for(c)->name;
+        if (c->options->run_compiled && strcmp(name, wanted))
+                fprintf(stderr, "check: compiled for %s: this processor has no %s\n", name, wanted);
 }
 
 /* fills in code and outputs; NULL, or why not */
@@ -187,14 +207,16 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                                      (uint64_t)c->context->limits.check_steps, NULL);
                 interp_free(interp);
                 c->compile = r->code == INTERP_OUT_OF_STEPS;
+                if (c->compile)
+                        say_compiled(c);
         }
         if (!c->compile)
                 return NULL;
         if (!c->options->run_compiled)
                 return "it takes more interpreter steps than --limit check_steps";
         struct loop_program *copy = printable(c, r->arena, p);
-        return copy ? c->options->run_compiled(c->options->runner, copy, (const void *const *)in,
-                                               out, &r->code)
+        return copy ? c->options->run_compiled(c->options->runner, copy, compiled_for(c),
+                                               (const void *const *)in, out, &r->code)
                     : no_program;
 }
 

@@ -38,10 +38,13 @@ struct pipeline_options {
                                          * on */
         const char *label;              /* the target's name, in names of files and reports; NULL:
                                          * there is one only */
-        /* Runs a planned program as compiled C, for --check of what takes the interpreter too long.
-         * NULL, or why it could not be run; *code: what the run ended with. May be NULL. */
-        const char *(*run_compiled)(void *runner, struct loop_program *p, const void *const *inputs,
-                                    void *const *outputs, int *code);
+        /* For --check of what takes the interpreter too long: the target that this processor can
+         * run code for and that is nearest to another; and what runs a planned program, legal for
+         * it, as compiled C. NULL, or why it could not be run; *code: what the run ended with. Both
+         * may be NULL. */
+        const struct target *(*nearest_target)(const struct target *t);
+        const char *(*run_compiled)(void *runner, struct loop_program *p, const struct target *t,
+                                    const void *const *inputs, void *const *outputs, int *code);
         /* Told of the state before the first pass (pass NULL) and after each. May be NULL. */
         void (*observe)(void *runner, const struct pipeline_state *state, const struct pass *pass,
                         int rewrites);

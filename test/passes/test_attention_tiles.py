@@ -64,7 +64,7 @@ def test_threads(tmp_path, make, seed):
     assert all(np.array_equal(a, b, equal_nan=True) for other in more for a, b in zip(one, other))
 
 
-SMALL = {attention: (101, 105, 103), hidden: (100, 101, 104), masked: (102, 101)}      # tiles are slow in the interpreter
+SMALL = {attention: (101, 105, 102), hidden: (100, 101, 104), masked: (102, 113, 127)}      # tiles are slow in the interpreter
 
 
 @pytest.mark.parametrize("make", SMALL)
@@ -74,7 +74,7 @@ def test_every_pass(tmp_path, make):
         ir = as_joined(tmp_path, rounded(tmp_path, make(seed)[0]), random.Random(seed) if seed % 2 else None)
         (tmp_path / "m.dnn").write_text(ir)
         done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "-o", tmp_path / "m.c", "--check", f"--target={TARGET}"], cwd=tmp_path)
-        assert done.returncode == 0, (make, seed, done.stderr)
+        assert done.returncode == 0 and "compiled" not in done.stderr, (make, seed, done.stderr)
 
 
 @needs_tiles

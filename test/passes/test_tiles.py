@@ -204,6 +204,20 @@ def test_without_tiles(target, kind, tmp_path):
         assert_close(got[0], want[0])
 
 
+@pytest.mark.parametrize("kind", [Tiles, Bytes])
+def test_check_compiles(kind, tmp_path):
+    """what the interpreter has no time for is compiled for this processor, with tiles by their meaning where it has none"""
+    contraction = kind(3, "sapphirerapids").text
+    (tmp_path / "layer.dnn").write_text(contraction)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "layer.dnn", "--emit=loops", "-o", tmp_path / "layer.loops", "--passes=lower,legalize,plan",
+                      "--target=sapphirerapids", "--check", "--limit=check_steps=1"], cwd=tmp_path)
+    assert done.returncode == 0 and "multiply %acc" in (tmp_path / "layer.loops").read_text(), (done.stderr, contraction)
+    lines = done.stderr.splitlines()
+    assert lines[-3:] == [f"check: {name}: equal" for name in ("lower", "legalize", "plan")], done.stderr
+    told = [line for line in lines if re.fullmatch("check: compiled for [^:]*: this processor has no sapphirerapids", line)]
+    assert len(told) == (not HAS_TILES), done.stderr
+
+
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
 @pytest.mark.parametrize("cc", COMPILERS)
 def test_machine_code(cc, tmp_path):

@@ -101,9 +101,11 @@ static void test_tolerance(void **state)
 }
 
 static int compiled;
-static const char *run_compiled(void *runner, struct loop_program *p, const void *const *inputs, void *const *outputs, int *code)
+static const char *run_compiled(void *runner, struct loop_program *p, const struct target *t, const void *const *inputs,
+                                void *const *outputs, int *code)
 {
         (void)runner, (void)p;
+        assert_string_equal(t->name, "generic");
         memcpy(outputs[0], inputs[0], 4 * sizeof(float));
         *code = 0;
         return ++compiled == 3 ? "no compiler" : NULL;

@@ -442,6 +442,22 @@ static void every_vector_function(void **state)
         }
 }
 
+/* what runs here stands for itself, anything else for a base that does */
+static void nearest_targets(void **state)
+{
+        (void)state;
+        const struct target *t;
+        for (int k = 0; (t = target_at(k)); k++) {
+                const struct target *near = target_nearest(t), *base = t;
+                assert_true(target_runs_here(near));
+                assert_true(near == t || !target_runs_here(t));
+                while (base != near && !target_runs_here(base))
+                        base = base->base;
+                assert_ptr_equal(base, near);
+        }
+        assert_ptr_equal(target_nearest(target_find("native")), target_find("native"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -449,6 +465,7 @@ int main(void)
                 cmocka_unit_test(leftovers_of_tables),
                 cmocka_unit_test(branching_while),
                 cmocka_unit_test(every_vector_function),
+                cmocka_unit_test(nearest_targets),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
