@@ -363,6 +363,21 @@ static void find_homes(const struct region *region, struct member *members)
         }
 }
 
+/* What decodes bytes for another kernel's epilogue is a part of that one: between kernels lie bytes. */
+static void leave_bytes(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                const struct member *at = &members[op->number];
+                for (int i = 0; i < op->operand_count && at->home && fuse_is_elementwise(op); i++) {
+                        struct op *ops[WIDENING_MAX];
+                        int count = fuse_decoding(op_operand(op, i), region, ops);
+                        bool apart = count && members[ops[0]->number].home != at->home;
+                        for (int k = 0; k < count && apart; k++)
+                                members[ops[k]->number].home = NULL;
+                }
+        }
+}
+
 /* how op's element is needed, as far as this one use goes */
 static void add_use(const struct fusing *f, const struct op *user, struct member *joined)
 {
@@ -571,6 +586,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
         find_widening(region, f.members);
         find_summed(region, f.members);
         find_homes(region, f.members);
+        leave_bytes(region, f.members);
         form_groups(region, &f, arena);
         fused += build_groups(region, f.members, arena, count, context->diag);
         arena_free(arena);

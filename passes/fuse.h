@@ -35,6 +35,8 @@ enum { WIDENING_MAX = 8 };
  * NULL. */
 struct widening { struct op *ops[WIDENING_MAX], *pad; int count; struct value *source; };
 struct widening fuse_widening(const struct op *reader);
+/* What brings bytes to v and nothing else reads, the last operation first: how many, 0 if none. */
+int fuse_decoding(struct value *v, const struct region *region, struct op *ops[WIDENING_MAX]);
 /* each reader has its own operations, reshapes in front of them; number of rewrites */
 int fuse_narrow(struct region *region, struct diag *diag);
 

@@ -83,6 +83,20 @@ struct widening fuse_widening(const struct op *reader)
         return w;
 }
 
+int fuse_decoding(struct value *v, const struct region *region, struct op *ops[WIDENING_MAX])
+{
+        int count = 0;
+        while (v && v->kind == VALUE_RESULT && v->op->region == region && count < WIDENING_MAX &&
+               v->op->code != OP_reshape && is_map(v->op) && value_has_one_use(v)) {
+                ops[count++] = v->op;
+                struct value *x = op_operand(v->op, 0);
+                if (bytes_of(x) == 1 && bytes_of(v) > 1)
+                        return count;
+                v = x;
+        }
+        return 0;
+}
+
 /* one of its operations, of a value of another shape */
 static struct value *rebuild(struct builder *b, const struct op *op, struct value *x)
 {

@@ -130,6 +130,8 @@ bool layout_stays(const struct op *convolve);
 
 bool layout_convolve(struct layout *l, struct op *op);
 bool layout_is_depthwise(const struct op *convolve);
+/* sums of a depthwise one are exact in lanes of floats, where they are of bytes */
+bool layout_lanes_sum(const struct layout *l, const struct op *depthwise);
 /* every output sums what lies under its own window */
 bool layout_is_direct(const struct op *convolve);
 /* or its outputs are of few phases, which are direct convolutions each */

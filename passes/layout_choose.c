@@ -40,6 +40,8 @@ enum {
 /* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured
  * with gcc, 10 to 18 % */
 #define FAR .12
+/* and what one of bytes loses that reads blocks: sums over a few words each */
+#define SHORT .3
 /* and what it loses where channels are not whole vectors, which Winograd's algorithm wants */
 #define DIRECT .5
 /* what a depthwise one loses whose weights are not one vector a block, and so are read again for
@@ -316,7 +318,8 @@ static void choose_depthwise(struct layout *l, struct op *op)
                 make(l, y, k, k != PLAIN);
         }
         region_of(l, y)->blocked_cost += packed / REACHED;
-        add_cost(l, y, PLAIN, may_stay(op) ? plain_cycles(l, op) : INFINITY);
+        bool may = may_stay(op) && element_is_float((enum element)x->type->element);
+        add_cost(l, y, PLAIN, may ? plain_cycles(l, op) : INFINITY);
         add_cost(l, x, LAST,
                  !layout_is_direct(op) ? INFINITY
                  : is_few(l, x->type)     ? 0
@@ -343,7 +346,8 @@ static void choose_convolve(struct layout *l, struct op *op)
         struct value *x = op_operand(op, 0), *y = op_result(op);
         const struct type *w = op_operand(op, 1)->type;
         double cycles = packed_cycles(l, op);
-        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3;
+        const struct multiply *bytes = layout_bytes(l, op);
+        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 && !bytes;
         bool stay = stays(l, op);
         layout_form(l, y)->stays = stay;
         for (int k = 0; k < KIND_COUNT; k++) {
@@ -362,6 +366,11 @@ static void choose_convolve(struct layout *l, struct op *op)
         /* more than half of a block may be lanes that pad it */
         for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
                 add_cost(l, y, k, bytes_of(l, y->type, blocks_in(l, y->type, k)) / COPIED);
+        if (bytes) {                    /* words of a block are few, and want to be whole */
+                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : SHORT * cycles / bytes->group);
+                add_cost(l, x, LAST, x->type->dims[1] % bytes->group ? cycles : 0);
+                return;
+        }
         add_cost(l, x, LAST, is_few(l, x->type) ? 0 : FAR * cycles);
         for (int k = 0; k < KIND_COUNT && tiled; k++) {
                 add_cost(l, x, k, loses_winograd(l, x->type, k) ? DIRECT * cycles : 0);
@@ -430,7 +439,10 @@ static void choose_op(struct layout *l, struct op *op)
 {
         if (op->result_count == 1 && carries(op_result(op)) && op->operand_count &&
             carries(op_operand(op, 0))) {
-                if (op->code == OP_convolve && op_operand(op, 0)->type->element == E_F32) {
+                bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
+                             (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
+                if (op->code == OP_convolve &&
+                    (op_operand(op, 0)->type->element == E_F32 || bytes)) {
                         if (layout_is_depthwise(op))
                                 choose_depthwise(l, op);
                         else

@@ -5,6 +5,7 @@
  *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a convolution of its own, and
  *                 the results lie interleaved in the whole */
 #include "passes/layout.h"
+#include "passes/whole.h"
 
 #include <string.h>
 
@@ -199,7 +200,8 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         struct attr *attrs = attrs_new(l->m, code);
         copy_ints(l->m, attrs, code, c->op, "strides");
         copy_ints(l->m, attrs, code, c->op, "dilations");
-        attr_set(attrs, code, "accumulator", op_int(c->op, "accumulator"));
+        bool bytes = lanes && element_is_integer((enum element)c->x->type->element);
+        attr_set(attrs, code, "accumulator", bytes ? E_F32 : op_int(c->op, "accumulator"));
         if (!x || !w)
                 return NULL;
         if (lanes) {
@@ -219,7 +221,8 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 attr_set(attrs, code, "block", block);
                 w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
         }
-        return w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        return bytes ? build_cast(&l->b, w, (enum element)op_result(c->op)->type->element) : w;
 }
 
 /* ---- transposed convolution ---- */
@@ -438,6 +441,13 @@ static struct value *whole_words(struct layout *l, struct value *x, int group)
         return missing ? layout_halo(&l->b, x, last, (int64_t[]){ 0, missing }, 1) : x;
 }
 
+bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
+{
+        enum element x = (enum element)op_operand(depthwise, 0)->type->element;
+        return !element_is_integer(x) ||
+               (layout_bytes(l, depthwise) && whole_sum_bound(depthwise) <= 1 << 24);
+}
+
 /* what multiplies x by w, or NULL: it is done in its own shape */
 static const struct multiply *layout_multiply(const struct layout *l, const struct op *op,
                                               const struct value *w)
@@ -483,11 +493,11 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         c.multiply = layout_multiply(l, op, c.w);
-        if (!c.multiply || (is_depthwise(&c) && c.multiply->group > 1) || c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
+        if (!c.multiply || (is_depthwise(&c) && !layout_lanes_sum(l, op)) || c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
             (!whole && !layout_has_phases(op)) || !bring_groups(&c))
                 return false;
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
-        int group = c.multiply->group;
+        int group = is_depthwise(&c) ? 1 : c.multiply->group;
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
                           : group > 1 ? grouped_channels(l, c.x, group)
                                       : few_channels(l, c.x);

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { BIAS_MAX = 1 << 24 };            /* sums leave room for so much */
+
 /* without the casts that changed nothing */
 static struct value *uncast(struct value *x)
 {
@@ -52,20 +54,6 @@ static struct value *whole_part(struct builder *b, const struct value *v, struct
         return is_whole(v) ? op_operand(v->op, 0) : NULL;
 }
 
-/* products that an element of the result is the sum of */
-static int64_t products_of(const struct op *op)
-{
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int count = 0;
-        if (op->code == OP_convolve)
-                return w->dims[0] ? type_elements(w) / w->dims[0] : 0;
-        const int64_t *contract = op_ints(op, "contract_a", &count);
-        int64_t products = 1;
-        for (int k = 0; k < count; k++)
-                products *= x->dims[contract[k]];
-        return products;
-}
-
 static struct value *contract(struct builder *b, const struct op *op, struct value *x,
                               struct value *w)
 {
@@ -76,6 +64,22 @@ static struct value *contract(struct builder *b, const struct op *op, struct val
                            type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
+/* of scales: of constants spread over the same places, or over all, one constant */
+static struct value *product_of(struct builder *b, struct value *x, struct value *y)
+{
+        for (int i = 0; i < 2; i++) {
+                struct value *one = i ? y : x, *many = i ? x : y;
+                if (!value_is_splat(one, NULL) || !op_is(many, OP_broadcast) ||
+                    !value_is_constant(op_operand(many->op, 0)))
+                        continue;
+                struct value *from = op_operand(many->op, 0);
+                struct value *scaled = build_binary(
+                        b, OP_mul, constant_splat(b->m, from->type, one->constant->data), from);
+                return build_broadcast(b, scaled, many->type, op_ints(many->op, "dims", NULL));
+        }
+        return build_binary(b, OP_mul, x, y);
+}
+
 static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *whole[2], *factors[2];
@@ -83,24 +87,25 @@ static struct value *multiply_whole(struct builder *b, struct op *op, struct pas
         if (t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) ||
             !type_is_static(op_operand(op, 1)->type))
                 return NULL;
-        double largest = (double)products_of(op);
+        double largest = (double)whole_products(op);
         for (int i = 0; i < 2; i++) {
                 whole[i] = whole_part(b, op_operand(op, i), &factors[i]);
                 if (!whole[i])
                         return NULL;
                 largest *= whole_largest(whole_range_of(whole[i]));
         }
-        if (!is_for(context, whole[1]) || largest > INT32_MAX ||
+        if (!is_for(context, whole[1]) || largest > INT32_MAX - BIAS_MAX ||
             (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
                 return NULL;
-        struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32);
-        for (int i = 0; i < 2 && y; i++) {
+        struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32), *scale = NULL;
+        for (int i = 0; i < 2; i++) {
                 struct value *factor =
                         factors[i] ? simplify_result_factor(b, op, i, factors[i]) : NULL;
-                if (factors[i])
-                        y = factor ? build_binary(b, OP_mul, y, factor) : NULL;
+                if (factors[i] && !factor)
+                        return NULL;
+                scale = scale && factor ? product_of(b, scale, factor) : factor ? factor : scale;
         }
-        return y;
+        return scale ? build_binary(b, OP_mul, y, scale) : y;
 }
 
 struct value *rewrite_convolve_whole(struct builder *b, struct op *op, struct pass_context *context)
@@ -235,6 +240,45 @@ static bool find_zero_point(const struct value *difference, double *number, stru
                whole_largest(whole_range_of(x)) <= NARROW;
 }
 
+/* or could be: what lies around x is the zero point then, which takes memory */
+static bool can_be_inside(const struct op *op, const struct pass_context *context)
+{
+        int count;
+        const int64_t *pads = op->code == OP_convolve ? op_ints(op, "pads", &count) : NULL;
+        for (int i = 0; pads && i < count; i++)
+                if (pads[i] < 0)
+                        return false;
+        return is_inside(op) || (target_lanes(context->target, E_F32) > 1 &&
+                                 op_all_ones(op, "input_dilations"));
+}
+
+/* x with the zero point c around it, by w */
+static struct value *contract_padded(struct builder *b, const struct op *op, struct value *x,
+                                     struct value *w, double c)
+{
+        int count, spatial;
+        const int64_t *pads = op_ints(op, "pads", &count);
+        int64_t low[RANK_MAX] = { 0 }, none[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+        memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
+        spatial = count / 2;
+        for (int d = 0; d < spatial; d++) {
+                low[2 + d] = pads[d];
+                dims[2 + d] += pads[d] + pads[spatial + d];
+        }
+        const struct type *scalar = type_tensor(b->m, x->type->element, 0, NULL),
+                          *whole = type_tensor(b->m, x->type->element, x->type->rank, dims);
+        struct value *around[] = { x, constant_number(b->m, scalar, c),
+                                   constant_ints(b->m, low, x->type->rank) };
+        struct value *padded = value_build(b, OP_pad, around, 3, NULL, whole);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_I32);
+        attr_set_ints(b->m, attrs, op->code, "pads", none, count);
+        return value_build(b, op->code, (struct value *[]){ padded, w }, 2, attrs,
+                           type_with_element(b->m, op_result(op)->type, E_I32));
+}
+
 static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *centered = op_operand(op, 0), *w = op_operand(op, 1);
@@ -242,14 +286,15 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         int along = whole_outputs(op);
         if (!is_for(context, w) || op_result(op)->type->element != E_I32 || along < 0 ||
             !op_is(centered, OP_sub) || !value_is_constant(w) || !type_is_static(t) ||
-            !type_elements(w->type) || !is_inside(op))
+            !type_elements(w->type) || !can_be_inside(op, context))
                 return NULL;
         double c;
         struct value *run;
-        if (!find_zero_point(centered, &c, &run))
+        if (!find_zero_point(centered, &c, &run) || (run && !is_inside(op)))
                 return NULL;
         const int64_t outputs = op->code == OP_convolve ? 1 : t->rank - 1;
-        struct value *y = contract(b, op, uncast(op_operand(centered->op, 0)), w);
+        struct value *x = uncast(op_operand(centered->op, 0));
+        struct value *y = is_inside(op) ? contract(b, op, x, w) : contract_padded(b, op, x, w, c);
         struct value *shifts = build_broadcast(b, shifts_of(b->m, w, along, c), t, &outputs);
         if (run)
                 shifts = build_binary(

@@ -70,3 +70,22 @@ int whole_outputs(const struct op *op)
                        ? 1 - (int)contract[0]
                        : -1;
 }
+
+int64_t whole_products(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int count = 0;
+        if (op->code == OP_convolve)
+                return w->dims[0] ? type_elements(w) / w->dims[0] : 0;
+        const int64_t *contract = op_ints(op, "contract_a", &count);
+        int64_t products = 1;
+        for (int k = 0; k < count; k++)
+                products *= x->dims[contract[k]];
+        return products;
+}
+
+double whole_sum_bound(const struct op *op)
+{
+        return (double)whole_products(op) * whole_largest(whole_range_of(op_operand(op, 0))) *
+               whole_largest(whole_range_of(op_operand(op, 1)));
+}

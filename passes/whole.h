@@ -5,6 +5,10 @@
 #include "passes/pass.h"
 
 /* the targets multiply such integers in tiles */
+/* products that an element of a convolve or dot is the sum of */
+int64_t whole_products(const struct op *op);
+/* the largest magnitude that a sum of a convolve or dot of integers can have */
+double whole_sum_bound(const struct op *op);
 bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);
 
 struct whole_range { double low, high; };

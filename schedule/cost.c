@@ -17,6 +17,7 @@
 #define CONTENTION .15                  /* of the time of two that take equally long beside each
                                          * other */
 #define LATENCY 4.0                     /* of a multiply-add */
+#define WORD .15                        /* of x, which takes an instruction of its own to broadcast */
 #define TURN .7
 #define ENTRY 6.5
 #define RESULT 4.8
@@ -121,6 +122,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double adds = sums / issue * (multiply ? multiply->instructions : 2),
                loads = (double)(positions + vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
+        step += work->group > 1 ? WORD * (double)positions : 0;
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);

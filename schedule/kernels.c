@@ -28,7 +28,7 @@ struct lowering {
 #define OF(e) (1u << E_##e)
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8), contract_prepare, contract_choose },
-        { OP_convolve_lanes, OF(F32), lanes_prepare, lanes_choose },
+        { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8), lanes_prepare, lanes_choose },
         { OP_convolve_winograd, OF(F32), winograd_prepare, winograd_choose },
         { OP_reduce_window, OF(F32) | OF(BF16), windows_prepare, windows_choose },
 };

@@ -24,6 +24,13 @@ struct lanes {
         struct loop_variable *sums;     /* [rows * columns][1] of the tile */
 };
 
+/* as floats, which hold sums of bytes exactly */
+static struct loop_expr *load(struct stage *s, const char *name, struct loop_buffer *b,
+                              struct loop_expr *at, int64_t add, int live)
+{
+        return stage_load_as(s, E_F32, name, b, at, add, live);
+}
+
 /* ---- the sums ---- */
 
 /* the products of window_rows * window_columns offsets, written out */
@@ -43,14 +50,14 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
         if (!w) {
                 w = arena_array(s->arena, (size_t)window_rows * (size_t)window_columns, sizeof *w);
                 for (int i = 0; i < window_rows * window_columns; i++)
-                        w[i] = stage_load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
+                        w[i] = load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
         }
         for (int m = 0, m_end; m < m_count; m = m_end) {
                 m_end = meetings_end(ms, m, m_count);
                 for (int n = 0, n_end; n < n_count; n = n_end) {
                         n_end = meetings_end(ns, n, n_count);
                         struct loop_expr *x =
-                                stage_load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
+                                load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
                         for (int i = m; i < m_end; i++)
                                 for (int k = n; k < n_end; k++)
                                         stage_add(s, l->sums,
@@ -148,7 +155,7 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
         if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes) {
                 struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
                 for (int i = 0; i < window; i++)
-                        w[i] = stage_load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
+                        w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
                 l->resident = w;
         }
         bool strips = stage_open_strips(s, &from, &to),

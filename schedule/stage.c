@@ -192,14 +192,20 @@ void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                              : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 
-struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
-                             struct loop_expr *at, int64_t add, int live)
+struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+                                struct loop_buffer *b, struct loop_expr *at, int64_t add, int live)
 {
         struct loop_expr *mask =
                 live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
         struct loop_expr *x =
                 loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
-        return emit_let(s->e, name, loop_cast(s->arena, element_info[b->element].compute, x));
+        return emit_let(s->e, name, loop_cast(s->arena, e, x));
+}
+
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+                             struct loop_expr *at, int64_t add, int live)
+{
+        return stage_load_as(s, element_info[b->element].compute, name, b, at, add, live);
 }
 
 bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
@@ -293,7 +299,8 @@ static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr 
                       struct loop_expr *to, int64_t stride)
 {
         struct emit *e = s->e;
-        bool whole = s->ys->element == E_F32 && stride % s->lanes == 0;
+        bool vectors = s->ys->element == E_F32 || element_info[s->ys->element].bytes == 1,
+             whole = vectors && stride % s->lanes == 0;
         struct loop_expr *count = times(e, minus(e, to, from), stride);
         stage_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
                    constant_element(op_operand(s->pad, 1)->constant, 0));

@@ -179,6 +179,9 @@ void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
 /* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
 struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
                              struct loop_expr *at, int64_t add, int live);
+/* the same, as another element */
+struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+                                struct loop_buffer *b, struct loop_expr *at, int64_t add, int live);
 /* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions
  * of part->live lanes from part->first on. */
 struct lane_part { struct loop_expr *first; int live; };

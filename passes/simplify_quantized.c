@@ -1,0 +1,256 @@
+/* The rules of simplify.def for values of 8 bits between floats: one rule of rounding, whatever the
+ * target.
+ *
+ *      s = sums of products of integers, and the bias         exact, i32
+ *      y = saturate(round(f32(s) * m) + zero)                 m = f32(f32(sx * sw) / sy), of each output
+ *
+ * A network says it in floats: products of decoded numbers plus a decoded bias, divided by a scale.
+ * Once the products are of integers (simplify_whole.c), the bias is brought back to the integer that
+ * it was decoded from, and all scales become one number. */
+#include "passes/multiplies.h"
+#include "passes/simplify.h"
+#include "passes/whole.h"
+
+#include <math.h>
+
+enum { DEPTH_MAX = 8, BIAS_MAX = 1 << 24 };     /* a bias that f32 holds exactly */
+
+static struct value *without_spread(struct value *v)
+{
+        while (op_is(v, OP_broadcast))
+                v = op_operand(v->op, 0);
+        return v;
+}
+
+/* a constant, the same in all places or spread over them */
+static bool is_spread(const struct value *v)
+{
+        while (op_is(v, OP_broadcast))
+                v = op_operand(v->op, 0);
+        return value_is_constant(v);
+}
+
+/* ---- the bias ---- */
+
+static float number_at(const struct value *v, int64_t i)
+{
+        return (float)constant_element(v->constant, v->constant->kind == CONSTANT_SPLAT ? 0 : i).f;
+}
+
+/* the spread constants lie in the same places */
+static bool same_places(const struct value *a, const struct value *b)
+{
+        int n, m;
+        if (!op_is(a, OP_broadcast) || !op_is(b, OP_broadcast) ||
+            !type_same_dims(op_operand(a->op, 0)->type, op_operand(b->op, 0)->type))
+                return false;
+        const int64_t *x = op_ints(a->op, "dims", &n), *y = op_ints(b->op, "dims", &m);
+        for (int k = 0; k < n; k++)
+                if (x[k] != y[k])
+                        return false;
+        return true;
+}
+
+/* The integers that `bias` is when it is divided by the scales: as a constant of its shape; NULL:
+ * it is no such. */
+static struct value *whole_bias(struct builder *b, struct value *bias, struct value *scale)
+{
+        const struct value *from = without_spread(bias), *by = without_spread(scale);
+        int64_t count = type_elements(from->type);
+        bool splat = value_is_splat(by, NULL);
+        if (!count || (!splat && !same_places(bias, scale)))
+                return NULL;
+        int32_t *whole = arena_array(b->m->arena, (size_t)count, sizeof *whole);
+        for (int64_t i = 0; i < count; i++) {
+                float x = number_at(from, i), s = number_at(by, splat ? 0 : i);
+                float q = s != 0 ? rintf(x / s) : 0;
+                if (!(fabsf(q) < BIAS_MAX) || q * s != x)
+                        return NULL;
+                whole[i] = (int32_t)q;
+        }
+        const struct type *type = type_with_element(b->m, from->type, E_I32);
+        struct value *v = constant_dense(b->m, type, whole, "bias");
+        return op_is(bias, OP_broadcast)
+                       ? build_broadcast(b, v, type_with_element(b->m, bias->type, E_I32),
+                                         op_ints(bias->op, "dims", NULL))
+                       : v;
+}
+
+/* ---- requantization ---- */
+
+/* the parts of max(f32(sum) * scale + bias, 0): all but sum and scale may be missing */
+struct requantized {
+        struct value *sum, *scale, *bias;
+        bool rectified;
+};
+
+static struct value *take_constant(struct value **v, enum opcode code)
+{
+        for (int i = 0; i < 2 && op_is(*v, code) && value_has_one_use(*v); i++)
+                if (is_spread(op_operand((*v)->op, i))) {
+                        struct value *c = op_operand((*v)->op, i);
+                        *v = op_operand((*v)->op, 1 - i);
+                        return c;
+                }
+        return NULL;
+}
+
+/* a sum of products, with what is added to it, and a bias would fit */
+static bool is_sum(const struct value *v, int depth)
+{
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX || v->type->element != E_I32)
+                return false;
+        if (v->op->code == OP_convolve || v->op->code == OP_dot)
+                return whole_sum_bound(v->op) <= INT32_MAX - 2.0 * BIAS_MAX;
+        for (int i = 0; i < 2 && (v->op->code == OP_add || v->op->code == OP_sub); i++)
+                if (is_sum(op_operand(v->op, i), depth + 1))
+                        return true;
+        return false;
+}
+
+static bool find_requantized(struct value *v, struct requantized *r)
+{
+        double zero;
+        *r = (struct requantized){ 0 };
+        if (op_is(v, OP_max) && value_is_splat(op_operand(v->op, 1), &zero) && zero == 0) {
+                r->rectified = true;
+                if (!value_has_one_use(v))
+                        return false;
+                v = op_operand(v->op, 0);
+        }
+        r->bias = take_constant(&v, OP_add);
+        r->scale = take_constant(&v, OP_mul);
+        r->sum = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
+        return r->scale && r->sum && v->type->element == E_F32 && is_sum(r->sum, 0);
+}
+
+/* (f32(s) * f + f * b) / d, to be rounded */
+struct value *rewrite_div_requantized(struct builder *b, struct op *op,
+                                      struct pass_context *context)
+{
+        (void)context;
+        struct requantized r;
+        struct value *v = op_operand(op, 0), *d = op_operand(op, 1), *y = op_result(op);
+        double divisor;
+        if (!value_is_splat(d, &divisor) || !(divisor > 0) || !value_has_one_use(y) ||
+            y->uses->user->code != OP_round || !value_has_one_use(v) || !find_requantized(v, &r))
+                return NULL;
+        struct value *bias = r.bias ? whole_bias(b, r.bias, r.scale) : NULL;
+        if (r.bias && !bias)
+                return NULL;
+        struct value *f = without_spread(r.scale);
+        struct value *m = build_binary(b, OP_div, f, constant_splat(b->m, f->type, d->constant->data));
+        if (!m || !value_is_constant(m))
+                return NULL;
+        if (op_is(r.scale, OP_broadcast))
+                m = build_broadcast(b, m, r.scale->type, op_ints(r.scale->op, "dims", NULL));
+        struct value *s = bias ? build_binary(b, OP_add, r.sum, bias) : r.sum;
+        struct value *x = build_binary(b, OP_mul, build_cast(b, s, E_F32), m);
+        return r.rectified ? build_binary(b, OP_max, x, constant_number(b->m, x->type, 0)) : x;
+}
+
+/* ---- what saturation does ---- */
+
+/* -1: none */
+static bool bounds_of(enum element e, double *least)
+{
+        if (!element_is_integer(e) || element_info[e].bytes > 2)
+                return false;
+        *least = element_info[e].class == CLASS_SINT ? -ldexp(1, 8 * element_info[e].bytes - 1) : 0;
+        return true;
+}
+
+/* cast(round(max(x, 0)) + lowest, t): what is below 0 ends at lowest anyway */
+struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        enum element to = (enum element)op_result(op)->type->element;
+        double least, zero, added = 0;
+        struct value *v = op_operand(op, 0), *shift = NULL;
+        if (!bounds_of(to, &least) || !element_is_float((enum element)v->type->element))
+                return NULL;
+        if (op_is(v, OP_add) && value_is_splat(op_operand(v->op, 1), &added)) {
+                shift = op_operand(v->op, 1);
+                v = op_operand(v->op, 0);
+        }
+        if (added != least || !op_is(v, OP_round) || !op_is(op_operand(v->op, 0), OP_max))
+                return NULL;
+        const struct op *max = op_operand(v->op, 0)->op;
+        if (!value_is_splat(op_operand(max, 1), &zero) || zero != 0)
+                return NULL;
+        struct value *x = build_unary(b, OP_round, op_operand(max, 0));
+        return build_cast(b, shift ? build_binary(b, OP_add, x, shift) : x, to);
+}
+
+/* ---- bytes with a sign ---- */
+
+/* never NaN: made of integers by scales of moderate size */
+static bool is_number(const struct value *v, int depth)
+{
+        double c;
+        if (value_is_constant(v) || op_is(v, OP_broadcast)) {
+                while (op_is(v, OP_broadcast))
+                        v = op_operand(v->op, 0);
+                if (!value_is_constant(v))
+                        return is_number(v, depth + 1);
+                for (int64_t i = 0; i < type_elements(v->type); i++) {
+                        c = fabs(constant_element(v->constant, i).f);
+                        if (!(c <= 1e6))
+                                return false;
+                }
+                return true;
+        }
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX)
+                return false;
+        switch (v->op->code) {
+        case OP_cast: return element_is_integer((enum element)op_operand(v->op, 0)->type->element);
+        case OP_add: case OP_mul: case OP_max: case OP_min:
+                return is_number(op_operand(v->op, 0), depth + 1) &&
+                       is_number(op_operand(v->op, 1), depth + 1);
+        case OP_div:
+                return value_is_splat(op_operand(v->op, 1), &c) && fabs(c) >= 1e-6 &&
+                       is_number(op_operand(v->op, 0), depth + 1);
+        case OP_round: return is_number(op_operand(v->op, 0), depth + 1);
+        default: return false;
+        }
+}
+
+/* it is multiplied by weights, perhaps behind what moves or decodes it */
+static bool is_multiplied(const struct value *v, int depth)
+{
+        for (const struct use *u = v->uses; u && depth < DEPTH_MAX; u = u->next) {
+                const struct op *user = u->user;
+                if ((user->code == OP_convolve || user->code == OP_dot) && u->index == 0)
+                        return true;
+                bool goes_on = user->code == OP_cast || user->code == OP_sub ||
+                               user->code == OP_mul || user->code == OP_transpose ||
+                               user->code == OP_reshape || user->code == OP_pad;
+                if (goes_on && is_multiplied(op_result(user), depth + 1))
+                        return true;
+        }
+        return false;
+}
+
+/* cast(x, i8) where machines multiply bytes without a sign by such with one: as u8 it is 128 more */
+struct value *rewrite_cast_unsigned(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0), *sum = x;
+        double shift = 0;
+        if (op_result(op)->type->element != E_I8 || x->type->element != E_F32 ||
+            target_lanes(context->target, E_F32) == 1)
+                return NULL;
+        const struct multiply *plain = multiply_in(context, E_I8, E_I8),
+                              *better = multiply_in(context, E_U8, E_I8);
+        if (!better || (plain && plain->group >= better->group))
+                return NULL;
+        if (op_is(x, OP_add) && value_is_splat(op_operand(x->op, 1), &shift))
+                sum = op_operand(x->op, 0);
+        if (!op_is(sum, OP_round) || fabs(shift) > 128 || !is_number(sum, 0) ||
+            !is_multiplied(op_result(op), 0))
+                return NULL;
+        struct value *more = constant_number(b->m, x->type, shift + 128);
+        struct value *bytes = build_cast(b, build_binary(b, OP_add, sum, more), E_U8);
+        struct value *wide = build_cast(b, bytes, E_I32);
+        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, 128)),
+                          E_I8);
+}
