@@ -117,7 +117,8 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0 },
                 missing = round_up(x->type->dims[1], group) - x->type->dims[1];
-        bool rounded = op_is(x, OP_cast) && op_operand(x->op, 0)->type->element == E_F32;
+        bool rounded = x->type->element == E_BF16 && op_is(x, OP_cast) &&
+                       op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
         for (int d = 1; d < rank; d++)
                 perm[d] = d + 1 < rank ? d + 1 : 1;

@@ -56,9 +56,9 @@ static bool same_places(const struct value *a, const struct value *b)
 static struct value *whole_bias(struct builder *b, struct value *bias, struct value *scale)
 {
         const struct value *from = without_spread(bias), *by = without_spread(scale);
-        int64_t count = type_elements(from->type);
-        bool splat = value_is_splat(by, NULL);
-        if (!count || (!splat && !same_places(bias, scale)))
+        bool splat = value_is_splat(by, NULL), one = value_is_splat(from, NULL);
+        int64_t count = one && splat ? 1 : type_elements(from->type);
+        if (!count || (!splat && !one && !same_places(bias, scale)) || (one && !splat))
                 return NULL;
         int32_t *whole = arena_array(b->m->arena, (size_t)count, sizeof *whole);
         for (int64_t i = 0; i < count; i++) {
@@ -69,7 +69,8 @@ static struct value *whole_bias(struct builder *b, struct value *bias, struct va
                 whole[i] = (int32_t)q;
         }
         const struct type *type = type_with_element(b->m, from->type, E_I32);
-        struct value *v = constant_dense(b->m, type, whole, "bias");
+        struct value *v = one && splat ? constant_number(b->m, type, whole[0])
+                                       : constant_dense(b->m, type, whole, "bias");
         return op_is(bias, OP_broadcast)
                        ? build_broadcast(b, v, type_with_element(b->m, bias->type, E_I32),
                                          op_ints(bias->op, "dims", NULL))
@@ -180,6 +181,83 @@ struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pa
                 return NULL;
         struct value *x = build_unary(b, OP_round, op_operand(max, 0));
         return build_cast(b, shift ? build_binary(b, OP_add, x, shift) : x, to);
+}
+
+/* ---- quantized, moved, and quantized as before ---- */
+
+/* what only moves numbers: of products with one positive scale, too */
+static bool is_mover(const struct op *op)
+{
+        return op->code == OP_reshape || op->code == OP_transpose ||
+               (op->code == OP_reduce_window && op_int(op, "kind") == REDUCE_max);
+}
+
+/* the numbers of v * 1 / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
+static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero)
+{
+        double scale;
+        if (v->kind != VALUE_RESULT || !value_has_one_use(v))
+                return NULL;
+        if (is_mover(v->op)) {
+                struct value *x = moved_bytes(b, op_operand(v->op, 0), s, zero);
+                return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
+                                       type_with_element(b->m, v->type, x->type->element))
+                         : NULL;
+        }
+        if (!op_is(v, OP_mul) || !value_is_splat(op_operand(v->op, 1), &scale) || scale != s)
+                return NULL;
+        v = op_operand(v->op, 0);
+        if (!op_is(v, OP_cast))
+                return NULL;
+        v = op_operand(v->op, 0);
+        *zero = NULL;
+        if (op_is(v, OP_sub) && value_is_splat(op_operand(v->op, 1), NULL) &&
+            v->type->element == E_I32) {
+                *zero = op_operand(v->op, 1);
+                v = op_operand(v->op, 0);
+                v = op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+        }
+        bool bytes = element_is_integer((enum element)v->type->element) &&
+                     element_info[v->type->element].bytes == 1;
+        return bytes ? v : NULL;
+}
+
+/* round(moved(x * s) / s): so few whole numbers come back from one rounding each way */
+struct value *rewrite_round_rescaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0), *zero = NULL;
+        double s;
+        if (!op_is(v, OP_div) || !value_is_splat(op_operand(v->op, 1), &s) || !(s > 1e-30) ||
+            !(s < 1e30))
+                return NULL;
+        struct value *x = moved_bytes(b, op_operand(v->op, 0), s, &zero);
+        if (!x || !zero)
+                return x ? build_cast(b, x, E_F32) : NULL;
+        const struct type *wide = type_with_element(b->m, x->type, E_I32);
+        return build_cast(b, build_binary(b, OP_sub, build_cast(b, x, E_I32),
+                                          constant_splat(b->m, wide, zero->constant->data)),
+                          E_F32);
+}
+
+/* cast(f32(i32(x) - z) + z, t) where x is of type t */
+struct value *rewrite_cast_restored(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double more, less;
+        struct value *v = op_operand(op, 0);
+        if (!op_is(v, OP_add) || !value_is_splat(op_operand(v->op, 1), &more) ||
+            !op_is(op_operand(v->op, 0), OP_cast) || v->type->element != E_F32)
+                return NULL;
+        v = op_operand(op_operand(v->op, 0)->op, 0);
+        if (!op_is(v, OP_sub) || !value_is_splat(op_operand(v->op, 1), &less) || more != less ||
+            !op_is(op_operand(v->op, 0), OP_cast) || v->type->element != E_I32)
+                return NULL;
+        struct value *x = op_operand(op_operand(v->op, 0)->op, 0);
+        return x->type == op_result(op)->type && element_info[x->type->element].bytes == 1 &&
+                               fabs(more) <= 256
+                       ? x
+                       : NULL;
 }
 
 /* ---- bytes with a sign ---- */

@@ -229,7 +229,7 @@ static bool find_zero_point(const struct value *difference, double *number, stru
                                          after = whole_range_of(difference);
                 return after.low == before.low - *number && after.high == before.high - *number;
         }
-        while (op_is(v, OP_cast) || op_is(v, OP_broadcast) || op_is(v, OP_reshape))
+        while (is_whole(v) || op_is(v, OP_broadcast) || op_is(v, OP_reshape))
                 v = op_operand(v->op, 0);
         enum { NARROW = 1 << 16 };      /* in i32, differences of such do not wrap */
         *number = 1;
@@ -279,13 +279,33 @@ static struct value *contract_padded(struct builder *b, const struct op *op, str
                            type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
+/* v's difference, behind what moves it */
+static const struct value *difference_of(const struct value *v)
+{
+        while (op_is(v, OP_reshape) || op_is(v, OP_transpose))
+                v = op_operand(v->op, 0);
+        return op_is(v, OP_sub) ? v : NULL;
+}
+
+/* v without the zero point */
+static struct value *uncentered(struct builder *b, const struct value *v)
+{
+        if (op_is(v, OP_sub))
+                return uncast(op_operand(v->op, 0));
+        struct value *x = uncentered(b, op_operand(v->op, 0));
+        return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
+                               type_with_element(b->m, v->type, x->type->element))
+                 : NULL;
+}
+
 static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
 {
-        struct value *centered = op_operand(op, 0), *w = op_operand(op, 1);
+        const struct value *centered = difference_of(op_operand(op, 0));
+        struct value *w = op_operand(op, 1);
         const struct type *t = op_result(op)->type;
         int along = whole_outputs(op);
         if (!is_for(context, w) || op_result(op)->type->element != E_I32 || along < 0 ||
-            !op_is(centered, OP_sub) || !value_is_constant(w) || !type_is_static(t) ||
+            !centered || !value_is_constant(w) || !type_is_static(t) ||
             !type_elements(w->type) || !can_be_inside(op, context))
                 return NULL;
         double c;
@@ -293,7 +313,9 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         if (!find_zero_point(centered, &c, &run) || (run && !is_inside(op)))
                 return NULL;
         const int64_t outputs = op->code == OP_convolve ? 1 : t->rank - 1;
-        struct value *x = uncast(op_operand(centered->op, 0));
+        struct value *x = uncentered(b, op_operand(op, 0));
+        if (!x)
+                return NULL;
         struct value *y = is_inside(op) ? contract(b, op, x, w) : contract_padded(b, op, x, w, c);
         struct value *shifts = build_broadcast(b, shifts_of(b->m, w, along, c), t, &outputs);
         if (run)
