@@ -315,8 +315,7 @@ static size_t ordered_bytes(struct c_writer *w)
         size_t sum = 0;
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct loop_buffer *b = w->constants[i].buffer;
-                if (element_info[b->element].bytes > 1 && w->constants[i].name->used &&
-                    form_of(w, b) == FORM_ROWS)
+                if (element_info[b->element].bytes > 1 && form_of(w, b) == FORM_ROWS)
                         sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
         }
         return sum;
@@ -352,7 +351,7 @@ void c_constants(struct c_writer *w, FILE *out)
         bool both = ordered_bytes(w) <= BOTH_FORMS_BYTES;
         for (size_t i = 0; i < w->constant_count && !w->failed; i++) {
                 const struct c_constant *c = &w->constants[i];
-                if (!c->name->used || c->name->is_weight)
+                if (c->name->is_weight)
                         continue;
                 bool rows = form_of(w, c->buffer) == FORM_ROWS;
                 if (rows && !any_rows) {

@@ -15,84 +15,6 @@ static bool is_wide(enum element e) { return e == E_I64 || e == E_U64 || e == E_
 static struct c_shape shape(int precedence) { return (struct c_shape){ precedence, false }; }
 static struct c_shape primary(void) { return shape(C_PRIMARY); }
 
-/* ---- what types decide ---- */
-
-struct range { bool known, is_signed; union scalar least, largest; };
-
-static struct range range_of_type(enum element e)
-{
-        struct range r = { false, element_info[e].class == CLASS_SINT, { 0 }, { 0 } };
-        int bits = e == E_BOOL ? 1 : 8 * element_info[e].bytes;
-        if (bits == 0 || (!element_is_integer(e) && e != E_BOOL))
-                return r;
-        r.known = true;
-        if (r.is_signed) {
-                r.least.i = -1 - (INT64_MAX >> (64 - bits));
-                r.largest.i = INT64_MAX >> (64 - bits);
-        } else {
-                r.largest.u = UINT64_MAX >> (64 - bits);
-        }
-        return r;
-}
-
-/* of a literal, of a widened narrow integer, or of the type; seen through conversions that keep the
- * value, as compilers do */
-static struct range range_of(const struct loop_expr *e)
-{
-        struct range r = range_of_type(element_of(e));
-        if (e->op == LOOP_LITERAL && r.known) {
-                r.least = r.largest = e->literal;
-        } else if (e->op == LOOP_CAST && r.known) {
-                struct range a = range_of_type(element_of(e->args[0]));
-                if (a.known && !a.is_signed && a.largest.u <= r.largest.u)
-                        r.largest = a.largest, r.least.u = 0;
-                else if (a.known && a.is_signed && r.is_signed && a.largest.i <= r.largest.i)
-                        r.largest = a.largest, r.least = a.least;
-        }
-        return r;
-}
-
-static bool always_less(struct range a, struct range b, bool or_equal)
-{
-        if (a.is_signed)
-                return or_equal ? a.largest.i <= b.least.i : a.largest.i < b.least.i;
-        return or_equal ? a.largest.u <= b.least.u : a.largest.u < b.least.u;
-}
-
-bool c_decided(const struct loop_expr *e, bool *value)
-{
-        if (e->op == LOOP_LITERAL && element_of(e) == E_BOOL) {
-                *value = e->literal.u != 0;
-                return true;
-        }
-        if (e->op < LOOP_LT || e->op > LOOP_NE)
-                return false;
-        struct range a = range_of(e->args[0]), b = range_of(e->args[1]);
-        if (!a.known || !b.known)
-                return false;
-        bool same = loop_expr_same(e->args[0], e->args[1]);
-        bool below = always_less(a, b, false), above = always_less(b, a, false);
-        bool not_above = same || always_less(a, b, true),
-             not_below = same || always_less(b, a, true);
-        bool equal = not_above && not_below, apart = below || above;
-        switch (e->op) {
-        case LOOP_LT: *value = below; return below || not_below;
-        case LOOP_LE: *value = not_above; return not_above || above;
-        case LOOP_GT: *value = above; return above || not_above;
-        case LOOP_GE: *value = not_below; return not_below || below;
-        case LOOP_EQ: *value = equal; return equal || apart;
-        default: *value = apart; return equal || apart;
-        }
-}
-
-const struct loop_expr *c_chosen(const struct loop_expr *e)
-{
-        bool value;
-        while (e->op == LOOP_SELECT && c_decided(e->args[0], &value))
-                e = e->args[value ? 1 : 2];
-        return e;
-}
-
 /* ---- literals ---- */
 
 const char *c_literal(struct arena *arena, enum element e, union scalar value)
@@ -106,7 +28,7 @@ const char *c_literal(struct arena *arena, enum element e, union scalar value)
                 return arena_printf(arena, "0x%04x", (unsigned)(bits[0] | bits[1] << 8));
         }
         case E_I32: case E_I64: case E_INDEX:
-                if (value.i == range_of_type(e).least.i)
+                if (value.i == (e == E_I32 ? INT32_MIN : INT64_MIN))
                         return e == E_I32 ? "INT32_MIN" : e == E_I64 ? "INT64_MIN" : "PTRDIFF_MIN";
                 return arena_printf(arena, "%lld", value.i);
         case E_I8: case E_I16: return arena_printf(arena, "%lld", value.i);
@@ -191,7 +113,6 @@ static struct c_shape put_helper(struct c_writer *w, enum c_helper h, const stru
 
 static bool is_narrow(const struct loop_expr *e)
 {
-        e = c_chosen(e);
         if (e->op == LOOP_SELECT)
                 return is_narrow(e->args[1]) && is_narrow(e->args[2]);
         return e->op == LOOP_LITERAL && is_wide(element_of(e));
@@ -206,7 +127,7 @@ static int least_left(enum loop_opcode op)
 
 static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, const char *operator)
 {
-        const struct loop_expr *a = c_chosen(e->args[0]), *b = c_chosen(e->args[1]);
+        const struct loop_expr *a = e->args[0], *b = e->args[1];
         int own = loop_op_info[e->op].precedence, left = least_left(e->op);
         bool shift = e->op == LOOP_SHL || e->op == LOOP_SHR;
         bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* a & b & c */
@@ -290,11 +211,6 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
 
 static struct c_shape put_comparison(struct c_writer *w, const struct loop_expr *e)
 {
-        bool value;
-        if (c_decided(e, &value)) {
-                c_put(w, "%d", value);
-                return primary();
-        }
         w->computes_floats |= class_of(e->args[0]) == CLASS_FLOAT;
         return put_infix(w, e, loop_op_info[e->op].text);
 }
@@ -474,7 +390,6 @@ enum { NEST_MAX = 50 };                 /* C99 promises 63 */
 static int nest_of(const struct loop_expr *e)
 {
         int most = 0;
-        e = c_chosen(e);
         for (int i = 0; i < e->arity; i++) {
                 int nest = e->args[i] ? nest_of(e->args[i]) + !(e->op == LOOP_SELECT && i == 2) : 0;
                 most = nest > most ? nest : most;
@@ -501,7 +416,6 @@ static bool has_load(const struct loop_expr *e)
 static int split(struct c_writer *w, const struct loop_expr *e, bool conditional)
 {
         int most = 0;
-        e = c_chosen(e);
         for (int i = 0; i < e->arity; i++) {
                 if (!e->args[i])
                         continue;
@@ -575,7 +489,6 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
 
 struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e)
 {
-        e = c_chosen(e);
         struct c_name *part = w->has_parts ? map_get(w->names, (const char *)&e, sizeof e) : NULL;
         if (part) {
                 c_put(w, "%s", part->text);

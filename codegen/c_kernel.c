@@ -5,92 +5,40 @@
 
 #include "codegen/targets.h"
 
-/* ---- variables that matter ----
- *
- * A variable matters when a statement with an effect reads it, or one that gives a value to a
- * variable that matters. Others are not printed: compilers would complain. */
-
-struct statement_list { const struct loop_stmt **items; size_t count; struct arena *arena; };
-
-static void list_statements(struct statement_list *list, const struct loop_block *block, int depth)
-{
-        for (const struct loop_stmt *s = block && depth < BLOCK_DEPTH_MAX ? block->first : NULL; s;
-             s = s->next) {
-                ARENA_GROW(list->arena, list->items, list->count);
-                list->items[list->count++] = s;
-                list_statements(list, s->body, depth + 1);
-                list_statements(list, s->other, depth + 1);
-        }
-}
+/* ---- register tiles: a variable for each entry that the function mentions ---- */
 
 struct tile_entry { const struct loop_variable *tile; int64_t row, column; };
 
-static bool entry_matters(const struct c_writer *w, const struct loop_variable *tile, int64_t row,
-                          int64_t column)
+static void note_entry(struct c_writer *w, const struct loop_variable *tile, int64_t row,
+                       int64_t column)
+{
+        struct tile_entry key = { tile, row, column };
+        map_set(w->tile_entries, (const char *)&key, sizeof key, w);
+}
+
+static void find_set(struct loop_stmt *s, void *context)
+{
+        if (s->kind == STMT_SET && s->variable->rows)
+                note_entry(context, s->variable, s->row, s->column);
+}
+
+static void find_entry(struct loop_expr *e, void *context)
+{
+        if (e->op == LOOP_TILE_ENTRY)
+                note_entry(context, e->variable, e->literal.i, e->column);
+}
+
+void c_find_entries(struct c_writer *w, const struct loop_function *f)
+{
+        w->tile_entries = map_new(w->arena);
+        loop_block_walk(f->body, find_set, find_entry, w);
+}
+
+static bool is_mentioned(const struct c_writer *w, const struct loop_variable *tile, int64_t row,
+                         int64_t column)
 {
         struct tile_entry key = { tile, row, column };
         return map_get(w->tile_entries, (const char *)&key, sizeof key) != NULL;
-}
-
-static void mark_expression(struct c_writer *w, const struct loop_expr *e, int depth)
-{
-        bool value;
-        if (!e || depth > EXPR_DEPTH_MAX)
-                return;
-        e = c_chosen(e);
-        if (c_decided(e, &value))
-                return;
-        if (e->variable)
-                e->variable->number = 1;
-        if (e->op == LOOP_TILE_ENTRY) {
-                struct tile_entry key = { e->variable, e->literal.i, e->column };
-                map_set(w->tile_entries, (const char *)&key, sizeof key, w);
-        }
-        for (int i = 0; i < e->arity; i++)
-                mark_expression(w, e->args[i], depth + 1);
-}
-
-static bool matters(const struct c_writer *w, const struct loop_stmt *s)
-{
-        switch (s->kind) {
-        case STMT_PREFETCH: return c_can_prefetch(w, s);
-        case STMT_LET: case STMT_VAR: return s->variable->number != 0 || c_is_tile(s->variable);
-        case STMT_SET:
-                return s->variable->rows ? entry_matters(w, s->variable, s->row, s->column)
-                                         : s->variable->number != 0;
-        default: return true;
-        }
-}
-
-void c_mark_variables(struct c_writer *w, struct loop_function *f)
-{
-        struct statement_list list = { .arena = arena_new() };
-        w->tile_entries = map_new(w->arena);
-        list_statements(&list, f->body, 0);
-        for (size_t i = 0; i < list.count; i++)
-                if (list.items[i]->variable)
-                        list.items[i]->variable->number = 0;
-        for (bool again = true; again;) {
-                again = false;
-                for (size_t i = list.count; i-- > 0;) {
-                        const struct loop_stmt *s = list.items[i];
-                        if (!s || !matters(w, s))
-                                continue;
-                        mark_expression(w, s->a, 0);
-                        mark_expression(w, s->b, 0);
-                        mark_expression(w, s->c, 0);
-                        for (int k = 0; s->kind == STMT_CALL && k < s->function->scalar_count; k++)
-                                mark_expression(w, s->scalars[k], 0);
-                        for (int k = 0;
-                             s->kind == STMT_CALL && s->offsets && k < s->function->buffer_count;
-                             k++)
-                                if (s->offsets[k])
-                                        mark_expression(w, s->offsets[k], 0);
-                        list.items[i] = NULL;
-                        again = true;
-                }
-        }
-        arena_free(list.arena);
 }
 
 /* ---- statements ---- */
@@ -99,7 +47,6 @@ void c_mark_variables(struct c_writer *w, struct loop_function *f)
  * runs. */
 static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 {
-        e = c_chosen(e);
         if (depth > EXPR_DEPTH_MAX || e->op == LOOP_LOAD || e->op == LOOP_CALL ||
             e->op == LOOP_TILE_ENTRY)
                 return false;
@@ -167,17 +114,11 @@ static void put_while(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_if(struct c_writer *w, const struct loop_stmt *s)
 {
-        bool value;
         const char *lead = "";
         for (;;) {                      /* a chain of else if does not nest */
-                if (c_decided(s->a, &value)) {
-                        const struct loop_block *chosen = value ? s->body : s->other;
-                        if (*lead)
-                                c_line(w, "} else {");
-                        else
-                                c_line(w, "{");
-                        if (chosen)
-                                c_block(w, chosen);
+                if (s->a->op == LOOP_LITERAL && s->a->literal.u) {        /* compilers warn of if (1) */
+                        c_line(w, *lead ? "} else {" : "{");
+                        c_block(w, s->body);
                         break;
                 }
                 c_put(w, "%sif (", lead);
@@ -212,7 +153,6 @@ static void put_value(struct c_writer *w, const struct loop_expr *a)
 static void put_stored(struct c_writer *w, const struct loop_buffer *b, const struct loop_expr *a)
 {
         enum element e = (enum element)a->type.element;
-        a = c_chosen(a);
         bool convert = element_is_integer(e) &&
                        (a->op == LOOP_CAST || a->op == LOOP_BITCAST || a->op == LOOP_SELECT);
         if (!convert && e != E_BOOL) {
@@ -246,7 +186,7 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
         c_declare(w, v);
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
-                if (entry_matters(w, v, i / v->columns, i % v->columns)) {
+                if (is_mentioned(w, v, i / v->columns, i % v->columns)) {
                         c_put(w, "%s %s", type, name->entries[i]);
                         put_zero(w, v->type);
                 }
@@ -262,7 +202,7 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 /* x = x + e is written x += e where C's operator is meant */
 static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char *target)
 {
-        const struct loop_expr *a = c_chosen(s->a);
+        const struct loop_expr *a = s->a;
         bool plain = a->op == LOOP_ADD || a->op == LOOP_SUB || a->op == LOOP_MUL;
         enum element e = (enum element)a->type.element;
         bool wraps = element_info[e].class == CLASS_SINT && e != E_INDEX;
@@ -414,12 +354,11 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         }
         struct map *last_uses = c_last_uses(w, block);
         w->indent++;
-        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
-                if (matters(w, s)) {
-                        put_statement(w, s);
-                        c_keep(w, last_uses, s);
-                        c_pin(w, block, s);
-                }
+        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
+                put_statement(w, s);
+                c_keep(w, last_uses, s);
+                c_pin(w, block, s);
+        }
         w->indent--;
 }
 
@@ -452,7 +391,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
 {
         struct text body = { 0 }, *out = w->out;
         w->out = &body;
-        c_mark_variables(w, f);
+        c_find_entries(w, f);
         c_block(w, f->body);
         w->out = out;
         c_line(w, "{");
@@ -543,7 +482,6 @@ void c_kernels(struct c_writer *w, struct text *out)
         w->out = out;
         w->in_kernel = w->has_vectors;
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
-                if (c_name(w, f)->used)
-                        put_kernel(w, f);
+                put_kernel(w, f);
         w->in_kernel = false;
 }

@@ -164,7 +164,7 @@ static void put_pointers(struct c_writer *w)
         bool any = false;
         bool *reached = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *reached);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
-                if (b->space != SPACE_WORKSPACE || !c_name(w, b)->used)
+                if (b->space != SPACE_WORKSPACE)
                         continue;
                 if (!any && !b->region)
                         c_line(w, "unsigned char *const memory = workspace;");
@@ -179,7 +179,7 @@ static void put_pointers(struct c_writer *w)
                     (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
                         c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_VIEW && c_name(w, b)->used)
+                if (b->space == SPACE_VIEW)
                         put_view_pointer(w, b);
         for (int i = 0; i < w->input_count + w->output_count; i++)
                 if (!c_name(w, port(w, i))->used)
@@ -217,11 +217,11 @@ static struct text main_text(struct c_writer *w)
         w->uses_status = w->uses_weights = false;
         w->out = &body;
         w->in_run = true;
-        c_mark_variables(w, w->p->main);
+        c_find_entries(w, w->p->main);
         c_block(w, w->p->main->body);
         w->in_run = false;
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_VIEW && c_name(w, b)->used)
+                if (b->space == SPACE_VIEW)
                         c_use(w, loop_buffer_root(b, NULL));
         return body;
 }

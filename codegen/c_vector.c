@@ -367,11 +367,6 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
         c_row(w, row, operands);
 }
 
-bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s)
-{
-        return spelling_of_prefetch(target(w), s->code) != NULL;
-}
-
 /* The address may lie outside the buffer, so that it is reckoned in bytes, as an integer. */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 {
@@ -379,7 +374,11 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 { .address = s->buffer },
                 { .value = s->a, .scale = element_info[s->buffer->element].bytes },
         };
-        c_row(w, spelling_of_prefetch(target(w), s->code), operands);
+        const struct spelling *row = spelling_of_prefetch(target(w), s->code);
+        if (row)
+                c_row(w, row, operands);
+        else
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no prefetch", target(w)->name);
 }
 
 /* ---- what stands before the functions ---- */

@@ -75,7 +75,7 @@ void c_weights_place(struct c_writer *w)
         w->weight_bytes = sizeof(struct dnncc_weights_head);
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct c_constant *c = &w->constants[i];
-                if (!c->name->used || !c->name->is_weight)
+                if (!c->name->is_weight)
                         continue;
                 ARENA_GROW(w->arena, w->weights, w->weight_count);
                 w->weights[w->weight_count++] = (struct c_weight){

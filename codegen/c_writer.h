@@ -1,8 +1,8 @@
 /* What the files of the C printer share; nobody else includes this.
  *
- * Functions are printed into texts first: that tells which helpers, library functions, constants
- * and workspace buffers are used. Then the file is put together from the top, and constants are
- * streamed. */
+ * All that the program holds is printed; what it does not need, `prune` has left out. Functions are
+ * printed into texts first: that tells which helpers and library functions are used, and by which
+ * level. Then the file is put together from the top, and constants are streamed. */
 #ifndef CODEGEN_C_WRITER_H
 #define CODEGEN_C_WRITER_H
 
@@ -65,7 +65,7 @@ struct c_writer {
         struct names *locals;           /* of the function being printed */
         struct map *file_scope;         /* what a local name must not hide */
         struct map *names;              /* address of a buffer, variable, function: c_name */
-        struct map *tile_entries;       /* of the function being printed: those that matter */
+        struct map *tile_entries;       /* of the function being printed: those mentioned */
         bool in_run;                    /* printing main */
         struct loop_function *kernel;   /* that is printed, and the tasks of its parallel loops */
         struct text tasks;
@@ -159,10 +159,6 @@ struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e);   /* a ?
  * before the statement. */
 void c_split(struct c_writer *w, const struct loop_expr *e);
 bool c_is_deep(const struct loop_expr *e);                /* c_split would do something */
-/* The value of a comparison that the types of its operands decide: compilers warn about it. */
-bool c_decided(const struct loop_expr *e, bool *value);
-/* the arm of a select that is decided, or e */
-const struct loop_expr *c_chosen(const struct loop_expr *e);
 
 /* ---- vectors (c_vector.c) ---- */
 
@@ -172,7 +168,6 @@ const char *c_value_type(struct c_writer *w, struct loop_type type);      /* of 
 void c_zero(struct c_writer *w, struct loop_type type);   /* appended to the line */
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s);
-bool c_can_prefetch(const struct c_writer *w, const struct loop_stmt *s);
 /* TILES, MULTIPLY, UNLOAD, and a VAR in tiles (c_tiles.c) */
 bool c_is_tile(const struct loop_variable *v);
 void c_tiles(struct c_writer *w, const struct loop_stmt *s);
@@ -223,10 +218,10 @@ void c_keep_top(struct c_writer *w, struct text *out);
 
 /* ---- functions (c_kernel.c, c_library.c) ---- */
 
-/* number = 1 of each that matters, 0 of others */
-void c_mark_variables(struct c_writer *w, struct loop_function *f);
+/* entries of register tiles, each a variable: those that f mentions */
+void c_find_entries(struct c_writer *w, const struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
-void c_kernels(struct c_writer *w, struct text *out);     /* all that main calls */
+void c_kernels(struct c_writer *w, struct text *out);     /* all of the level */
 /* braces and what is in them */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last);
 const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */

@@ -11,8 +11,10 @@
  *     %a % %b, pow(%a, %b), sum_lanes of what is no vector of the target: lane by lane
  *     (legalize_lanes.c)
  *
- * Exact to the bit. Programs without vectors stay as they are. Which rows there are:
- * ir/spelling.h. */
+ * A prefetch that the target cannot do goes, and hardware tiles that it has none of are written out
+ * (legalize_statements.c). All else stays as it is where there are no vectors.
+ *
+ * Exact to the bit. Which rows there are: ir/spelling.h. */
 #include "passes/legalize.h"
 
 #include <math.h>
@@ -502,7 +504,7 @@ int pass_legalize(struct loop_program *p, struct pass_context *context)
 {
         struct rewriting r = { { p->arena, context->target, NULL }, 0 };
         for (struct loop_function *k = p->kernels; k; k = k->next) {
-                r.count += legalize_tiles(p->arena, context->target, k);
+                r.count += legalize_statements(p->arena, context->target, k);
                 if (!has_vectors(k))
                         continue;
                 r.l.bounds = loop_bounds_new(p->arena, k);

@@ -31,10 +31,10 @@ struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buff
 /* a scalar subscript as a sum, its constant last */
 struct loop_expr *legalize_sum(struct arena *arena, struct loop_expr *e);
 
-/* ---- legalize_tiles.c ---- */
+/* ---- legalize_statements.c ---- */
 
 /* number of statements that were replaced */
-int legalize_tiles(struct arena *arena, const struct target *t, struct loop_function *f);
+int legalize_statements(struct arena *arena, const struct target *t, struct loop_function *f);
 
 /* ---- legalize_lanes.c: the rest, lane by lane ---- */
 

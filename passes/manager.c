@@ -182,7 +182,8 @@ static const char *remaining(const struct pipeline_state *state,
                 return list + done + (list[done] == ',');
         if (!state->program)
                 return list;
-        return state->program->planned ? "legalize" : "legalize,plan";    /* written by hand, say */
+        return state->program->planned ? "legalize,prune" : "legalize,plan,prune"; /* written by
+                                                                                    * hand, say */
 }
 
 /* ---- parts ---- */

@@ -170,7 +170,7 @@ def compile_program(o, layer, schedules):
         # the first one of a run does not count
         write_dump([(layer, words) for words in (layer.chosen, *schedules)], folder / "layer.dnn")
         subprocess.run([o.dnncc, folder / "layer.dnn", "-o", folder / "layer.c", "--profile", f"--target={o.target}",
-                        "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
+                        "--passes=schedule,lower,vectorize,contract,legalize,plan,prune"], check=True)
         text = (folder / "layer.c").read_text()
         key = hashlib.sha256((text[text.index("*/"):] + o.cc + TIMER.read_text()).encode()).hexdigest()[:20]
         if not times_path(o, key).exists() and not program_path(o, key).exists():

@@ -36,7 +36,7 @@ def test_no_move_is_idle(options, tmp_path):
     def kernel(layer, words):
         schedules.write_dump([(layer, words)], tmp_path / "layer.dnn")
         subprocess.run([dnncc.DNNCC, tmp_path / "layer.dnn", "-o", tmp_path / "layer.c", "--target=x86-64-v4",
-                        "--passes=schedule,lower,vectorize,contract,legalize,plan"], check=True)
+                        "--passes=schedule,lower,vectorize,contract,legalize,plan,prune"], check=True)
         return re.sub(r"/\*.*?\*/|_BUILD_\w+", "", (tmp_path / "layer.c").read_text(), flags=re.S)
 
     for layer in layers.values():

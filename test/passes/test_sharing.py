@@ -50,7 +50,7 @@ def test_neighbours_share_alike(shapes, tasks):
             ir = dnncc.run([dnncc.DNNCC, path, "--emit=ir", "-o", "-", *options, "--passes=fuse,schedule"]).stdout
             found = re.findall(r"(row_tasks|panel_tasks)=", "\n".join(re.findall(r'schedule="([^";]*)', ir)))
             assert found == (tasks if threads == 2 else found if threads > 1 else []), ir
-            dnncc.compile_model(path, folder, [*options, "--passes=fuse,schedule,lower,legalize,plan"])
+            dnncc.compile_model(path, folder, [*options, "--passes=fuse,schedule,lower,legalize,plan,prune"])
             if not here(TARGET):
                 continue
             if threads > 1:

@@ -20,7 +20,7 @@ COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
 CPUINFO = pathlib.Path("/proc/cpuinfo")
 HAS_TILES = CPUINFO.exists() and all(name in CPUINFO.read_text() for name in ("amx_bf16", "amx_int8"))
 needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tiles")
-PASSES = "--passes=lower,vectorize,contract,legalize,plan"
+PASSES = "--passes=lower,vectorize,contract,legalize,plan,prune"
 
 
 class Tiles(Contraction):
@@ -162,11 +162,11 @@ def test_rows_that_join(size, stride, vectors, positions, tmp_path):
     done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", "--target=sapphirerapids", "--passes=schedule,lower"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"tiles {positions} by {vectors}" in done.stdout, re.findall("tiles .*", done.stdout)
-    want = run_c(path, tmp_path / "generic", ["--passes=lower,plan"], ["-O2"], None)
+    want = run_c(path, tmp_path / "generic", ["--passes=lower,plan,prune"], ["-O2"], None)
     values = inputs_of(tmp_path / "generic" / "host", 0)
     for target in ["x86-64-v3", "sapphirerapids"] if HAS_TILES else ["x86-64-v3"]:
         (tmp_path / f"{target}.loops").write_text(done.stdout)
-        got = run_c(tmp_path / f"{target}.loops", tmp_path / target, ["--passes=legalize,plan", f"--target={target}"], ["-O1"], values)
+        got = run_c(tmp_path / f"{target}.loops", tmp_path / target, ["--passes=legalize,plan,prune", f"--target={target}"], ["-O1"], values)
         assert_close(got[0], want[0])
 
 
@@ -179,7 +179,7 @@ def test_compiled(kind, first, tmp_path):
         plain = tmp_path / f"plain{seed}.dnn"
         plain.write_text(re.sub(r' schedule="[^"]*"', "", path.read_text()))
         folder = tmp_path / f"generic{seed}"
-        want = run_c(plain, folder, ["--passes=lower,plan"], ["-O2"], None)
+        want = run_c(plain, folder, ["--passes=lower,plan,prune"], ["-O2"], None)
         values = inputs_of(folder / "host", 0)
         for cc in COMPILERS:
             got = run_c(path, tmp_path / f"{cc}{seed}", [PASSES, "--target=sapphirerapids"], ["-O2"], values, cc)
@@ -198,8 +198,8 @@ def test_without_tiles(target, kind, tmp_path):
         plain = tmp_path / f"plain{seed}.dnn"
         plain.write_text(re.sub(r' schedule="[^"]*"', "", path.read_text()))
         folder = tmp_path / f"generic{seed}"
-        want = run_c(plain, folder, ["--passes=lower,plan"], ["-O1"], None)
-        got = run_c(loops_text, tmp_path / f"{target}-{seed}", ["--passes=legalize,plan", f"--target={target}"], ["-O1"],
+        want = run_c(plain, folder, ["--passes=lower,plan,prune"], ["-O1"], None)
+        got = run_c(loops_text, tmp_path / f"{target}-{seed}", ["--passes=legalize,plan,prune", f"--target={target}"], ["-O1"],
                     inputs_of(folder / "host", 0))
         assert_close(got[0], want[0])
 

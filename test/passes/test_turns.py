@@ -29,7 +29,7 @@ def test_turns(target, tmp_path):
         path = tmp_path / f"{seed}.dnn"
         path.write_text(program(seed))
         done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--emit=loops", "-o", "-", "--check",
-                          "--passes=fuse,lower,vectorize,contract,legalize,plan"], cwd=tmp_path)
+                          "--passes=fuse,lower,vectorize,contract,legalize,plan,prune"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr, program(seed))
         checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)

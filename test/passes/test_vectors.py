@@ -49,7 +49,7 @@ def test_vectors(program, target, tmp_path):
         text = "\n".join(["dnn 1", 'module "m"', *program(random.Random(seed)), "  yield(%0)", "}", ""])
         path.write_text(text)
         done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--emit=loops", "-o", "-", "--check",
-                          "--passes=fuse,lower,vectorize,legalize,plan"], cwd=tmp_path)
+                          "--passes=fuse,lower,vectorize,legalize,plan,prune"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr, text)
         checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)

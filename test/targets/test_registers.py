@@ -59,7 +59,7 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "layer.dnn").write_text(program(layer))
-        passes = "--passes=schedule,lower,vectorize,contract,legalize,plan"
+        passes = "--passes=schedule,lower,vectorize,contract,legalize,plan,prune"
         dnncc.compile_model(folder / "layer.dnn", folder, [f"--target={target}", passes])
         done = dnncc.run([cc, "-O2", "-std=c99", "-c", folder / "model.c", "-o", folder / "model.o"])
         assert done.returncode == 0, done.stderr

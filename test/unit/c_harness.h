@@ -16,6 +16,7 @@
 #include "codegen/c_printer.h"
 #include "codegen/targets.h"
 #include "ir/interp.h"
+#include "passes/pass.h"
 
 #define STRICT                                                                                              \
         "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
@@ -86,11 +87,28 @@ static inline struct print_options options_for(const char *prefix)
         };
 }
 
+/* p as the last passes leave it for the printer; p itself stays as it is, to be run beside */
+static inline struct loop_program *finished(const struct loop_program *p,
+                                            const struct print_options *options)
+{
+        struct text text = { 0 };
+        struct pass_context context = { .diag = &diag, .target = options->target,
+                                        .library = library, .limits = limits_preset,
+                                        .threads = options->threads };
+        loop_print(&text, p, &(struct tensor_print){ 0 });
+        struct loop_program *copy = parse(text.data);
+        text_free(&text);
+        assert_true(pass_prune(copy, &context) >= 0);
+        assert_true(loop_verify(copy, &diag));
+        return copy;
+}
+
 static inline bool print_with(const struct loop_program *p, const struct print_options *options)
 {
         FILE *c = fopen(arena_printf(arena, "%s/%s.c", folder, options->prefix), "wb");
         FILE *h = fopen(arena_printf(arena, "%s/%s.h", folder, options->prefix), "wb");
-        bool done = target_printer(options->target)->print(c, h, p, options, &diag);
+        bool done = target_printer(options->target)->print(c, h, finished(p, options), options,
+                                                           &diag);
         assert_int_equal(fclose(c) | fclose(h), 0);
         return done;
 }

@@ -1,19 +1,26 @@
 /* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to
- * them. */
+ * them; a prefetch that it cannot do is nothing. */
 #include "ir/loop_vector.h"
 #include "passes/legalize.h"
 
-struct expansion { struct arena *arena; int count; };
+struct expansion {
+        struct arena *arena;
+        const struct target *target;
+        bool tiles;                     /* the target has none */
+        int count;
+};
 
 static void expand_block(struct expansion *x, struct loop_block *block);
 
 /* what stands for s, at the end of the block */
 static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
 {
-        bool sums = s->kind == STMT_VAR && s->variable->type.tile;
-        bool multiplies = s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD;
-        x->count += sums || multiplies || s->kind == STMT_TILES;
-        if (s->kind == STMT_TILES)
+        bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;
+        bool multiplies = x->tiles && (s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD);
+        bool nothing = s->kind == STMT_PREFETCH ? !spelling_of_prefetch(x->target, s->code)
+                                                : x->tiles && s->kind == STMT_TILES;
+        x->count += sums || multiplies || nothing;
+        if (nothing)
                 return;
         if (sums)
                 s->variable->type.tile = false;
@@ -37,11 +44,9 @@ static void expand_block(struct expansion *x, struct loop_block *block)
         }
 }
 
-int legalize_tiles(struct arena *arena, const struct target *t, struct loop_function *f)
+int legalize_statements(struct arena *arena, const struct target *t, struct loop_function *f)
 {
-        struct expansion x = { arena, 0 };
-        if (multiply_registers(t))
-                return 0;
+        struct expansion x = { arena, t, !multiply_registers(t), 0 };
         expand_block(&x, f->body);
         if (x.count)
                 loop_function_rename(arena, f);

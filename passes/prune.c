@@ -1,0 +1,374 @@
+/* prune: what nothing needs is left out, so that a printer prints all there is.
+ *
+ *     buffer @t_120 : f32[32] view @t + 0                  (a view that main does not mention)
+ *     kernel @decode(%x: in u8[64], %y: out f32[64]) {     kernel @decode(%x: in u8[64], %y: out f32[64]) {
+ *       for %i = 0 to 64 {                                   for %i = 0 to 64 {
+ *         let %far : index = %i * 4                   ->       if true {
+ *         if i32(%x[%i]) >= 0 {                                  store %y[%i] = f32(%x[%i])
+ *           store %y[%i] = f32(%x[%i])                         }
+ *         }                                                  }
+ *       }                                                  }
+ *     }
+ *
+ * Statements: one that has an effect stays, and what gives a value to a variable or to memory of the
+ * kernel's own that one of those reads, or leads to one; so an unused let goes, a sum that is only
+ * added to, a loop around nothing.
+ *
+ * What types decide: a comparison of integers that is true or false for all values of their types
+ * (u8 >= 0, seen through conversions that keep the value) becomes that literal, a select its side, and
+ * an if `if true` around the side that is taken. Compilers would warn of it.
+ *
+ * The program: kernels that main does not call, and constants, workspace buffers and views that it
+ * does not mention, go; a view of a view becomes one of what both lie in. Parameters stay, for they
+ * are how a kernel is called; so does the plan.
+ *
+ * Exact to the bit. */
+#include <string.h>
+
+#include "passes/pass.h"
+
+struct item { struct loop_stmt *s; int parent; bool needed; };
+
+struct pruning {
+        struct arena *arena;            /* of the pass */
+        struct item *items;             /* the function's statements, each before those in it */
+        int item_count;
+        struct map *entries;            /* of register tiles: those that are read */
+        int count;
+};
+
+/* ---- what types decide ---- */
+
+struct range { bool known, is_signed; union scalar least, largest; };
+
+static struct range range_of_type(enum element e)
+{
+        struct range r = { false, element_info[e].class == CLASS_SINT, { 0 }, { 0 } };
+        int bits = e == E_BOOL ? 1 : 8 * element_info[e].bytes;
+        if (bits == 0 || (!element_is_integer(e) && e != E_BOOL))
+                return r;
+        r.known = true;
+        if (r.is_signed) {
+                r.least.i = -1 - (INT64_MAX >> (64 - bits));
+                r.largest.i = INT64_MAX >> (64 - bits);
+        } else {
+                r.largest.u = UINT64_MAX >> (64 - bits);
+        }
+        return r;
+}
+
+/* of a literal, of a widened narrow integer, or of the type */
+static struct range range_of(const struct loop_expr *e)
+{
+        struct range r = range_of_type((enum element)e->type.element);
+        if (e->op == LOOP_LITERAL && r.known) {
+                r.least = r.largest = e->literal;
+        } else if (e->op == LOOP_CAST && r.known) {
+                struct range a = range_of_type((enum element)e->args[0]->type.element);
+                if (a.known && !a.is_signed && a.largest.u <= r.largest.u)
+                        r.largest = a.largest, r.least.u = 0;
+                else if (a.known && a.is_signed && r.is_signed && a.largest.i <= r.largest.i)
+                        r.largest = a.largest, r.least = a.least;
+        }
+        return r;
+}
+
+static bool always_less(struct range a, struct range b, bool or_equal)
+{
+        if (a.is_signed)
+                return or_equal ? a.largest.i <= b.least.i : a.largest.i < b.least.i;
+        return or_equal ? a.largest.u <= b.least.u : a.largest.u < b.least.u;
+}
+
+static bool is_comparison(const struct loop_expr *e) { return e->op >= LOOP_LT && e->op <= LOOP_NE; }
+
+/* a truth value that is the same whatever the operands are */
+static bool is_decided(const struct loop_expr *e, bool *value)
+{
+        if (e->op == LOOP_LITERAL && e->type.element == E_BOOL) {
+                *value = e->literal.u != 0;
+                return true;
+        }
+        if (!is_comparison(e))
+                return false;
+        struct range a = range_of(e->args[0]), b = range_of(e->args[1]);
+        if (!a.known || !b.known)
+                return false;
+        bool same = loop_expr_same(e->args[0], e->args[1]);
+        bool below = always_less(a, b, false), above = always_less(b, a, false);
+        bool not_above = same || always_less(a, b, true),
+             not_below = same || always_less(b, a, true);
+        bool equal = not_above && not_below, apart = below || above;
+        switch (e->op) {
+        case LOOP_LT: *value = below; return below || not_below;
+        case LOOP_LE: *value = not_above; return not_above || above;
+        case LOOP_GT: *value = above; return above || not_above;
+        case LOOP_GE: *value = not_below; return not_below || below;
+        case LOOP_EQ: *value = equal; return equal || apart;
+        default: *value = apart; return equal || apart;
+        }
+}
+
+static void decide(struct loop_program *p, struct loop_expr **e, int *count)
+{
+        bool value;
+        if (!*e)
+                return;
+        for (; (*e)->op == LOOP_SELECT && is_decided((*e)->args[0], &value); ++*count)
+                *e = (*e)->args[value ? 1 : 2];
+        if (is_comparison(*e) && (*e)->type.lanes == 1 && is_decided(*e, &value)) {
+                *e = loop_int(p->arena, E_BOOL, value);
+                ++*count;
+        }
+        for (int i = 0; i < (*e)->arity; i++)
+                decide(p, &(*e)->args[i], count);
+}
+
+/* the side that is taken stays in a block of its own */
+static void decide_if(struct loop_program *p, struct loop_stmt *s, int *count)
+{
+        bool value;
+        if (!is_decided(s->a, &value) || (value && !s->other))
+                return;
+        if (!value) {
+                s->body = s->other ? s->other : loop_block_new(p->arena);
+                s->a = loop_int(p->arena, E_BOOL, true);
+        }
+        s->other = NULL;
+        ++*count;
+}
+
+struct deciding { struct loop_program *p; int *count; };
+
+static void decide_stmt(struct loop_stmt *s, void *context)
+{
+        const struct deciding *d = context;
+        bool calls = s->kind == STMT_CALL;
+        decide(d->p, &s->a, d->count);
+        decide(d->p, &s->b, d->count);
+        decide(d->p, &s->c, d->count);
+        for (int i = 0; calls && i < s->function->scalar_count; i++)
+                decide(d->p, &s->scalars[i], d->count);
+        for (int i = 0; calls && s->offsets && i < s->function->buffer_count; i++)
+                decide(d->p, &s->offsets[i], d->count);
+        if (s->kind == STMT_IF)
+                decide_if(d->p, s, d->count);
+}
+
+/* ---- what is needed ----
+ *
+ * variable->number, and buffer->number of memory that the function allocates: somebody who is needed
+ * reads it. */
+
+struct entry { const struct loop_variable *tile; int64_t row, column; };
+
+static bool is_own(const struct loop_buffer *b)
+{
+        return b->space == SPACE_STACK || b->space == SPACE_THREAD || b->space == SPACE_SHARED;
+}
+
+static void list_statements(struct pruning *p, struct loop_block *block, int parent)
+{
+        for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                int number = p->item_count++;
+                ARENA_GROW(p->arena, p->items, number);
+                p->items[number] = (struct item){ .s = s, .parent = parent };
+                if (s->variable)
+                        s->variable->number = 0;
+                if (s->kind == STMT_ALLOC)
+                        s->buffer->number = 0;
+                list_statements(p, s->body, number);
+                list_statements(p, s->other, number);
+        }
+}
+
+static void mark_operand(struct loop_expr *e, void *context)
+{
+        struct pruning *p = context;
+        if (e->variable)
+                e->variable->number = 1;
+        if (e->buffer && is_own(e->buffer))
+                e->buffer->number = 1;
+        if (e->op == LOOP_TILE_ENTRY) {
+                struct entry key = { e->variable, e->literal.i, e->column };
+                map_set(p->entries, (const char *)&key, sizeof key, p);
+        }
+}
+
+static void mark_operands(struct pruning *p, const struct loop_stmt *s)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], mark_operand, p);
+        bool calls = s->kind == STMT_CALL;
+        for (int i = 0; calls && i < s->function->scalar_count; i++)
+                loop_expr_walk(s->scalars[i], mark_operand, p);
+        for (int i = 0; calls && s->offsets && i < s->function->buffer_count; i++)
+                if (s->offsets[i])
+                        loop_expr_walk(s->offsets[i], mark_operand, p);
+        if (s->kind == STMT_UNLOAD)
+                s->variable->number = 1;
+        if (s->kind == STMT_MULTIPLY) {
+                struct loop_buffer *const read[] = { s->buffer, s->weights };
+                for (int i = 0; i < 2; i++)
+                        if (is_own(read[i]))
+                                read[i]->number = 1;
+        }
+}
+
+/* Is s there for what it does, as far as is known by now? */
+static bool does_something(const struct pruning *p, const struct loop_stmt *s)
+{
+        switch (s->kind) {
+        case STMT_FOR: return false;    /* what is in it does */
+        case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
+        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: return s->variable->number;
+        case STMT_SET:
+                if (s->variable->rows) {
+                        struct entry key = { s->variable, s->row, s->column };
+                        return map_get(p->entries, (const char *)&key, sizeof key);
+                }
+                return s->variable->number;
+        case STMT_STORE: case STMT_UNLOAD: case STMT_ALLOC: case STMT_PREFETCH:
+                return !is_own(s->buffer) || s->buffer->number;
+        default: return true;
+        }
+}
+
+static void find_needed(struct pruning *p)
+{
+        for (bool again = true; again;) {
+                again = false;
+                for (int i = p->item_count - 1; i >= 0; i--) {
+                        if (p->items[i].needed || !does_something(p, p->items[i].s))
+                                continue;
+                        for (int k = i; k >= 0 && !p->items[k].needed; k = p->items[k].parent) {
+                                p->items[k].needed = true;
+                                mark_operands(p, p->items[k].s);
+                        }
+                        again = true;
+                }
+        }
+}
+
+/* ---- functions ---- */
+
+/* in the order of the list */
+static void sweep(struct pruning *p, struct loop_block *block, int *next)
+{
+        if (!block)
+                return;
+        block->end = &block->first;
+        for (struct loop_stmt *s = block->first; s; s = s->next) {
+                bool needed = p->items[(*next)++].needed;
+                sweep(p, s->body, next);
+                sweep(p, s->other, next);
+                if (s->other && !s->other->first)
+                        s->other = NULL;
+                p->count += !needed;
+                if (!needed)
+                        continue;
+                *block->end = s;
+                block->end = &s->next;
+        }
+        *block->end = NULL;
+}
+
+static void find_fail(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_FAIL; }
+
+static int prune_function(struct loop_program *program, struct loop_function *f)
+{
+        struct arena *arena = arena_new();
+        struct pruning p = { .arena = arena, .entries = map_new(arena) };
+        int next = 0;
+        loop_block_walk(f->body, decide_stmt, NULL, &(struct deciding){ program, &p.count });
+        list_statements(&p, f->body, -1);
+        find_needed(&p);
+        sweep(&p, f->body, &next);
+        f->can_fail = false;
+        loop_block_walk(f->body, find_fail, NULL, &f->can_fail);
+        arena_free(arena);
+        return p.count;
+}
+
+/* ---- the program ---- */
+
+static void mark_call(struct loop_stmt *s, void *context)
+{
+        (void)context;
+        if (s->kind != STMT_CALL)
+                return;
+        s->function->number = 1;
+        for (int i = 0; i < s->function->buffer_count; i++)
+                s->buffers[i]->number = 1;
+}
+
+static void mark_load(struct loop_expr *e, void *context)
+{
+        (void)context;
+        if (e->op == LOOP_LOAD)
+                e->buffer->number = 1;
+}
+
+static int prune_kernels(struct loop_program *p)
+{
+        int count = 0;
+        p->kernels_end = &p->kernels;
+        for (struct loop_function *k = p->kernels; k; k = k->next) {
+                count += !k->number;
+                if (!k->number)
+                        continue;
+                *p->kernels_end = k;
+                p->kernels_end = &k->next;
+        }
+        *p->kernels_end = NULL;
+        return count;
+}
+
+static int settle_views(struct loop_program *p)
+{
+        int count = 0;
+        for (struct loop_buffer *b = p->buffers; b; b = b->next) {
+                if (b->space != SPACE_VIEW)
+                        continue;
+                int64_t offset;
+                struct loop_buffer *root = loop_buffer_root(b, &offset);
+                count += b->view_of != root;
+                b->view_of = root;
+                b->view_offset = offset;
+                root->number |= b->number;
+        }
+        return count;
+}
+
+static int prune_buffers(struct loop_program *p)
+{
+        int count = 0;
+        p->buffers_end = &p->buffers;
+        for (struct loop_buffer *b = p->buffers; b; b = b->next) {
+                bool is_port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+                count += !is_port && !b->number;
+                if (!is_port && !b->number)
+                        continue;
+                *p->buffers_end = b;
+                p->buffers_end = &b->next;
+        }
+        *p->buffers_end = NULL;
+        return count;
+}
+
+int pass_prune(struct loop_program *p, struct pass_context *context)
+{
+        (void)context;
+        int count = prune_function(p, p->main);
+        for (struct loop_function *k = p->kernels; k; k = k->next)
+                k->number = 0;
+        for (struct loop_buffer *b = p->buffers; b; b = b->next)
+                b->number = 0;
+        loop_block_walk(p->main->body, mark_call, mark_load, NULL);
+        count += prune_kernels(p) + settle_views(p) + prune_buffers(p);
+        for (struct loop_function *k = p->kernels; k; k = k->next)
+                count += prune_function(p, k);
+        return count;
+}
