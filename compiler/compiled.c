@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/driver.h"
+#include "compiler/process.h"
 
 enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero
                                          * of a run that failed */
@@ -129,14 +130,14 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
 {
         if (!write_sources(c, inputs))
                 return false;
-        int status = system(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
-                                         c->folder, c->cc, c->run.prefix, ending(&c->run, 0),
-                                         c->run.options.fast_libm ? " -lm" : ""));
+        int status = command_run(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
+                                              c->folder, c->cc, c->run.prefix, ending(&c->run, 0),
+                                              c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
                 return false;
         }
-        status = system(arena_printf(c->arena, "cd %s && ./run_test", c->folder));
+        status = command_run(arena_printf(c->arena, "cd %s && ./run_test", c->folder));
         *code = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) > FAILED)
                 ? WEXITSTATUS(status) ? FAILED - WEXITSTATUS(status) : 0 : 1;
         if (*code == 1) {
@@ -150,17 +151,16 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         return fine;
 }
 
-static void remove_folder(struct compiled *c)
+static void expect_files(struct compiled *c)
 {
-        unlink(path_in(c, "run_test", ""));
-        unlink(path_in(c, "run_test", ".c"));
+        temporary_expect(path_in(c, "run_test", ""));
+        temporary_expect(path_in(c, "run_test", ".c"));
         for (int k = 0; k < c->input_count; k++)
-                unlink(port_path(c, "in", k));
+                temporary_expect(port_path(c, "in", k));
         for (int k = 0; k < c->output_count; k++)
-                unlink(port_path(c, "out", k));
+                temporary_expect(port_path(c, "out", k));
         for (int i = 0; i < GENERATED; i++)
-                unlink(path_in(c, c->run.prefix, ending(&c->run, i)));
-        rmdir(c->folder);
+                temporary_expect(path_in(c, c->run.prefix, ending(&c->run, i)));
 }
 
 static void collect_ports(struct compiled *c)
@@ -183,17 +183,19 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         struct compiled c = { .run = *run, .arena = arena_new(), .folder = folder, .cc = cc };
         struct diag *diag = &c.run.diag;
         bool fine = false;
+        int temporaries = temporaries_count();
         c.run.state.program = p;
         collect_ports(&c);
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
                 diag_error(diag, EXIT_USAGE,
                            "--cc needs the descriptor, and at most 256 inputs and outputs");
-        } else if (!mkdtemp(folder)) {
+        } else if (!temporary_folder(folder)) {
                 diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
         } else {
+                expect_files(&c);
                 fine = run_in_folder(&c, inputs, outputs, code);
-                remove_folder(&c);
         }
+        temporaries_remove(temporaries);
         arena_free(c.arena);
         run->diag = c.run.diag;
         return fine;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,17 +11,8 @@
 #include "base/store.h"
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
+#include "compiler/process.h"
 #include "schedule/book.h"
-
-/* ---- unfinished outputs are removed when the program ends early ---- */
-
-static struct outputs *unfinished;
-
-static void remove_unfinished(void)
-{
-        if (unfinished)
-                outputs_discard(unfinished);
-}
 
 /* ---- options to context ---- */
 
@@ -413,7 +403,6 @@ static enum exit_code finish(struct run *run, bool fine)
         }
         outputs_discard(run->outputs);
         report_forget(run, 0);
-        unfinished = NULL;
         compile_forget(run);
         free(run->bytes);
         enum exit_code code = fine ? EXIT_OK : run->diag.code ? run->diag.code : EXIT_INTERNAL;
@@ -423,9 +412,9 @@ static enum exit_code finish(struct run *run, bool fine)
 
 static void start(struct run *run)
 {
+        process_begin();
         *run = (struct run){ .arena = arena_new(), .diag = { .subject = "dnncc" } };
-        run->outputs = unfinished = outputs_new(run->arena);
-        memory_cleanup = remove_unfinished;
+        run->outputs = outputs_new(run->arena);
 }
 
 static bool compile_model(struct run *run)
@@ -448,7 +437,8 @@ enum exit_code driver_run(const struct options *options)
 
 enum exit_code driver_main(int argc, char **argv)
 {
-        signal(SIGPIPE, SIG_IGN);       /* a closed pipe is a write error, not a silent death */
+        signal(SIGPIPE, SIG_IGN);       /* write errors, not silent deaths: a closed pipe, */
+        signal(SIGXFSZ, SIG_IGN);       /* a file larger than the caller allows */
         struct run run;
         start(&run);
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "compiler/process.h"
 
 static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path,
                  const char *why)
@@ -99,6 +100,12 @@ void outputs_protect(struct outputs *outputs, const char *input_path)
         outputs->inputs = id;
 }
 
+static void remove_temporary(const char *path)
+{
+        unlink(path);
+        temporary_forget(path);
+}
+
 FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
 {
         struct arena *arena = outputs->arena;
@@ -121,13 +128,13 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
                 return NULL;
         }
         char *temporary = arena_printf(arena, "%s.XXXXXX", path);
-        int fd = mkstemp(temporary);
+        int fd = temporary_file(temporary);
         FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
         if (!file) {
                 fail(diag, arena, "write", path, strerror(errno));
                 if (fd >= 0) {
                         close(fd);
-                        unlink(temporary);
+                        remove_temporary(temporary);
                 }
                 return NULL;
         }
@@ -140,6 +147,17 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
         *outputs->end = output;
         outputs->end = &output->next;
         return file;
+}
+
+static bool rename_all(struct outputs *outputs, struct diag *diag)
+{
+        for (struct output *o = outputs->first; o; o = o->next) {
+                if (rename(o->temporary, o->path))
+                        return fail(diag, outputs->arena, "write", o->path, strerror(errno));
+                temporary_forget(o->temporary);
+                o->temporary = NULL;
+        }
+        return true;
 }
 
 bool outputs_commit(struct outputs *outputs, struct diag *diag)
@@ -155,17 +173,12 @@ bool outputs_commit(struct outputs *outputs, struct diag *diag)
                         return false;
                 }
         }
-        for (struct output *o = outputs->first; o; o = o->next) {
-                if (rename(o->temporary, o->path)) {
-                        fail(diag, outputs->arena, "write", o->path, strerror(errno));
-                        outputs_discard(outputs);
-                        return false;
-                }
-                o->temporary = NULL;
-        }
-        outputs->first = NULL;
-        outputs->end = &outputs->first;
-        return true;
+        sigset_t before;
+        process_hold_signals(&before);            /* all of them or none */
+        bool renamed = rename_all(outputs, diag);
+        process_release_signals(&before);
+        outputs_discard(outputs);
+        return renamed;
 }
 
 void outputs_discard(struct outputs *outputs)
@@ -174,7 +187,7 @@ void outputs_discard(struct outputs *outputs)
                 if (o->file)
                         fclose(o->file);
                 if (o->temporary)
-                        unlink(o->temporary);
+                        remove_temporary(o->temporary);
         }
         outputs->first = NULL;
         outputs->end = &outputs->first;

@@ -16,8 +16,8 @@ bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *l
 
 /* Outputs are written to temporary files beside their destination and renamed together by
  * outputs_commit, in the order they were opened. Until then what was there stays. outputs_discard
- * (also called when the program ends early) removes the temporary ones. A destination that is a
- * link, a folder, a device or one of the inputs is refused. */
+ * removes the temporary ones; so does the end of the process, whatever ends it (process.h). A
+ * destination that is a link, a folder, a device or one of the inputs is refused. */
 struct outputs;
 struct outputs *outputs_new(struct arena *arena);
 /* never to be overwritten */

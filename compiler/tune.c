@@ -8,7 +8,8 @@
  * measured against the first schedules of the same turn. A last round compiles all that was kept
  * together, and what is not faster there goes: among so many moves some are better by luck. Nothing
  * starts that would not be done in time (limit tune_seconds); with no time at all the file lists
- * the first schedules and their neighbours, predicted only. */
+ * the first schedules and their neighbours, predicted only. Stopped by a signal, it writes what was
+ * kept by then, if anything was. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "compiler/driver.h"
+#include "compiler/process.h"
 #include "schedule/book.h"
 
 enum { TURNS = 2 };
@@ -134,11 +136,18 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
         }
 }
 
-static bool failed(struct tuning *t, const char *what)
+/* An error, unless somebody asked to stop: what runs then fails for that. */
+static bool give_up(struct tuning *t, enum exit_code code, const char *why)
 {
-        diag_error(&t->run->diag, EXIT_IO, "--tune: cannot %s in %s: %s", what, t->folder,
-                   strerror(errno));
+        if (!process_stopped())
+                diag_error(&t->run->diag, code, "--tune: %s", why);
         return false;
+}
+
+static bool cannot_write(struct tuning *t)
+{
+        return give_up(t, EXIT_IO,
+                       arena_printf(t->arena, "cannot write in %s: %s", t->folder, strerror(errno)));
 }
 
 /* All memory lies on huge pages: which ones a program's own constants get is luck, worth more than
@@ -208,20 +217,14 @@ static bool build(struct tuning *t, const char *name)
         int status = -1;
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
                 continue;
-        if (status) {
-                diag_error(&t->run->diag, EXIT_INTERNAL,
-                           "--tune: compiling with other schedules failed");
-                return false;
-        }
+        if (status)
+                return give_up(t, EXIT_INTERNAL, "compiling with other schedules failed");
         const char *cc = o.cc ? o.cc : "cc -O2",
                    *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
         char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s", t->folder,
                                      cc, name, name, name, suffix, threads);
-        if (system(command)) {
-                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot compile with '%s' (--cc)", cc);
-                return false;
-        }
-        return true;
+        return !command_run(command) ||
+               give_up(t, EXIT_IO, arena_printf(t->arena, "cannot compile with '%s' (--cc)", cc));
 }
 
 /* indices of the scheduled kernels among all calls, from the report; the number of all calls */
@@ -247,11 +250,11 @@ static bool write_harness(struct tuning *t, const char *name, int calls)
 {
         FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s_main.c", name)), "w");
         if (!out)
-                return failed(t, "write");
+                return cannot_write(t);
         /* one thread's own time does not count what else the machine does */
         fprintf(out, harness, name, calls,
                 t->machine.threads > 1 ? "CLOCK_MONOTONIC" : "CLOCK_THREAD_CPUTIME_ID");
-        return !fclose(out) || failed(t, "write");
+        return !fclose(out) || cannot_write(t);
 }
 
 /* runs the program; adds the times of each kind's kernels */
@@ -263,10 +266,8 @@ static bool measure(struct tuning *t, const char *name, int which, int turn, con
         bool good = in;
         for (int i = 0; i < call_count && good; i++)
                 good = fscanf(in, "%lf", &times[i]) == 1;
-        if ((in && pclose(in)) || !good) {
-                diag_error(&t->run->diag, EXIT_INTERNAL, "--tune: the compiled program failed");
-                return false;
-        }
+        if ((in && pclose(in)) || !good)
+                return give_up(t, EXIT_INTERNAL, "the compiled program failed");
         for (int i = 0; i < t->kind_count; i++)
                 t->kinds[i].time[which][turn] = 0;
         for (int u = 0; u < t->unit_count; u++)
@@ -279,9 +280,9 @@ static bool write_schedules(struct tuning *t, const char *name, bool tried)
 {
         FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s.schedule", name)), "w");
         if (!out)
-                return failed(t, "write");
+                return cannot_write(t);
         write_book(t, out, tried);
-        return !fclose(out) || failed(t, "write");
+        return !fclose(out) || cannot_write(t);
 }
 
 /* ---- rounds ---- */
@@ -396,18 +397,16 @@ static bool tune_in(struct tuning *t)
         if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) ||
             !build(t, "first"))
                 return false;
-        if ((count = read_calls(t, "first", calls)) < 0) {
-                diag_error(&t->run->diag, EXIT_INTERNAL,
-                           "--tune: the report lists other kernels than the schedules");
-                return false;
-        }
+        if ((count = read_calls(t, "first", calls)) < 0)
+                return give_up(t, EXIT_INTERNAL, "the report lists other kernels than the schedules");
         count = count < 1 << 14 ? count : 1 << 14;
         if (!write_harness(t, "tried", 1 << 14))
                 return false;
         t->round = seconds() - start;           /* a build is most of it */
         /* time for it, and for the last one */
-        for (int move = 0;
-             move < schedule_move_count && !t->late && seconds() + 2 * t->round < t->end; move++) {
+        for (int move = 0; move < schedule_move_count && !t->late && !process_stopped() &&
+                           seconds() + 2 * t->round < t->end;
+             move++) {
                 if (!try_move(t, move))
                         continue;
                 if (!time_tried(t, calls, count))
@@ -429,18 +428,28 @@ static bool tune_in_folder(struct tuning *t)
                                         ".h", ".json", ".schedule", "_main.c", ".weights" };
         enum { ENDING_COUNT = sizeof endings / sizeof *endings };
         char folder[] = "/tmp/dnncc-tune-XXXXXX";
-        if (!mkdtemp(folder)) {
-                diag_error(&t->run->diag, EXIT_IO, "--tune: cannot make a folder: %s",
-                           strerror(errno));
-                return false;
-        }
+        int temporaries = temporaries_count();
+        if (!temporary_folder(folder))
+                return give_up(t, EXIT_IO,
+                               arena_printf(t->arena, "cannot make a folder: %s", strerror(errno)));
         t->folder = arena_string(t->arena, folder);
-        bool fine = tune_in(t);
         for (int i = 0; i < 2 * ENDING_COUNT; i++)
-                unlink(path_in(t, arena_printf(t->arena, "%s%s", i % 2 ? "first" : "tried",
-                                               endings[i / 2])));
-        rmdir(folder);
+                temporary_expect(path_in(t, arena_printf(t->arena, "%s%s",
+                                                         i % 2 ? "first" : "tried",
+                                                         endings[i / 2])));
+        process_stop_softly(true);
+        bool fine = tune_in(t);
+        process_stop_softly(false);
+        temporaries_remove(temporaries);
         return fine;
+}
+
+static bool has_better(const struct tuning *t)
+{
+        for (int i = 0; i < t->kind_count; i++)
+                if (t->kinds[i].ratio < 1)
+                        return true;
+        return false;
 }
 
 bool tune(struct run *run)
@@ -455,9 +464,14 @@ bool tune(struct run *run)
         }
         find_units(&t, run->state.module->functions);
         bool fine = !run->context.limits.tune_seconds || tune_in_folder(&t);
-        FILE *out = fine ? outputs_open(run->outputs, run->options.schedule, &run->diag) : NULL;
-        if (!out)
-                return false;
-        write_book(&t, out, false);
-        return outputs_commit(run->outputs, &run->diag);
+        int stopped = process_stopped();
+        FILE *out = (stopped ? has_better(&t) : fine)
+                            ? outputs_open(run->outputs, run->options.schedule, &run->diag)
+                            : NULL;
+        if (out)
+                write_book(&t, out, false);
+        fine = out && outputs_commit(run->outputs, &run->diag);
+        if (stopped)
+                process_end(stopped);
+        return fine;
 }

@@ -1,0 +1,206 @@
+#include "compiler/process.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* ---- what is registered ---- */
+
+struct temporary { char *path; bool folder; };
+
+/* Changed while signals are held only, so that a handler finds it whole. */
+static struct temporary *list;
+static int count, room;
+
+/* all a signal handler may do */
+static void remove_from(int first)
+{
+        for (int i = count - 1; i >= first; i--)
+                if (list[i].folder)
+                        rmdir(list[i].path);
+                else
+                        unlink(list[i].path);
+}
+
+static void remove_all(void)
+{
+        remove_from(0);
+}
+
+void process_hold_signals(sigset_t *before)
+{
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, before);
+}
+
+void process_release_signals(const sigset_t *before)
+{
+        sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* room for one more, and for its path: registering it cannot fail then */
+static char *reserve(size_t length)
+{
+        if (count == room) {
+                room = room ? 2 * room : 16;
+                list = memory_resize(list, (size_t)room * sizeof *list);
+        }
+        return memory_alloc(length + 1);
+}
+
+static void add(char *copy, const char *path, bool folder)
+{
+        strcpy(copy, path);
+        list[count++] = (struct temporary){ copy, folder };
+}
+
+int temporary_file(char *pattern)
+{
+        sigset_t before;
+        process_hold_signals(&before);
+        char *copy = reserve(strlen(pattern));
+        int fd = mkstemp(pattern), error = errno;
+        if (fd >= 0)
+                add(copy, pattern, false);
+        else
+                free(copy);
+        process_release_signals(&before);
+        errno = error;
+        return fd;
+}
+
+bool temporary_folder(char *pattern)
+{
+        sigset_t before;
+        process_hold_signals(&before);
+        char *copy = reserve(strlen(pattern));
+        bool made = mkdtemp(pattern) != NULL;
+        int error = errno;
+        if (made)
+                add(copy, pattern, true);
+        else
+                free(copy);
+        process_release_signals(&before);
+        errno = error;
+        return made;
+}
+
+void temporary_expect(const char *path)
+{
+        sigset_t before;
+        process_hold_signals(&before);
+        add(reserve(strlen(path)), path, false);
+        process_release_signals(&before);
+}
+
+void temporary_forget(const char *path)
+{
+        sigset_t before;
+        process_hold_signals(&before);
+        for (int i = count - 1; i >= 0; i--)
+                if (!strcmp(list[i].path, path)) {
+                        free(list[i].path);
+                        memmove(list + i, list + i + 1, (size_t)(--count - i) * sizeof *list);
+                        break;
+                }
+        process_release_signals(&before);
+}
+
+int temporaries_count(void)
+{
+        return count;
+}
+
+void temporaries_remove(int first)
+{
+        sigset_t before;
+        process_hold_signals(&before);
+        remove_from(first);
+        while (count > first)
+                free(list[--count].path);
+        process_release_signals(&before);
+}
+
+/* ---- signals ---- */
+
+static const struct { int number; bool asks; } endings[] = {
+        /* somebody asks the process to end */
+        { SIGINT, true },   { SIGTERM, true },  { SIGHUP, true },
+        /* it cannot go on */
+        { SIGQUIT, false }, { SIGABRT, false }, { SIGSEGV, false }, { SIGBUS, false },
+        { SIGFPE, false },  { SIGILL, false },  { SIGXCPU, false }, { SIGALRM, false },
+};
+enum { ENDING_COUNT = sizeof endings / sizeof *endings };
+
+static volatile sig_atomic_t soft, stopped;
+
+void process_end(int number)
+{
+        struct sigaction preset = { .sa_handler = SIG_DFL };
+        remove_from(0);
+        sigaction(number, &preset, NULL);
+        raise(number);
+}
+
+/* The signal is held until the handler returns; then it ends the process. */
+static void on_signal(int number)
+{
+        for (int i = 0; i < ENDING_COUNT; i++)
+                if (endings[i].number == number && endings[i].asks && soft && !stopped) {
+                        stopped = number;
+                        return;
+                }
+        process_end(number);
+}
+
+void process_begin(void)
+{
+        static _Alignas(16) char stack[32768];    /* a handler needs one where the other has ended */
+        const stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+        sigset_t before;
+        process_hold_signals(&before);
+        count = 0;
+        soft = stopped = 0;
+        memory_cleanup = remove_all;
+        sigaltstack(&other, NULL);
+        sigfillset(&action.sa_mask);
+        for (int i = 0; i < ENDING_COUNT; i++) {
+                struct sigaction old;
+                if (!sigaction(endings[i].number, NULL, &old) && old.sa_handler == SIG_DFL)
+                        sigaction(endings[i].number, &action, NULL);
+        }
+        process_release_signals(&before);
+}
+
+void process_stop_softly(bool softly)
+{
+        soft = softly;
+}
+
+int process_stopped(void)
+{
+        return stopped;
+}
+
+/* ---- commands ---- */
+
+int command_run(const char *command)
+{
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) {
+                execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+                _exit(127);
+        }
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                continue;
+        return status;
+}

@@ -1,0 +1,39 @@
+/* What a process must not leave behind: temporary files and folders, when a signal ends it, memory
+ * runs out or an assertion fails. And the commands that it runs. */
+#ifndef COMPILER_PROCESS_H
+#define COMPILER_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* From now on signals that end the process remove what it has registered first, then end it as they
+ * always do; those that it was started to ignore stay ignored. A child that begins anew forgets
+ * what its parent has registered. */
+void process_begin(void);
+
+/* mkstemp and mkdtemp, registered; -1 or false, with errno */
+int temporary_file(char *pattern);
+bool temporary_folder(char *pattern);
+/* A file of that name is about to be made, by whomever, in a folder that is registered already. */
+void temporary_expect(const char *path);
+/* It is renamed, or removed. */
+void temporary_forget(const char *path);
+/* How many there are; removes those registered since there were `count` of them, the last first. */
+int temporaries_count(void);
+void temporaries_remove(int count);
+
+/* No signal ends the process in between. */
+void process_hold_signals(sigset_t *before);
+void process_release_signals(const sigset_t *before);
+
+/* Between true and false the first SIGINT, SIGTERM or SIGHUP does not end the process: whoever asks
+ * process_stopped (the signal, or 0) ends it soon, by process_end. The second one does. */
+void process_stop_softly(bool softly);
+int process_stopped(void);
+void process_end(int signal);
+
+/* sh -c COMMAND: its status as waitpid has it, or -1. Signals end this process as ever meanwhile
+ * (they do not during system()). */
+int command_run(const char *command);
+
+#endif

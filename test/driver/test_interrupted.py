@@ -1,0 +1,179 @@
+"""Outputs appear whole or not at all, and nothing temporary stays, whatever ends the program: a signal, memory that runs out, a failed
+write. A library that the program is started with sends the signal, or refuses the memory, at the moment wanted."""
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+OUTPUTS = {"m.c", "m.h", "m.d", "m.html"}
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* the number of this call of `name` is that of the environment: NAME=N */
+static int is_due(const char *name, long *calls)
+{
+        const char *text = getenv(name);
+        return text && ++*calls == atol(text);
+}
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+static long allocations, closed, renamed;
+static int refused(void) { return is_due("REFUSE", &allocations) ? (errno = ENOMEM, 1) : 0; }
+void *malloc(size_t bytes) { return refused() ? NULL : __libc_malloc(bytes); }
+void *calloc(size_t n, size_t bytes) { return refused() ? NULL : __libc_calloc(n, bytes); }
+void *realloc(void *p, size_t bytes) { return refused() ? NULL : __libc_realloc(p, bytes); }
+
+int fclose(FILE *file)
+{
+        int (*real)(FILE *) = (int (*)(FILE *))dlsym(RTLD_NEXT, "fclose");
+        if (is_due("AT_CLOSE", &closed))
+                raise(atoi(getenv("SIGNAL")));
+        return real(file);
+}
+
+int rename(const char *from, const char *to)
+{
+        int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+        if (is_due("AT_RENAME", &renamed))
+                raise(atoi(getenv("SIGNAL")));
+        return real(from, to);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    if not shutil.which("ldd") or "glibc" not in dnncc.run(["ldd", "--version"]).stdout.lower().replace("gnu libc", "glibc"):
+        pytest.skip("the library is for glibc")
+    folder = tmp_path_factory.mktemp("shim")
+    (folder / "shim.c").write_text(SHIM)
+    done = dnncc.run(["gcc", "-shared", "-fPIC", "-w", "-o", folder / "shim.so", folder / "shim.c", "-ldl"])
+    assert done.returncode == 0, done.stderr
+    program = dnncc.run(["ldd", dnncc.DNNCC]).stdout
+    if "asan" in program:
+        pytest.skip("sanitizers bring allocators of their own")
+    return folder / "shim.so"
+
+
+def run(shim, folder, *arguments, **variables):
+    """a run with the library that writes m.c and what goes beside it into the folder"""
+    return dnncc.run([dnncc.DNNCC, *arguments, "-o", folder / "m.c", "-MD", f"--report={folder}/m.html"],
+                     env={**os.environ, "LD_PRELOAD": str(shim), **{k: str(v) for k, v in variables.items()}})
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGSEGV", "SIGXCPU"])
+def test_signal(number, shim, tmp_path):
+    """behind it there is what was there before; a signal between the first and the last file finds all of them"""
+    value = int(getattr(signal, number))
+    for moment in ({"AT_CLOSE": 2}, {"AT_RENAME": 1}, {"AT_RENAME": 3}):
+        folder = tmp_path / "-".join(f"{k}{v}" for k, v in moment.items())
+        folder.mkdir()
+        (folder / "m.c").write_text("before")
+        done = run(shim, folder, DIGITS, SIGNAL=value, **moment)
+        assert done.returncode == -value, (moment, done)
+        if "AT_CLOSE" in moment:
+            assert os.listdir(folder) == ["m.c"] and (folder / "m.c").read_text() == "before"
+        else:
+            assert set(os.listdir(folder)) == OUTPUTS and dnncc.run(["gcc", "-c", folder / "m.c", "-o", "/dev/null"]).returncode == 0
+
+
+def test_ignored_signals_stay_ignored(shim, tmp_path):
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", dnncc.DNNCC, DIGITS, "-o", tmp_path / "m.c"]
+    done = dnncc.run(command, env={**os.environ, "LD_PRELOAD": str(shim), "SIGNAL": str(int(signal.SIGHUP)), "AT_CLOSE": "1"})
+    assert done.returncode == 0 and set(os.listdir(tmp_path)) == {"m.c", "m.h"}
+
+
+def test_each_failing_allocation(shim, tmp_path):
+    port = [onnx.helper.make_tensor_value_info(name, 1, [4]) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", port[:1], port[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "r.onnx")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for number in range(1, 5000):
+        done = run(shim, folder, tmp_path / "r.onnx", REFUSE=number)
+        if done.returncode == 0:
+            break
+        assert done.returncode in (dnncc.BUDGET, dnncc.IO), (number, done.stderr)
+        assert "memory" in done.stderr and not os.listdir(folder), (number, done.stderr, os.listdir(folder))
+    assert 100 < number < 4999 and set(os.listdir(folder)) == OUTPUTS
+
+
+def test_file_too_large(tmp_path):
+    """as with a full disk: an error, where the system's own answer is a signal"""
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "-o", tmp_path / "m.c"],
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
+    assert done.returncode == dnncc.IO and "cannot write" in done.stderr and not os.listdir(tmp_path)
+
+
+def started(folder, *arguments):
+    """dnncc in a group of its own, and the folder of what it compiles: its --cc writes that to folder/began first"""
+    process = subprocess.Popen([dnncc.DNNCC, DIGITS, *map(str, arguments)], stderr=subprocess.PIPE, text=True, cwd=folder,
+                               start_new_session=True)
+    (folder / "pid").write_text(f"{process.pid}\n")
+    while not (folder / "began").exists() or not (folder / "began").read_text():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    return process, pathlib.Path((folder / "began").read_text().strip())
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+def test_tuning_stops(group, tmp_path):
+    """where nothing is found yet the file stays what it was; no error is reported that is none"""
+    (tmp_path / "book").write_text("before")
+    process, folder = started(tmp_path, "--target=x86-64", "--tune", f"--schedule={tmp_path}/book",
+                              f"--cc=pwd > {tmp_path}/began; sleep 2; cc -O1")
+    assert folder.is_dir()
+    (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+    assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGINT
+    assert (tmp_path / "book").read_text() == "before" and not folder.exists()
+
+
+CC = """name=$3
+count=$(grep -c '^    {"kernel"' $name.json)
+{ echo '#!/bin/sh'; for i in $(seq $count); do [ $name = first ] && echo 'echo 2'; [ $name = tried ] && echo 'echo 1'; done; echo 'exit 0'; } > $name
+chmod +x $name
+echo $name >> FOLDER/builds
+if [ $(wc -l < FOLDER/builds) = 3 ]; then
+        until [ -s FOLDER/pid ]; do sleep 0.1; done
+        pwd > FOLDER/began
+        kill -INT $(cat FOLDER/pid)
+fi
+"""
+
+
+def test_tuning_keeps_what_it_found(tmp_path):
+    """a compiler whose programs say that all that is tried takes half the time; it stops the third build"""
+    (tmp_path / "cc.sh").write_text(CC.replace("FOLDER", str(tmp_path)))
+    process, folder = started(tmp_path, "--target=x86-64", "--tune", f"--schedule={tmp_path}/book", f"--cc=sh {tmp_path}/cc.sh")
+    assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGINT and not folder.exists()
+    assert "0.500 of the time of" in (tmp_path / "book").read_text()
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", f"--schedule={tmp_path}/book", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_testing_stops(tmp_path):
+    (tmp_path / "set").mkdir()
+    array = np.zeros((1, 1, 8, 8), np.float32)
+    (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
+    process, folder = started(tmp_path, "--test", tmp_path / "set", f"--cc=pwd > {tmp_path}/began; sleep 9; cc")
+    assert folder.is_dir()
+    os.killpg(process.pid, signal.SIGTERM)
+    assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGTERM and not folder.exists()
