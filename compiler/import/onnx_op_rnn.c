@@ -140,6 +140,9 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         if (r->cell == CELL_GRU &&
             !onnx_int_range(im, n, "linear_before_reset", 0, 0, 1, &r->linear_before_reset))
                 return false;
+        if (onnx_has(n, "hidden_size") && (r->hidden < 1 || r->hidden > NUMBER_MAX))
+                return onnx_invalid(im, n, "hidden_size is %lld, want 1 to %lld",
+                                    (long long)r->hidden, (long long)NUMBER_MAX);
         if (onnx_has(n, "clip") && !(r->clip > 0))
                 return onnx_invalid(im, n, "clip is %g", (double)r->clip);
         r->directions = direction == 2 ? 2 : 1;
@@ -209,7 +212,8 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
         if (!r->hidden)
                 r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], of_hidden) : 0;
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
-                return onnx_invalid(im, n, "hidden_size is %lld", (long long)r->hidden);
+                return onnx_invalid(im, n, "hidden_size is missing, and operand 2 is %s",
+                                    type_text(im->arena, im->m, n->inputs[2]->type));
         int64_t all = r->gates * r->hidden, d = r->directions;
         const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
         const dim_t inputs = onnx_dim(r->x, 2), weights[2][3] = { { d, all, inputs },

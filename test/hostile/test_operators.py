@@ -197,6 +197,9 @@ CASES = [
     *[quantized("E", title, "DynamicQuantizeLSTM", changed(LSTM, **parts), kind=F, **LSTM_INPUTS) for title, parts in {
         "weights as of LSTM": dict(w=u8("w", 1, 8, 3)), "weights of f32": dict(w=f32("w", 1, 3, 8)), "scale": dict(sw=f32("sw", 2)), "scale of rank 0": dict(sr=f32("sr")), "zero point of i8": dict(zr=zeros("zr", (1,), np.int8)),
         "scales": dict(sw=f32("sw", 1, 7))}.items()],
+    *[case(verdict, f"hidden_size {size}", op, x=(5, 1, 3), extra=[f32("w", 1, gates, 3), f32("r", 1, gates, hidden)], **({} if size is None else {"hidden_size": size}))
+      for op, gates in (("RNN", 2), ("GRU", 6), ("LSTM", 8))
+      for size, hidden, verdict in ((2, 2, "A"), (None, 2, "A"), (0, 2, "E"), (-2, 2, "E"), (BIG, 2, "E"), (3, 2, "E"), (None, 0, "E"))],
     # operators between quantizations
     quantized("A", "no zero points", "QLinearAdd", [SCALE, u8("b", 3), f32("t"), f32("u")], x=(2, 3), inputs=["x", "s", "", "b", "t", "", "u"]),
     quantized("E", "no scale", "QLinearAdd", [SCALE, u8("b", 3), f32("t"), f32("u")], x=(2, 3), inputs=["x", "s", "", "b", "", "", "u"]), quantized("E", "too few", "QLinearMul", [SCALE], x=(2, 3)),
