@@ -160,7 +160,7 @@ static bool read_declaration(struct onnx_import *im, const char *what,
 }
 
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
-                  Onnx__ValueInfoProto *const *values, size_t count, bool output)
+                  Onnx__ValueInfoProto *const *values, size_t count)
 {
         if (!scope->declared)
                 scope->declared = map_new(im->arena);
@@ -169,7 +169,6 @@ bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
                 if (!v->name.len || !tensor_type(v))
                         continue;
                 struct onnx_declaration *d = ARENA_NEW(im->arena, struct onnx_declaration);
-                d->output = output;
                 if (!tensor_type(v)->elem_type)
                         continue;               /* says nothing */
                 if (!read_declaration(im,
@@ -197,7 +196,7 @@ static char *declared_text(struct onnx_import *im, const struct onnx_declaration
         return copy;
 }
 
-const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name)
+struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name)
 {
         return scope->declared && name.len
                        ? map_get(scope->declared, (const char *)name.data, name.len)
@@ -205,7 +204,7 @@ const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, 
 }
 
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
-                         const struct onnx_declaration *d, const struct type *t)
+                         struct onnx_declaration *d, const struct type *t)
 {
         bool element = d->element == t->element, shape = d->rank < 0 || d->rank == t->rank;
         for (int i = 0; shape && i < d->rank; i++)
@@ -216,9 +215,11 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                 arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
                              type_text(im->arena, im->m, t), declared_text(im, d));
         im->model->contradicted = true;
-        if (!element || d->output)
+        if (!element || d->binding)
                 return onnx_error(im, "%s", text);
-        diag_warning(im->diag, "%s", text);
+        if (!d->contradicted)
+                diag_warning(im->diag, "%s", text);
+        d->contradicted = true;
         return true;
 }
 
@@ -368,7 +369,7 @@ static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, b
 static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e,
                               const Onnx__ValueInfoProto *v)
 {
-        struct onnx_declaration d = { .output = true };
+        struct onnx_declaration d = { .binding = true };
         const char *what = arena_printf(im->arena, "initializer '%s'", SAFE(im, v->name));
         if (option_of(im, v->name))
                 return usage(im, "--input %s: '%s' is a constant of the model",
@@ -460,8 +461,8 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                     !apply_option(im, g->input[i], option))
                         return false;
         }
-        if (!onnx_declare(im, scope, g->value_info, g->n_value_info, false) ||
-            !onnx_declare(im, scope, g->output, g->n_output, true))
+        if (!onnx_declare(im, scope, g->value_info, g->n_value_info) ||
+            !onnx_declare(im, scope, g->output, g->n_output))
                 return false;
         for (size_t i = 0; i < g->n_input; i++) {
                 const Onnx__ValueInfoProto *v = g->input[i];

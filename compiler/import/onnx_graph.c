@@ -376,7 +376,7 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;
-                const struct onnx_declaration *d = onnx_declaration(im->scope, name);
+                struct onnx_declaration *d = onnx_declaration(im->scope, name);
                 if (entry.value && d &&
                     !onnx_check_declared(im, "value", name, d, entry.value->type))
                         return false;
@@ -473,8 +473,8 @@ static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                         return false;
         int *order, count;
         return onnx_initializers(im, im->scope, g, NULL) &&
-               onnx_declare(im, im->scope, g->value_info, g->n_value_info, false) &&
-               onnx_declare(im, im->scope, g->output, g->n_output, false) &&
+               onnx_declare(im, im->scope, g->value_info, g->n_value_info) &&
+               onnx_declare(im, im->scope, g->output, g->n_output) &&
                (order = onnx_order(im, g->node, g->n_node, &count)) != NULL &&
                onnx_nodes(im, g->node, order, count) && find_outputs(im, g, outputs);
 }

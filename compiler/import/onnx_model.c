@@ -162,7 +162,7 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
         f->output_count = w->count;
         for (int i = 0; i < w->count; i++) {
                 struct onnx_entry *e = onnx_scope_find(im->scope, w->names[i]);
-                const struct onnx_declaration *d = onnx_declaration(im->scope, w->names[i]);
+                struct onnx_declaration *d = onnx_declaration(im->scope, w->names[i]);
                 if (e->unsupported)
                         onnx_list(im, "%s", e->unsupported);
                 e->unsupported = NULL;

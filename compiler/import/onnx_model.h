@@ -22,7 +22,8 @@ struct onnx_declaration {
         int rank;                       /* -1: no shape given */
         dim_t *dims;                    /* -1: open */
         const struct type *type;        /* when all is known and can be stored, else NULL */
-        bool output;                    /* of the graph: contradictions are errors, not warnings */
+        bool binding;                   /* another shape is an error, not a warning */
+        bool contradicted;              /* which has been said */
 };
 
 /* What a name stands for. */
@@ -121,15 +122,17 @@ bool onnx_read_options(struct onnx_import *im);           /* --dim and --input i
                                                            * shapes */
 /* The declarations of a list of values into scope->declared. */
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
-                  Onnx__ValueInfoProto *const *values, size_t count, bool output);
+                  Onnx__ValueInfoProto *const *values, size_t count);
 /* All graph inputs that are not initializers become arguments of f. needed: names, or NULL for all.
  */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
                       const Onnx__GraphProto *g, struct map *needed);
-const struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);     /* or NULL */
-/* d holds for value `name`, of type t; what: "output", ... */
+struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);     /* or NULL */
+/* d holds for value `name`, of type t; what: "output", ... Another element type is an error. Another
+ * shape is a warning, and the computed one counts: exporters declare wrong ones (PyTorch's, of the
+ * states of an LSTM), and other programs read such files. */
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
-                         const struct onnx_declaration *d, const struct type *t);
+                         struct onnx_declaration *d, const struct type *t);
 
 /* ---- onnx_order.c ---- */
 

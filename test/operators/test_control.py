@@ -48,6 +48,21 @@ RECURRENT = [
 ]
 
 
+def test_states_of_another_rank(tmp_path):
+    """PyTorch's exporter by dynamo declares the states of an LSTM with one extent too many: others warn, and what is computed counts"""
+    def weights(*shape):
+        return (R.standard_normal(shape) / 2).astype(np.float32)
+    constants = {"w": weights(1, 4 * HIDDEN, INPUT), "r": weights(1, 4 * HIDDEN, HIDDEN), "b": weights(1, 8 * HIDDEN), "axes": np.array([1])}
+    nodes = [helper.make_node("LSTM", ["x", "w", "r", "b"], ["all", "h", "c"], hidden_size=HIDDEN), helper.make_node("Squeeze", ["all", "axes"], ["y"])]
+    save(tmp_path / "m.onnx", nodes, [value("x", [STEPS, BATCH, INPUT])],
+         [value("y", [STEPS, BATCH, HIDDEN]), value("h", [1, 1, BATCH, HIDDEN]), value("c", [1, 1, BATCH, HIDDEN])], constants)
+    got = compare(tmp_path, {"x": R.standard_normal((STEPS, BATCH, INPUT)).astype(np.float32)})
+    assert got[1].shape == got[2].shape == (1, BATCH, HIDDEN)
+    said = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"]).stderr
+    assert said.count("\n") == 2 and said.count("warning: ") == 2, said
+    assert f"'h' is <1 x {BATCH} x {HIDDEN} x f32>, declared as <1 x 1 x {BATCH} x {HIDDEN} x f32>" in said
+
+
 @pytest.mark.parametrize("case", range(len(RECURRENT)))
 def test_recurrent(tmp_path, case):
     kind, attributes, given = RECURRENT[case]
