@@ -14,7 +14,9 @@ import dnncc  # noqa: E402
 COUNT = 60
 TARGETS = ["x86-64", "x86-64-v3", "x86-64-v4"]
 LANES = {"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}
-CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
+CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"],
+       "x86-64-v3-vnni": ["avx_vnni"], "x86-64-v4-vnni": ["avx512_vnni"], "x86-64-v4-bf16": ["avx512_bf16"]}
+BYTES = [*TARGETS, "x86-64-v3-vnni", "x86-64-v4-vnni"]            # that multiply bytes, each in its own words
 
 
 def here(target):
