@@ -3,6 +3,18 @@
 
 extern const struct target target_generic;
 
+/* products and sums of vectors as of any operations on them, for targets that say no more */
+#define PLAIN(lanes, w_) \
+        { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_BROADCAST }, \
+          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR }, \
+          .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 2 }
+#define PLAINS(lanes) PLAIN(lanes, F32), PLAIN(lanes, BF16)
+
+static const struct multiply multiplies[] = {
+        PLAINS(2), PLAINS(4), PLAINS(8), PLAINS(16), PLAINS(32), PLAINS(64), { 0 }
+};
+
 const struct target target_generic = {
         .name = "generic",
         .doc = "plain C99, any compiler and machine",
@@ -14,4 +26,5 @@ const struct target target_generic = {
         .vector_issue = 1,
         .l2_speed = 16,
         .memory_speed = 4,
+        .multiplies = multiplies,
 };

@@ -178,7 +178,6 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("mul_add", 4, F32, 2), X86_FLOATS("mul_add", 4, BF16, 2),
         X86_MADDWDS(4), { 0 }
 };
 
