@@ -2,7 +2,6 @@
  * what is contracted. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
-#include "ir/target.h"
 
 static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a,
                         struct loop_expr *b)
@@ -83,24 +82,6 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
 
 /* ---- convolve ---- */
 
-/* Channels of a window of one position lie far apart: C compilers that make vectors of such sums
- * gather them, which takes longer than a few products in a turn do. */
-static int channels_in_turn(const struct emit *e, const struct op *op)
-{
-        enum { TURN = 4 };
-        const struct target *target = e->options->target;
-        const struct type *w = op_operand(op, 1)->type;
-        int pads;
-        const int64_t *pad = op_ints(op, "pads", &pads);
-        bool one = target && target_lanes(target, E_F32) == 1 && w->dims[1] > TURN &&
-                   w->dims[1] % TURN == 0 && op_all_ones(op, "input_dilations");
-        for (int d = 2; d < w->rank; d++)
-                one &= w->dims[d] == 1;
-        for (int i = 0; i < pads; i++)
-                one &= !pad[i];
-        return one ? TURN : 1;
-}
-
 /* the products of channel c of the group that begins at `first`; number of loops that are open
  * then */
 static int add_channel(struct emit *e, const struct op *op, struct loop_variable *sum,
@@ -147,10 +128,6 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         }
         struct loop_variable *sum = open_sum(e, op);
         struct loop_expr *c = emit_for(e, "c", emit_int(e, 0), emit_int(e, channels));
-        int turn = channels_in_turn(e, op), opened = 0;
-        if (turn > 1)
-                emit_loop(e, turn, false);
-        for (int u = 0; u < turn; u++)
-                opened += add_channel(e, op, sum, index, first, emit_op_int(e, LOOP_ADD, c, u));
+        int opened = add_channel(e, op, sum, index, first, c);
         return close_sum(e, op, sum, 1 + opened);
 }

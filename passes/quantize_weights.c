@@ -101,6 +101,25 @@ static bool decode_at(struct use *u, const struct encoded *e, struct pass_contex
         return true;
 }
 
+/* Weights of an output become a row, where simplify has laid them along the outputs. */
+static struct constant *by_outputs(struct function *f, struct constant *c,
+                                   const struct pass_context *context)
+{
+        struct op *op = value_has_one_use(&c->value) ? c->value.uses->user : NULL;
+        if (!op || op->code != OP_dot || target_lanes(context->target, E_F32) > 1)
+                return c;
+        struct builder b = {
+                .m = f->module, .region = op->region, .before = op, .location = op->location
+        };
+        struct value *y = dot_turned(&b, op, 1);
+        if (!y)
+                return c;
+        c = op_operand(y->op, 1)->constant;
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return c;
+}
+
 int pass_quantize_weights(struct function *f, struct pass_context *context)
 {
         struct arena *arena = arena_new();
@@ -111,7 +130,9 @@ int pass_quantize_weights(struct function *f, struct pass_context *context)
                 struct encoded e;
                 if (!encode(f->module, weights[i], &e))
                         continue;
-                for (struct use *u = weights[i]->value.uses, *next; u && good; u = next) {
+                struct constant *c = by_outputs(f, weights[i], context);
+                good = c == weights[i] || encode(f->module, c, &e);
+                for (struct use *u = c->value.uses, *next; u && good; u = next) {
                         next = u->next;
                         good = decode_at(u, &e, context);
                 }

@@ -33,4 +33,8 @@ bool simplify_axes(const struct op *op, unsigned *mask);
 struct value *simplify_reduce(struct builder *b, const struct op *like, struct value *x,
                               unsigned mask);
 
+/* dot(x, w) with the other dimension of w, a constant matrix, contracted; NULL: it is so already, or
+ * is no such product */
+struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted);
+
 #endif

@@ -382,24 +382,29 @@ struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pas
         return NULL;
 }
 
-/* Without vectors the loop over the contracted dimension is the inner one: it reads row by row. */
-struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
+struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted)
 {
         struct value *w = op_operand(op, 1);
-        int batch, contracted;
-        const int64_t *contract = op_ints(op, "contract_b", &contracted);
+        int batch, count;
+        const int64_t *contract = op_ints(op, "contract_b", &count);
         op_ints(op, "batch_b", &batch);
-        if (target_lanes(context->target, E_F32) != 1 || !value_is_constant(w) ||
-            value_is_splat(w, NULL) || batch || w->type->rank != 2 || contracted != 1 ||
-            contract[0] != 0)
+        if (!value_is_constant(w) || value_is_splat(w, NULL) || batch || w->type->rank != 2 ||
+            count != 1 || contract[0] == contracted)
                 return NULL;
-        struct value *rows = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims,
-                                             (const int64_t[]){ 1, 0 });
+        struct value *turned = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims,
+                                               (const int64_t[]){ 1, 0 });
         struct attr attrs[ATTR_MAX];
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
-        attr_set_ints(b->m, attrs, OP_dot, "contract_b", (const int64_t[]){ 1 }, 1);
-        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), rows }, 2, attrs,
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", &contracted, 1);
+        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), turned }, 2, attrs,
                            op->results[0].type);
+}
+
+/* Without vectors several outputs are computed side by side (jam): the weights of one row lie side
+ * by side, too. */
+struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return target_lanes(context->target, E_F32) == 1 ? dot_turned(b, op, 0) : NULL;
 }
 
 /* The dimension of the result that dimension d of operand i of a dot, or of a convolution's
