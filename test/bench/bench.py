@@ -39,6 +39,8 @@ def options():
     p.add_argument("--options", default="", help="more options of dnncc, such as --exact")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn")
+    p.add_argument("--clock", choices=peers.CLOCKS, default="wall",
+                   help="processor: what an engine used of it, for a machine that does not get quiet; one thread only")
     p.add_argument("--patience", type=float, default=60, help="seconds to wait for an idle machine, for each model and thread count")
     p.add_argument("--quick", action="store_true", help="a smoke run: 2 rounds of short turns, no patience, few models")
     p.add_argument("--prepare", action="store_true", help="build and start everything once, measure nothing: for a quiet hour later")
@@ -53,6 +55,10 @@ def options():
         o.rounds, o.seconds, o.patience = 2, min(o.seconds, 0.1), 0
     o.out = o.out.resolve()
     o.threads = [int(t) for t in o.threads.split(",")]
+    if o.clock == "processor":
+        o.patience = 0
+        if o.threads != [1]:
+            p.error("--clock=processor wants --threads=1: threads that wait use the processor, too")
     o.peers = [p for p in o.peers.split(",") if p]
     o.cores = sorted(os.sched_getaffinity(0))
     return o
@@ -129,7 +135,7 @@ def measure(subject, threads, o, compiler):
     try:
         if o.prepare:
             return None
-        take_turns(engines, o.rounds, o.seconds, gate)
+        take_turns(engines, o.rounds, o.seconds, gate, o.clock)
     finally:
         for engine in everyone:
             engine.close()
@@ -145,7 +151,7 @@ def measure(subject, threads, o, compiler):
             fact["ratio"] = statistics.median(b["median"] / a["median"] for a, b in zip(ours, fact["blocks"]))
     turns = sum(len(f.get("blocks", [])) for f in facts.values())
     return {"threads": threads, "target": o.target, "options": o.options, "quantized": subject.quantized, "reference": source, "engines": facts, "turns": turns,
-            "rounds": o.rounds, "seconds": o.seconds, "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
+            "rounds": o.rounds, "seconds": o.seconds, "clock": o.clock, "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
             "disturbed": sum(b["others"] > DISTURBED for f in facts.values() for b in f.get("blocks", []))}
 
 

@@ -90,9 +90,9 @@ class Engine:
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGSTOP)
 
-    def turn(self, seconds):
+    def turn(self, seconds, clock="wall"):
         start, busy, own = time.monotonic(), busy_seconds(), own_seconds(self.process.pid)
-        times = self.ask(f"run {seconds}")
+        times = self.ask(f"run {seconds} {clock}")
         others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
         return {"median": statistics.median(times), "min": min(times), "runs": len(times),
                 "others": round(max(0.0, others / (time.monotonic() - start)), 3)}
@@ -105,14 +105,14 @@ class Engine:
             file.close()
 
 
-def take_turns(engines, rounds, seconds, gate):
+def take_turns(engines, rounds, seconds, gate, clock="wall"):
     """Every engine's .blocks get one entry a round. A disturbed turn is repeated twice at most, while patience lasts."""
     for _ in range(rounds):
         for engine in list(engines):
             try:
                 for _ in range(3):
                     gate.wait()
-                    block = engine.turn(seconds)
+                    block = engine.turn(seconds, clock)
                     if block["others"] <= DISTURBED or gate.patience <= 0:
                         break
                 engine.blocks.append(block)

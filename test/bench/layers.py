@@ -79,7 +79,7 @@ def measure(subject, threads, o, compiler):
     gate = Gate(o.patience)
     try:
         gate.wait()
-        timed = engine.ask(f"layers {o.rounds * o.seconds}")
+        timed = engine.ask(f"layers {o.rounds * o.seconds} {o.clock}")
     finally:
         engine.close()
     calls = [{"kind": kind(c["summary"]), "time": t, "low": low, **c} for c, (t, low) in zip(report["calls"], timed.pop("calls"))]

@@ -2,7 +2,8 @@
 
     peers.py wheels              what `make bench-setup` installs, pinned
     peers.py prepare SPEC        what an engine does ahead of time (conversion, compilation), into a folder
-    peers.py serve SPEC          loads, runs once, then answers `run SECONDS` on standard input with the seconds of each run
+    peers.py serve SPEC          loads, runs once, then answers `run SECONDS CLOCK` on standard input with the seconds of each run
+                                 (CLOCK: wall, processor)
 
 SPEC is JSON: peer, precision, model, folder, inputs [[name, type, shape], ..], in, out, threads, cores. Inputs are IN/K.bin, outputs go
 to OUT/K.npy.
@@ -169,6 +170,7 @@ class Iree:
         return [r.to_host() for r in results]
 
 
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 PEERS = {"onnxruntime": Onnxruntime, "openvino": Openvino, "ncnn": Ncnn, "iree": Iree}
 
 
@@ -198,9 +200,10 @@ def serve(spec, reply):
     reply({"load": loaded - start, "first": first - loaded, "settings": getattr(peer, "settings", {})})
     gc.disable()
     for line in sys.stdin:
-        seconds, times, run, clock = float(line.split()[1]), [], peer.run, time.perf_counter
+        _, seconds, name = line.split()
+        times, run, clock = [], peer.run, CLOCKS[name]
         run()
-        end = clock() + seconds
+        end = clock() + float(seconds)
         while not times or clock() < end:
             start = clock()
             run()

@@ -5,11 +5,11 @@
  * loads the model, runs it once on IN_DIR/K.bin, writes OUT_DIR/K.bin (raw bytes both), and says in one line of JSON how
  * long that took and what the outputs are. Weights that travel in a file are model.weights beside MODEL.so. Then each line of standard input is a command, answered by a line of JSON:
  *
- *   run SECONDS       one run that does not count, then runs for that long: [seconds, seconds, ...]
- *   layers SECONDS    the same for a model compiled with --profile: of each kernel call the median time and the first
- *                     tenth, and what the machine could do meanwhile: FMAs of LANES floats, reading FOOTPRINT bytes
+ *   run SECONDS CLOCK     one run that does not count, then runs for that long: [seconds, seconds, ...]
+ *   layers SECONDS CLOCK  the same for a model compiled with --profile: of each kernel call the median time and the first
+ *                         tenth, and what the machine could do meanwhile: FMAs of LANES floats, reading FOOTPRINT bytes
  *
- * All times are CLOCK_MONOTONIC. Threads run on the cores given, after the first run each on one of its own. */
+ * Times are of CLOCK: wall (CLOCK_MONOTONIC) or processor (what this process used, all threads together). Threads run on the cores given, after the first run each on one of its own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -42,10 +42,12 @@ static void *library;
 static const struct dnncc_model_1 *model;
 static void **regions, **inputs, **outputs;
 
+static clockid_t time_source = CLOCK_MONOTONIC;
+
 static double now(void)
 {
         struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
+        clock_gettime(time_source, &t);
         return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -312,9 +314,14 @@ int main(int argc, char **argv)
         fflush(stdout);
         pin_threads();
         while (fgets(line, sizeof line, stdin)) {
-                if (sscanf(line, "run %lf", &seconds) == 1)
+                char what[16] = "", which[16] = "";
+                sscanf(line, "%15s %lf %15s", what, &seconds, which);
+                if (strcmp(which, "wall") != 0 && strcmp(which, "processor") != 0)
+                        fail("no such clock: ", which);
+                time_source = strcmp(which, "wall") == 0 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
+                if (strcmp(what, "run") == 0)
                         time_runs(seconds);
-                else if (argc == 7 && sscanf(line, "layers %lf", &seconds) == 1)
+                else if (argc == 7 && strcmp(what, "layers") == 0)
                         time_layers(seconds, atoi(argv[5]), strtoull(argv[6], NULL, 10));
                 else
                         fail("no such command: ", line);

@@ -94,11 +94,17 @@ def line(name, result):
     return f"{name}, {result['threads']} thread(s), {result['target']}: {'; '.join(parts)}{noise}"
 
 
+def case(run):
+    """what runs that may be put together have in common"""
+    processor = "processor time" if run.get("clock") == "processor" else ""
+    return run["threads"], " ".join(filter(None, (run["target"], run["options"], processor)))
+
+
 def cases(document):
     """[(threads, target and options, {engine: fact})]: of several runs the medians of times and ratios, the last of the rest"""
     runs = {}
     for run in document["runs"]:
-        runs.setdefault((run["threads"], f"{run['target']} {run['options']}".rstrip()), []).append(run["engines"])
+        runs.setdefault(case(run), []).append(run["engines"])
     for (threads, target), all_runs in sorted(runs.items()):
         facts = {name: dict(fact) for name, fact in all_runs[-1].items()}
         for name, fact in facts.items():
@@ -165,7 +171,7 @@ def start(documents, engines):
 def ratios(document):
     """[when, by what build, and how many times dnncc's time the peers of table 1 took]"""
     return [{"when": run["when"], "dnncc": document["machine"]["dnncc"],
-             "case": [run["threads"], f"{run['target']} {run['options']}".rstrip()],
+             "case": list(case(run)),
              "ratios": {n: f["ratio"] for n, f in run["engines"].items() if "ratio" in f and is_strict(n) and (f.get("error") or 0) <= FP32}}
             for run in document["runs"]]
 
@@ -243,6 +249,8 @@ def conditions(documents, smallest):
     rows.append("peers from PyPI: " + ", ".join(f"{k} {v}" for k, v in wheels if k not in ("onnx", "numpy", "pytest")))
     targets = sorted({f"--target={r['target']} {r['options']}".rstrip() for r in runs})
     rows.append(f"dnncc ran with {', '.join(f'`{t}`' for t in targets)}, and `--threads=N` for more than one thread")
+    if any(r.get("clock") == "processor" for r in runs):
+        rows.append("times are the processor's, of an engine's own process, not the clock's: the machine was busy (`--clock=processor`)")
     rows.append(f"{sum(r['turns'] for r in runs)} turns, {sum(r['disturbed'] for r in runs)} disturbed by other processes, "
                 f"{sum(r['gate_gave_up'] for r in runs)} begun on a machine that was not idle")
     for fact in [d["runs"][-1]["engines"] for d in smallest]:

@@ -59,6 +59,11 @@ def test_a_run(tmp_path, model):
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
 
 
+def test_processor_time_of_threads_that_wait():
+    done = subprocess.run([sys.executable, HERE / "bench.py", "--clock=processor", "--threads=1,2"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--clock=processor wants --threads=1" in done.stderr
+
+
 @pytest.mark.parametrize("options, columns", [([], 8), (["--cc"], 8)], ids=["dnncc", "cc"])
 def test_compile_time(tmp_path, model, options, columns):
     command = [sys.executable, HERE / "compile_bench.py", model, "--target=generic", "--runs=1", f"--write={tmp_path / 'c.md'}", *options]
@@ -155,6 +160,9 @@ def test_what_does_not_count():
     assert rows[2:] == ["| m | 1 | **1000** | 2000 (2.00) | [500 (0.50)] | - | 2.00 |", "| geometric mean (native) | 1 |  | 2.00 | - | - | 2.00 |"]
     rows = tables.times([{"model": "m", "runs": [run(2.0, 1e-5)]}], ["good", "bad"], 1e-4, False).splitlines()
     assert rows[2] == "| m | 1 | 1000 | 2000 (2.00) | **500 (0.50)** | 0.50 |"
+    runs = [run(2.0, 1e-3), {**run(4.0, 1e-3), "clock": "processor"}]           # two clocks are not put together
+    rows = tables.times([{"model": "m", "runs": runs}], ["good"], 1e-4, False).splitlines()
+    assert [row.split(" | ")[3] for row in rows[2:4]] == ["2000 (2.00)", "4000 (4.00)"]
 
 
 @pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
