@@ -2,6 +2,7 @@
 
     make bench                                   # everything; docs/benchmarks.md
     bench.py --models=resnet50 --threads=1       # see --help
+    bench.py --set=quantized                     # models in 8 and 4 bits
 
 Every engine runs in a process of its own (engines.py); they take turns, a block of runs each, several rounds. A time is the median over
 rounds of the blocks' medians, a ratio the median over rounds of a peer's median by ours. Results go to OUT/results, one file for a
@@ -27,12 +28,14 @@ from engines import DISTURBED, Engine, EngineError, Gate, take_turns  # noqa: E4
 from subjects import ROOT, Failed, digest  # noqa: E402
 
 
-QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "squeezenet")
+PEER_BESIDE = "onnxruntime"         # what quantized models compute is compared with this peer's outputs
+QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "resnet8_int8", "squeezenet")
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", help="names, or .onnx files with fixed float inputs (default: the zoo and ../shared/models)")
+    p.add_argument("--set", choices=subjects.SETS, help="of models, instead of all; --write renews its part of FILE")
     p.add_argument("--threads", default="1,2")
     p.add_argument("--peers", default=",".join(peers.PEERS), help="of " + ", ".join(peers.PEERS))
     p.add_argument("--target", default="native", help="of dnncc")
@@ -100,22 +103,31 @@ def start_ours(subject, threads, given, o, compiler, name="dnncc", options=()):
     results = o.out / "io" / subject.name / name.replace(" ", "-")
     engine = Engine(name, compiler.command(folder, given, results, o.cores[:threads]))
     engine.results = subjects.read_outputs(results, engine.ready["outputs"])
+    engine.constants = json.loads((folder / "report.json").read_text())["constants"]
     return engine, sum(seconds)
+
+
+def choose_starts(subject, threads, given, o, compiler):
+    """{name: what starts the engine}"""
+    starts = {"dnncc": lambda: start_ours(subject, threads, given, o, compiler)}
+    if not subject.quantized:
+        starts[tables.BF16] = lambda: start_ours(subject, threads, given, o, compiler, tables.BF16, ["--precision=bf16"])
+    if subject.of:
+        original = subject.of.write_inputs(o.out / "io" / subject.name / "in-f32")
+        starts[tables.F32] = lambda: start_ours(subject.of, threads, original, o, compiler, tables.F32)
+    for peer in o.peers:
+        for precision in peers.PEERS[peer].precisions if peers.PEERS[peer].quantized or not subject.quantized else ():
+            starts[peer if precision == "fp32" else f"{peer} default"] = \
+                lambda peer=peer, precision=precision: start_peer(peer, precision, subject, threads, given, o)
+    return starts
 
 
 def start_all(subject, threads, o, compiler):
     """the engines that run, facts of all"""
     given = subject.write_inputs(o.out / "io" / subject.name / "in")
     wanted, source = subjects.reference(subject, compiler)
-    engines, facts = [], {}
-    starts = {"dnncc": lambda: start_ours(subject, threads, given, o, compiler)}
-    if not subject.quantized:
-        starts[tables.BF16] = lambda: start_ours(subject, threads, given, o, compiler, tables.BF16, ["--precision=bf16"])
-    for peer in o.peers:
-        for precision in peers.PEERS[peer].precisions:
-            starts[peer if precision == "fp32" else f"{peer} default"] = \
-                lambda peer=peer, precision=precision: start_peer(peer, precision, subject, threads, given, o)
-    for name, start in starts.items():
+    engines, facts, results = [], {}, {}
+    for name, start in choose_starts(subject, threads, given, o, compiler).items():
         try:
             engine, prepared = start()
         except (Failed, EngineError) as reason:
@@ -123,8 +135,15 @@ def start_all(subject, threads, o, compiler):
             print(f"  {name}: {facts[name]['failed']}", file=sys.stderr)
             continue
         engines.append(engine)
-        worst = subjects.error(engine.results, wanted) if wanted else None
+        results[name] = engine.results
+        comparable = wanted and (name != tables.F32 or subject.of.inputs is subject.inputs)
+        worst = subjects.error(engine.results, wanted) if comparable else None
         facts[name] = {"error": worst, "prepared": prepared, **{k: engine.ready.get(k) for k in ("load", "first", "settings")}}
+        if hasattr(engine, "constants"):
+            facts[name] |= {"constants": engine.constants, "file": subject.path.stat().st_size}
+    if subject.quantized and "dnncc" in results and PEER_BESIDE in results:
+        facts["dnncc"] |= {"same": subjects.agreement(results["dnncc"], results[PEER_BESIDE]),
+                           "apart": subjects.error(results["dnncc"], results[PEER_BESIDE])}
     return engines, facts, source
 
 
@@ -161,25 +180,25 @@ def machine(o, compiler):
     info = dict(line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines() if ":" in line)
     info = {k.strip(): v.strip() for k, v in info.items()}
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    extensions = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_fp16", "amx_bf16", "amx_int8") if f in info.get("flags", "").split()]
+    extensions = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8") if f in info.get("flags", "").split()]
     return {"cpu": info.get("model name", platform.machine()), "cores": len(o.cores), "extensions": extensions, "system": platform.release(),
             "cc": compiler.cc_version, "commit": commit, "flags": f"{o.cc} -O2", "wheels": peers.WHEELS | peers.WHEELS_ALONE,
             "dnncc": hashlib.sha256(compiler.dnncc.read_bytes()).hexdigest()[:12]}
 
 
 def keep(o, name, kind, facts, result):
-    """in OUT/results; what another dnncc measured goes, but for the ratios"""
+    """in OUT/results; what another dnncc measured goes, but for the ratios, and what was measured of another model of that name"""
     path = o.out / "results" / f"{name}.{kind}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     old = json.loads(path.read_text()) if path.exists() else {"machine": facts, "runs": []}
-    runs, earlier = old["runs"], old.get("earlier", [])
+    runs, earlier = [run for run in old["runs"] if run.get("model") == result.get("model")], old.get("earlier", [])
     if old["machine"]["dnncc"] != facts["dnncc"]:
         runs, earlier = [], earlier + (tables.ratios(old) if kind == "times" else [])
     path.write_text(json.dumps({"model": name, "machine": facts, "earlier": earlier, "runs": [*runs, result]}, indent=1) + "\n")
 
 
 def choose_models(o):
-    known = {**subjects.smallest_model(), **subjects.zoo_models(), **subjects.real_models()}
+    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name) for n, make in models().items()}
     few = [n for n in QUICK if n in known] if o.quick else known
     for name in o.models.split(",") if o.models else few:
         if name.endswith(".onnx"):
@@ -214,9 +233,9 @@ def main():
                 except (Failed, EngineError) as reason:
                     print(f"{name}: {reason}", file=sys.stderr)
                     continue
-                keep(o, name, "layers" if o.layers else "times", facts, result)
+                keep(o, name, "layers" if o.layers else "times", facts, result | {"model": subjects.digest(subject.path)})
     if o.write:
-        o.write.write_text(tables.document(o.out / "results"))
+        tables.write(o.write, o.out / "results", o.set)
 
 
 if __name__ == "__main__":

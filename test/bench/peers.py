@@ -24,13 +24,14 @@ import sys
 import time
 
 WHEELS = {"onnxruntime": "1.31.1", "openvino": "2026.4.1", "ncnn": "1.0.20261020", "iree-base-compiler": "3.13.0",
-          "iree-base-runtime": "3.13.0", "onnx": "1.22.0", "numpy": "2.4.6", "pytest": "9.2.0"}
+          "iree-base-runtime": "3.13.0", "onnx": "1.22.0", "onnx-ir": "1.1.0", "numpy": "2.4.6", "pytest": "9.2.0"}
 WHEELS_ALONE = {"pnnx": "20261020"}             # wants torch, which its converter of ONNX does without
 
 
 class Onnxruntime:
     """All graph optimisations, sequential, N threads that spin, each on a core; inputs and outputs bound."""
     wheels = ("onnxruntime",)
+    quantized = True                            # loads models with integer weights
     precisions = ("fp32",)                      # fp32 is what it does by default
 
     def __init__(self, spec, arrays):
@@ -68,6 +69,7 @@ class Onnxruntime:
 class Openvino:
     """Latency hint, one stream, N pinned threads; fp32: inference precision forced to f32 and read back."""
     wheels = ("openvino",)
+    quantized = True
     precisions = ("fp32", "default")
 
     def __init__(self, spec, arrays):
@@ -97,6 +99,7 @@ class Openvino:
 class Ncnn:
     """N threads of OpenMP, converted by pnnx; fp32: 16-bit storage, packing and arithmetic off, weights of 32 bits."""
     wheels = ("ncnn",)
+    quantized = False
     precisions = ("fp32", "default")
 
     @staticmethod
@@ -138,6 +141,7 @@ class Ncnn:
 class Iree:
     """Compiled ahead of time by LLVM for this CPU at -O3 with data tiling; one thread: local-sync, N: local-task."""
     wheels = ("iree-base-compiler", "iree-base-runtime")
+    quantized = False
     precisions = ("fp32",)
 
     @staticmethod

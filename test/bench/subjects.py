@@ -27,6 +27,7 @@ class Subject:
     inputs: list                # (name, array)
     stored: list | None = None  # outputs that came with the model
     quantized: bool = False
+    of: "Subject | None" = None # the model in f32 that this one was made of; perhaps with inputs of its own
 
     def spec(self):
         return [[name, array.dtype.name, list(array.shape)] for name, array in self.inputs]
@@ -65,8 +66,41 @@ def zoo_models():
     return {name: lambda out, name=name: Subject(name, zoo.build(name), list(zoo.inputs(name, 1).items())) for name in zoo.MODELS}
 
 
+def quantized_models():
+    """made of the zoo"""
+    try:
+        from zoo import quantized
+    except ImportError:
+        return {}
+
+    def make(model):
+        original = zoo_models()[model.of](None)
+        return Subject(model.name, quantized.build(model.name), original.inputs, quantized=True, of=original)
+
+    return {model.name: lambda out, model=model: make(model) for model in quantized.MODELS.values()}
+
+
 def real_models():
     return {p.name: lambda out, p=p: real_model(p, out) for p in sorted(REAL.glob("*")) if (p / "shapes.txt").exists()}
+
+
+def quantized_real_models():
+    return {name: make for name, make in real_models().items() if is_quantized(onnx.load(REAL / name / "model.onnx"))}
+
+
+def float_models():
+    real = real_models()
+    for name in quantized_real_models():
+        del real[name]
+    return {**smallest_model(), **zoo_models(), **real}
+
+
+SETS = {"f32": float_models, "quantized": lambda: {**quantized_models(), **quantized_real_models()}}
+ORIGINALS = {"resnet8_int8": "resnet8_fp32", "micro_kws_qdq": "micro_kws_fp32", "micro_kws_qoperator": "micro_kws_fp32"}
+
+
+def is_quantized(model):
+    return any("Quant" in n.op_type or n.op_type.startswith("QLinear") for n in model.graph.node)
 
 
 def tensors(folder, kind):
@@ -90,9 +124,9 @@ def real_model(source, out):
     onnx.save(model, path)
     arrays = [a.reshape([d.dim_value for d in p.type.tensor_type.shape.dim])
               for a, p in zip(tensors(source / "test_data_set_0", "input"), ports)]
-    quantized = any("Quant" in n.op_type or n.op_type.startswith("QLinear") for n in model.graph.node)
+    original = REAL / ORIGINALS.get(source.name, "-")
     return Subject(source.name, path, [(p.name, a) for p, a in zip(ports, arrays)], tensors(source / "test_data_set_0", "output"),
-                   quantized)
+                   is_quantized(model), real_model(original, out) if original.exists() else None)
 
 
 def file_model(path):
@@ -105,7 +139,7 @@ def file_model(path):
             if port.type.tensor_type.elem_type != TensorProto.FLOAT or 0 in shape:
                 raise Failed(f"input '{port.name}' is not a float tensor of fixed shape")
             inputs.append((port.name, rng.standard_normal(shape, np.float32)))
-    return Subject(pathlib.Path(path).stem, pathlib.Path(path).resolve(), inputs)
+    return Subject(pathlib.Path(path).stem, pathlib.Path(path).resolve(), inputs, quantized=is_quantized(model))
 
 
 # ---- dnncc ----
@@ -217,7 +251,7 @@ def reference(subject, compiler):
     path = compiler.out / "double" / f"{subject.name}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     if subject.quantized:
-        return subject.stored, "stored outputs"
+        return (subject.stored, "stored outputs") if subject.stored else (as_written(subject), "onnxruntime, node by node")
     try:
         if not path.exists() or path.stat().st_mtime < subject.path.stat().st_mtime:
             onnx.save(to_double(onnx.load(subject.path)), path)
@@ -235,9 +269,21 @@ def reference(subject, compiler):
         return (subject.stored, "stored outputs") if subject.stored else (None, str(reason))
 
 
+def as_written(subject):
+    """quantized models have no more exact form: what they round is what they are"""
+    from zoo import quantized
+    return quantized.as_written(subject.path, dict(subject.inputs))
+
+
 def read_outputs(folder, ports):
     return [np.fromfile(folder / f"{k}.bin", onnx.helper.tensor_dtype_to_np_dtype(p["type"])).reshape(p["shape"])
             for k, p in enumerate(ports)]
+
+
+def agreement(results, others):
+    """the share of elements that are the same"""
+    pairs = [(np.asarray(a).ravel(), np.asarray(b).ravel()) for a, b in zip(results, others)]
+    return sum(int((a == b).sum()) for a, b in pairs if a.size == b.size) / max(1, sum(a.size for a, _ in pairs))
 
 
 def error(results, wanted):

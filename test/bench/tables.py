@@ -7,6 +7,9 @@ from engines import DISTURBED, QUIET
 from subjects import SMALLEST
 
 BF16 = "dnncc bf16"             # the engine that is dnncc with --precision=bf16
+F32 = "dnncc f32"               # dnncc with the model that a quantized one was made of
+OWN = (BF16, F32)
+SLACK = 1.5                     # an error of a quantized model counts up to this many times what quantization itself costs
 FP32, WRONG = 1e-4, 0.1         # a larger error than FP32 is not fp32 arithmetic; than WRONG, not this model
 
 HEAD = """# Benchmarks
@@ -19,8 +22,7 @@ rounds of a peer's time divided by dnncc's: above 1, dnncc is faster. What other
 when they use less than {quiet:.0%} of a core and is repeated, twice at most, when they used more than {disturbed:.0%}, while the harness's patience
 lasts; Conditions, below, say how often that failed. Settings of all peers are in [peers.py](../test/bench/peers.py).
 
-The error is the largest difference from the model computed in double precision, relative to the largest output; quantized models are
-compared with the outputs that came with them.
+The error is the largest difference from the model computed in double precision, relative to the largest output.
 
 dnncc's weights and workspace lie on huge pages: `--weights=file`, `dnncc_weights_load` and `dnncc_workspace_new` of its runtime.
 """
@@ -37,7 +39,22 @@ Every peer as it comes, given only the number of threads; on machines with AMX, 
 stands in brackets and does not count. Milliseconds (ratio) error. `dnncc bf16` is dnncc with `--precision=bf16`; its ratio is to dnncc
 without (below 1: faster), and the last column compares the best peer with the faster of the two.
 """
-QUANTIZED = "\n## Quantized models, out of the box\n"
+QUANTIZED = """
+## Quantized models
+
+Models of the zoo as onnxruntime's quantizers make them ([quantized.py](../test/bench/zoo/quantized.py)), and some that came in 8 bits;
+`openvino` computes the rest in f32, `openvino default` as it likes. Milliseconds (ratio) error. `dnncc f32` is dnncc with the model in f32
+that this one was made of: above 1, the quantized one is faster, and the error is what quantization costs. That of the others is the
+difference from the outputs that came with the model, else from onnxruntime's without optimisations, node by node. Sums that differ in the
+last bit are rounded to different steps, which moves others in the next layer: so programs that are equally right may be as far apart as
+quantization is from f32. What has an error of more than {slack:g} times that, and of more than {limit:g}, stands in brackets and does not count.
+
+"equal": the share of dnncc's outputs that are onnxruntime's to the bit, and the largest difference of the two, relative to the largest
+output. "constants": bytes of dnncc's constants, by those of the model's file.
+"""
+QUANTIZED_START = "\n### Start of quantized models\n\nAs above.\n"
+QUANTIZED_CONDITIONS = "\n### Conditions of quantized models\n\n"
+CONDITIONS = "\n## Conditions\n\n"
 ERRORS = "\n## Errors in table 1\n"
 START = """
 ## Start
@@ -117,34 +134,40 @@ def cases(document):
 
 def cell(fact, valid, best, is_peer, show_error):
     if "time" not in fact:
-        return "-"
+        return "-" if is_peer or "failed" not in fact else "refused"
     text = milliseconds(fact["time"])
     text += f" ({fact['ratio']:.2f})" if is_peer and "ratio" in fact else ""
     text += f" {fact['error']:.0e}" if show_error and fact.get("error") is not None else ""
     return f"[{text}]" if not valid else f"**{text}**" if best else text
 
 
-def times(documents, engines, limit, show_error):
-    """a row for each model and thread count; below, the geometric means of the ratios"""
+def largest_error(facts, limit):
+    """that a result may have and still count: of quantized models what quantization itself costs"""
+    return max(limit, SLACK * (facts.get(F32, {}).get("error") or 0))
+
+
+def times(documents, engines, limit, show_error, more=()):
+    """a row for each model and thread count; below, the geometric means of the ratios. more: (head, what it says of dnncc's facts)"""
     rows, ratios = [], {}
     for document in documents:
         for threads, target, facts in cases(document):
             columns = {n: facts.get(n) or facts.get(n.removesuffix(" default"), {}) for n in ["dnncc", *engines]}
-            valid = {n: "time" in f and (f.get("error") is None or f["error"] <= limit) for n, f in columns.items()}
-            fastest = min((f["time"] for n, f in columns.items() if valid[n]), default=None)
-            counted = {n: columns[n]["ratio"] for n in engines if n != BF16 and valid[n] and valid["dnncc"] and "ratio" in columns[n]}
+            most = largest_error(facts, limit)
+            valid = {n: "time" in f and (f.get("error") is None or f["error"] <= most) for n, f in columns.items()}
+            fastest = min((f["time"] for n, f in columns.items() if n != F32 and valid[n]), default=None)
+            counted = {n: columns[n]["ratio"] for n in engines if n not in OWN and valid[n] and valid["dnncc"] and "ratio" in columns[n]}
             ours = min([1, *(columns[n]["ratio"] for n in engines if n == BF16 and valid[n] and "ratio" in columns[n])])
             best = min(counted.values()) / ours if counted else None
             for name, ratio in {**counted, **({"best": best} if counted else {}),
-                                **{n: f["ratio"] for n, f in columns.items() if n == BF16 and valid[n] and "ratio" in f}}.items():
+                                **{n: f["ratio"] for n, f in columns.items() if n in OWN and valid[n] and "ratio" in f}}.items():
                 ratios.setdefault((threads, target), {}).setdefault(name, []).append(ratio)
             rows.append([document["model"], threads, *(cell(f, valid[n], valid[n] and f["time"] == fastest, n != "dnncc", show_error)
                                                        for n, f in columns.items()),
-                         f"{best:.2f}" if counted else "-"])
+                         f"{best:.2f}" if counted else "-", *(say(facts["dnncc"]) for _, say in more)])
     for (threads, target), of in sorted(ratios.items()):
         means = [f"{statistics.geometric_mean(of[n]):.2f}" if n in of else "-" for n in [*engines, "best"]]
-        rows.append([f"geometric mean ({target})", threads, "", *means])
-    return grid(["model", "threads", "dnncc", *engines, "ratio to the best"], rows)
+        rows.append([f"geometric mean ({target})", threads, "", *means, *("" for _ in more)])
+    return grid(["model", "threads", "dnncc", *engines, "ratio to the best", *(head for head, _ in more)], rows)
 
 
 def errors(documents, engines):
@@ -177,7 +200,7 @@ def ratios(document):
 
 
 def is_strict(engine):
-    return engine not in ("dnncc", BF16) and not engine.endswith(" default")
+    return engine not in ("dnncc", *OWN) and not engine.endswith(" default")
 
 
 def hours(documents):
@@ -239,14 +262,14 @@ def in_situ(documents):
     return "\n".join([*tables, *text]) if rows else ""
 
 
-def conditions(documents, smallest):
+def conditions(head, documents, smallest=()):
     runs = [r for d in documents for r in d["runs"]]
     rows = []
     for m in {json.dumps(d["machine"], sort_keys=True): d["machine"] for d in documents}.values():
         rows.append(f"{m['cpu']}, {m['cores']} cores, {' '.join(m['extensions'])}; Linux {m['system']}; dnncc {m['commit']} ({m['dnncc']}), "
                     f"its C compiled with `{m['flags']}` by {m['cc']}")
     wheels = documents[0]["machine"]["wheels"].items()
-    rows.append("peers from PyPI: " + ", ".join(f"{k} {v}" for k, v in wheels if k not in ("onnx", "numpy", "pytest")))
+    rows.append("peers from PyPI: " + ", ".join(f"{k} {v}" for k, v in wheels if k not in ("onnx", "onnx-ir", "numpy", "pytest")))
     targets = sorted({f"--target={r['target']} {r['options']}".rstrip() for r in runs})
     rows.append(f"dnncc ran with {', '.join(f'`{t}`' for t in targets)}, and `--threads=N` for more than one thread")
     if any(r.get("clock") == "processor" for r in runs):
@@ -258,23 +281,65 @@ def conditions(documents, smallest):
                     + " (dnncc is called from C, the peers from Python)")
     for name, values in {n: f["settings"] for r in runs for n, f in r["engines"].items() if f.get("settings")}.items():
         rows.append(f"{name} says: " + ", ".join(f"{k} {v}" for k, v in values.items()))
-    return "\n## Conditions\n\n" + "".join(f"- {row}\n" for row in rows)
+    return head + "".join(f"- {row}\n" for row in rows)
 
 
-def document(folder):
-    everything = load(folder, "times")
+# ---- the parts of the file ----
+
+def engine_names(documents):
+    return list({n: None for d in documents for r in d["runs"] for n in r["engines"] if n != "dnncc"})
+
+
+def float_part(folder):
+    everything = [d for d in load(folder, "times") if not d["runs"][0]["quantized"]]
     documents = [d for d in everything if d["model"] != SMALLEST] or everything
-    floats, quantized = ([d for d in documents if d["runs"][0]["quantized"] == q] for q in (False, True))
     if not documents:
-        return "# Benchmarks\n\nNothing was measured: `make bench`.\n"
-    names = list({n: None for d in documents for r in d["runs"] for n in r["engines"] if n != "dnncc"})
+        return None
+    names = engine_names(documents)
     strict = [n for n in names if is_strict(n)]
     loose = [n for n in names if n == BF16] + [f"{n} default" if f"{n} default" in names else n for n in strict]
     last = documents[-1]["runs"][-1]
     return "".join([
         HEAD.format(rounds=last["rounds"], seconds=last["seconds"], quiet=QUIET, disturbed=DISTURBED),
-        TABLE_1.format(limit=FP32), "\n", times(floats, strict, FP32, False),
-        TABLE_2.format(limit=WRONG), "\n", times(floats, loose, WRONG, True),
-        *([QUANTIZED, "\n", times(quantized, loose, WRONG, True)] if quantized else []),
-        ERRORS, "\n", errors(floats, strict), START, "\n", start(documents, names), hours(floats),
-        in_situ(load(folder, "layers")), conditions(documents, [d for d in everything if d["model"] == SMALLEST])])
+        TABLE_1.format(limit=FP32), "\n", times(documents, strict, FP32, False),
+        TABLE_2.format(limit=WRONG), "\n", times(documents, loose, WRONG, True),
+        ERRORS, "\n", errors(documents, strict), START, "\n", start(documents, names), hours(documents),
+        in_situ(load(folder, "layers")), conditions(CONDITIONS, documents, [d for d in everything if d["model"] == SMALLEST])])
+
+
+def equal(fact):
+    return f"{fact['same']:.1%} {fact['apart']:.0e}" if "same" in fact else "-"
+
+
+def constants(fact):
+    return f"{fact['constants'] / fact['file']:.2f}" if "constants" in fact else "-"
+
+
+def refusals(documents):
+    """why there is no time of dnncc's"""
+    ours = {d["model"]: d["runs"][-1]["engines"]["dnncc"] for d in documents}
+    failed = [(model, fact["failed"].removeprefix("dnncc: ")) for model, fact in ours.items() if "failed" in fact]
+    return "".join(["\nWhat dnncc does not compile:\n\n", *(f"- {model}: {reason}\n" for model, reason in failed)]) if failed else ""
+
+
+def quantized_part(folder):
+    documents = [d for d in load(folder, "times") if d["runs"][0]["quantized"]]
+    if not documents:
+        return None
+    names = engine_names(documents)
+    busy = any(r.get("clock") == "processor" for d in documents for r in d["runs"])
+    return "".join([QUANTIZED.format(limit=WRONG, slack=SLACK), "\n", times(documents, names, WRONG, True, [("equal", equal), ("constants", constants)]),
+                    refusals(documents),
+                    *([] if busy else [QUANTIZED_START, "\n", start(documents, [n for n in names if n != F32])]),
+                    conditions(QUANTIZED_CONDITIONS, documents)])
+
+
+PARTS = {"f32": float_part, "quantized": quantized_part}        # by set of models, in the order of the file
+NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
+
+
+def write(path, folder, only=None):
+    """the parts of the file, or the one; what was not measured stays as it was"""
+    first, mark, second = (path.read_text() if path.exists() else NOTHING).partition(QUANTIZED[:QUANTIZED.index("\n", 1)])
+    before = {"f32": first, "quantized": mark + second}
+    path.write_text("".join((part(folder) if only in (None, name) else None) or before[name] for name, part in PARTS.items()))

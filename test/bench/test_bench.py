@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 import onnx
+import onnxruntime.quantization
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -57,6 +58,28 @@ def test_a_run(tmp_path, model):
         assert run["engines"]["dnncc"]["ratio"] == 1 and run["engines"]["dnncc"]["prepared"] > 0
     text = (tmp_path / "benchmarks.md").read_text()
     assert "| tiny | 1 |" in text and "Table 2" in text and "onnxruntime 1.31.1" in text
+
+
+def test_a_run_of_a_quantized_model(tmp_path, model):
+    """beside the model as it is written; --set renews its part of the file alone"""
+    class Samples(onnxruntime.quantization.CalibrationDataReader):
+        data = iter([{"x": np.random.default_rng(k).standard_normal((1, 3, 8, 8)).astype(np.float32)} for k in range(2)])
+
+        def get_next(self):
+            return next(self.data, None)
+
+    path, report = tmp_path / "tiny8.onnx", tmp_path / "benchmarks.md"
+    onnxruntime.quantization.quantize_static(model, path, Samples(), per_channel=True)
+    report.write_text("# Measured before\n\n## Quantized models\n\nolder\n")
+    bench(tmp_path, path, "--threads=1", "--seconds=0.02", "--set=quantized", "--clock=processor")
+    run, = json.loads((tmp_path / "results" / "tiny8.times.json").read_text())["runs"]
+    assert run["quantized"] and run["reference"] == "onnxruntime, node by node" and list(run["engines"]) == ["dnncc", "onnxruntime"]
+    ours = run["engines"]["dnncc"]
+    assert ours["error"] <= 0.01 and ours["apart"] <= 0.01 and ours["same"] > 0.99
+    assert ours["file"] == path.stat().st_size and 1728 <= ours["constants"] <= ours["file"]       # 64 x 3 x 3 x 3 bytes
+    text = report.read_text()
+    assert text.startswith("# Measured before\n\n## Quantized models\n") and "| tiny8 | 1 |" in text and "older" not in text
+    assert run["clock"] == "processor" and "- times are the processor's" in text
 
 
 def test_processor_time_of_threads_that_wait():
@@ -165,6 +188,40 @@ def test_what_does_not_count():
     assert [row.split(" | ")[3] for row in rows[2:4]] == ["2000 (2.00)", "4000 (4.00)"]
 
 
+def quantized_document(model, **engines):
+    machine = {"cpu": "cpu", "cores": 1, "extensions": [], "system": "6", "commit": "c", "dnncc": "d", "flags": "", "cc": "cc", "wheels": {}}
+    run = {"threads": 1, "target": "native", "options": "", "quantized": True, "engines": engines, "turns": 1, "disturbed": 0, "gate_gave_up": 0}
+    return {"model": model, "machine": machine, "runs": [run]}
+
+
+def test_quantized_table(tmp_path):
+    """an error counts up to what quantization costs; f32 is not a peer; what is refused is listed"""
+    def engine(ratio, error, **more):
+        return {"time": ratio, "ratio": ratio, "error": error, **more}
+
+    ours = engine(1.0, 0.15, same=0.875, apart=0.125, constants=300, file=200)
+    documents = [quantized_document("deep", dnncc=ours, **{tables.F32: engine(0.5, 0.2)}, near=engine(2.0, 0.2), far=engine(0.25, 0.31)),
+                 quantized_document("odd", dnncc={"failed": "dnncc: no such operator"}, near={"time": 3.0, "error": 0.0})]
+    (tmp_path / "results").mkdir()
+    for document in documents:
+        (tmp_path / "results" / f"{document['model']}.times.json").write_text(json.dumps(document))
+    tables.write(tmp_path / "b.md", tmp_path / "results")
+    text = (tmp_path / "b.md").read_text()
+    assert text.startswith(tables.NOTHING) and "| model | threads | dnncc | dnncc f32 | near | far | ratio to the best | equal | constants |" in text
+    assert "| deep | 1 | **1000 1e-01** | 500 (0.50) 2e-01 | 2000 (2.00) 2e-01 | [250 (0.25) 3e-01] | 2.00 | 87.5% 1e-01 | 1.50 |" in text
+    assert "| odd | 1 | refused | - | **3000 0e+00** | - | - | - | - |" in text and "- odd: no such operator" in text
+    assert "| geometric mean (native) | 1 |  | 0.50 | 2.00 | - | 2.00 |  |  |" in text
+
+
+@pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+def test_sets():
+    """each model is in one set"""
+    sets = {name: set(models()) for name, models in subjects.SETS.items()}
+    assert not sets["f32"] & sets["quantized"] and subjects.SMALLEST in sets["f32"] and "resnet50" in sets["f32"]
+    assert set(subjects.real_models()) <= sets["f32"] | sets["quantized"]
+    assert {"resnet50_qdq_u8", "gpt_step_nbits4", "resnet8_int8", "micro_kws_qoperator"} <= sets["quantized"]
+
+
 @pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
 def test_hours(tmp_path):
     """what another build measured leaves its ratios; a peer that is wrong leaves none"""
@@ -181,6 +238,9 @@ def test_hours(tmp_path):
     text = tables.hours([document])
     assert "| net | 1 | 3 | 1.20 | 1.30 | 1.50 | 1.20 | 1.30 | 1.50 |" in text
     assert "2026-01-01 10h a; 2026-01-01 11h a; 2026-01-02 09h b" in text
+    runner.keep(o, "net", "times", {"dnncc": "b"}, {**run("2026-01-02 10:00", 1.1), "model": "another of that name"})
+    document = json.loads((tmp_path / "results" / "net.times.json").read_text())
+    assert [r["when"] for r in document["runs"]] == ["2026-01-02 10:00"]
 
 
 def test_traffic(tmp_path):

@@ -27,7 +27,8 @@ import subjects  # noqa: E402
 RENAMES = {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout", "Shape", "Constant"}
 RECURRENT = {"LSTM", "GRU", "RNN"}
 CONVOLUTIONS = {"Conv": 1, "FusedConv": 1, "NhwcFusedConv": 1, "ConvInteger": 1, "QLinearConv": 3}      # and the number of the weights
-PRODUCTS = {"Gemm", "FusedGemm", "MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "QGemm"}
+PRODUCTS = {"Gemm", "FusedGemm", "MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "QGemm", "MatMulIntegerToFloat",
+            "DynamicQuantizeMatMul", "MatMulNBits"}
 LEVELS = {"basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC, "extended": ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED}
 
 
@@ -178,8 +179,9 @@ def main():
     o = p.parse_args()
     o.out.mkdir(parents=True, exist_ok=True)
     lines = []
-    known = {**subjects.zoo_models(), **subjects.real_models()}
-    for name in o.models.split(",") if o.models else known:
+    usual = {**subjects.zoo_models(), **subjects.real_models()}
+    known = usual | subjects.quantized_models()
+    for name in o.models.split(",") if o.models else usual:
         if name not in known:
             sys.exit(f"no model is called '{name}'; there are: {', '.join(known)}")
         with tempfile.TemporaryDirectory() as folder:

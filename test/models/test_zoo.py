@@ -12,8 +12,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import dnncc  # noqa: E402
 import zoo  # noqa: E402
+from zoo import quantized  # noqa: E402
 from zoo.check import worst  # noqa: E402
 from zoo.graph import Graph  # noqa: E402
+
+FOLDER = zoo.FOLDER
 
 # name: how many nodes of each kind, among others
 SMALL = {"squeezenet": {"Conv": 26, "MaxPool": 3, "Concat": 8}, "recommender": {"Gather": 52, "Gemm": 7},
@@ -58,6 +61,68 @@ def test_unhealthy():
     g = Graph("bad", {"x": np.full((2, 2), 1e4, np.float32)}, 13)
     with pytest.raises(ValueError, match="of rms 2e"):
         g.op("MatMul", g.inputs["x"], g.inputs["x"])
+
+
+# what each way of quantizing leaves in a small model
+WAYS = {"qdq": ("squeezenet", "static", (), {"QuantizeLinear": 40, "Conv": 26}),
+        "qoperator": ("squeezenet", "static", (("form", "QOperator"),), {"QLinearConv": 26, "QLinearConcat": 8, "QuantizeLinear": 1}),
+        "dynamic": ("recommender", "dynamic", (), {"MatMulInteger": 7, "Gemm": 0}),
+        "blocks": ("recommender", "blocks", (("bits", 4),), {"MatMulNBits": 7, "Gemm": 0})}
+
+
+def make_quantized(way, folder, monkeypatch):
+    of, how, options, _ = WAYS[way]
+    zoo.build(of)
+    monkeypatch.setattr(zoo, "FOLDER", folder)
+    (folder / f"{of}.onnx").symlink_to(FOLDER / f"{of}.onnx")
+    (folder / f"{of}.stamp").symlink_to(FOLDER / f"{of}.stamp")
+    monkeypatch.setitem(quantized.MODELS, way, quantized.Quantized(way, of, "", how, options))
+    return quantized.build(way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_quantized(way, tmp_path, monkeypatch):
+    if way == "blocks":
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: build/bench-venv")
+    path = make_quantized(way, tmp_path, monkeypatch)
+    model = onnx.load(path)
+    kinds = [n.op_type for n in model.graph.node]
+    assert {k: kinds.count(k) for k in WAYS[way][3]} == WAYS[way][3]
+    assert path.stat().st_size < 0.3 * zoo.build(WAYS[way][0]).stat().st_size or way == "blocks"
+    assert quantized.fidelity(path, WAYS[way][0]) < 1
+    usual = path.read_bytes()
+    path.write_bytes(b"kept")
+    assert quantized.build(way).read_bytes() == b"kept"
+    path.with_suffix(".stamp").write_text("of older scripts")
+    assert quantized.build(way).read_bytes() == usual
+
+
+def test_quantized_compiled(tmp_path, monkeypatch):
+    """as near to the model as it is written as onnxruntime's own integer kernels are, and a byte for each weight"""
+    path = make_quantized("qdq", tmp_path, monkeypatch)
+    inputs = zoo.inputs("squeezenet", seed=1)
+    dnncc.compile_model(path, tmp_path, ["--target=generic"])
+    got, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O2"]), list(inputs.values()))
+    want, = quantized.as_written(path, inputs)
+    theirs, = quantized.run(str(path), inputs)
+    assert quantized.distance(got, want) <= 1.5 * quantized.distance(theirs, want) + 1e-6
+    assert quantized.distance(got, want) < quantized.distance(got, quantized.run(str(zoo.build("squeezenet")), inputs)[0])
+
+
+def test_quantized_is_checked(tmp_path, monkeypatch):
+    """a model that no longer does what its original does is not written"""
+    monkeypatch.setitem(quantized.METHODS, "static", lambda model, source, path: pathlib.Path(path).write_bytes(zeroed(source)))
+    with pytest.raises(ValueError, match="times as much as another input does"):
+        make_quantized("qdq", tmp_path, monkeypatch)
+    assert not (tmp_path / "qdq.onnx").exists()
+
+
+def zeroed(path):
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        if tensor.data_type == 1:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(np.zeros(tensor.dims, np.float32), tensor.name))
+    return model.SerializeToString()
 
 
 def test_recurrence(tmp_path):
