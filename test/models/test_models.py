@@ -1,5 +1,6 @@
 """Real trained models against their vectors. The models live beside the project (DNNCC_MODELS, default ../shared/models), not in
 it: without that folder these tests are skipped."""
+import json
 import os
 import pathlib
 import re
@@ -77,6 +78,17 @@ def restart(path, options, work):
         folder.mkdir()
         dnncc.compile_model(dump, folder)
         assert (folder / "model.c").read_text() == c_text, dump.name
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq", "micro_kws_qoperator"])
+def test_constants_of_quantized_models(name, target, tmp_path):
+    """weights of 8 bits stay such"""
+    folder = MODELS / name
+    if not folder.is_dir():
+        pytest.skip("the models folder is absent")
+    dnncc.compile_model(folder / "model.onnx", tmp_path, [*bindings(folder), f"--target={target}", f"--report={tmp_path / 'report.json'}"])
+    assert json.loads((tmp_path / "report.json").read_text())["constants"] <= 1.05 * (folder / "model.onnx").stat().st_size + (16 << 10)
 
 
 @pytest.mark.parametrize("name", REQUIRED)
