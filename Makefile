@@ -146,7 +146,7 @@ $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	    $(LIBS) -lpthread
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/driver test/golden test/passes test/targets test/threads test/models test/operators test/hostile test/conformance test/bench
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/hostile test/conformance test/bench
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python:
 	$(PYTEST) $(wildcard $(PYTHON_TESTS))

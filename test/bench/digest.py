@@ -135,9 +135,9 @@ def read(path):
     return {line[66:]: line[:64] for line in path.read_text().splitlines()}
 
 
-def compare(old, new, models):
-    """what differs, of these models, a line each"""
-    old = {case: value for case, value in old.items() if case.split(" ", 1)[0] in models}
+def compare(old, new, models, names):
+    """what differs, of these models and targets, a line each"""
+    old = {case: value for case, value in old.items() if case.split()[0] in models and set(case.split()[1].split(",")) <= names}
     for case in sorted(old.keys() | new.keys()):
         if old.get(case) != new.get(case):
             yield f"{'is new' if case not in old else 'is gone' if case not in new else 'differs'}: {case}"
@@ -174,7 +174,7 @@ def main():
     elif not o.compare:
         print("\n".join(lines))
     if o.compare:
-        changes = list(compare(o.old, new, models))
+        changes = list(compare(o.old, new, models, set(names)))
         refused = sum(line.startswith("exit") for line in lines)
         print("\n".join([*changes, f"{len(lines)} compilations ({refused} refused), {len(changes)} differences"]))
         sys.exit(1 if changes else 0)

@@ -3,7 +3,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import types
 
@@ -14,8 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import bench as runner  # noqa: E402
+import dnncc  # noqa: E402
 import layers  # noqa: E402
 import subjects  # noqa: E402
 import tables  # noqa: E402
@@ -39,7 +39,7 @@ def model(tmp_path_factory):
 def bench(out, model, *options):
     command = [sys.executable, HERE / "bench.py", f"--models={model}", f"--out={out}", "--target=generic", "--quick",
                "--peers=onnxruntime", f"--write={out / 'benchmarks.md'}", *options]
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
+    done = dnncc.run(command, timeout=300)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -90,7 +90,7 @@ def test_processor_time_of_threads_that_wait():
 @pytest.mark.parametrize("options, columns", [([], 8), (["--cc"], 8)], ids=["dnncc", "cc"])
 def test_compile_time(tmp_path, model, options, columns):
     command = [sys.executable, HERE / "compile_bench.py", model, "--target=generic", "--runs=1", f"--write={tmp_path / 'c.md'}", *options]
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
+    done = dnncc.run(command, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = [line.split("|")[1:-1] for line in (tmp_path / "c.md").read_text().splitlines() if line.startswith("| tiny |")]
     assert len(rows) == (6 if options else 1) and all(len(row) == columns for row in rows)
@@ -246,8 +246,7 @@ def test_hours(tmp_path):
 def test_traffic(tmp_path):
     """never more bytes, nor more FLOPs, than onnxruntime's graph; where nothing is left to fuse but bias and activation, as many"""
     models = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_int8,micro_kws_fp32,micro_kws_qdq,micro_kws_qoperator,cct2_vit"
-    done = subprocess.run([sys.executable, subjects.HERE / "traffic.py", f"--models={models}", f"--out={tmp_path}"],
-                          capture_output=True, text=True, timeout=600)
+    done = dnncc.run([sys.executable, subjects.HERE / "traffic.py", f"--models={models}", f"--out={tmp_path}"], timeout=600)
     assert done.returncode == 0, done.stderr
     ratios = re.findall(r"^  (?:generic|x86-64-v4) .*\((\S+)\), .*\((\S+)\)", done.stdout, re.M)
     assert len(ratios) == 2 * (models.count(",") + 1) and all(float(r) <= 1 for pair in ratios for r in pair), done.stdout

@@ -1,14 +1,14 @@
 """make zoo-digest: the same lines for the same C, others for other C or weights."""
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import digest  # noqa: E402
+import dnncc  # noqa: E402
 
 MODEL = """dnn 1
 module "sum"
@@ -20,7 +20,7 @@ func @main(%x "x": <f32>) -> ("y") {{
 
 
 def run(*options):
-    return subprocess.run([sys.executable, HERE / "digest.py", *map(str, options)], capture_output=True, text=True, timeout=300)
+    return dnncc.run([sys.executable, HERE / "digest.py", f"--dnncc={dnncc.DNNCC}", *options], timeout=300)
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def test_differences(tmp_path, model):
     done = run(f"--models={model}", "--targets=generic", f"--compare={kept}", f"--keep={tmp_path / 'c'}")
     assert done.returncode == 1 and "differs: sum generic --threads=2\n" in done.stdout
     assert "5.0" in (tmp_path / "c" / "sum_generic" / "model.c").read_text()
-    kept.write_text("".join(line for line in kept.read_text().splitlines(True) if not line.endswith("sum generic\n")) + "0" * 64 + "  sum old\n")
+    kept.write_text("".join(line for line in kept.read_text().splitlines(True) if not line.endswith("sum generic\n")) + "0" * 64 + "  sum generic --old\n")
     done = run(f"--models={model}", "--targets=generic", f"--compare={kept}")
-    assert done.returncode == 1 and "is new: sum generic\n" in done.stdout and "is gone: sum old\n" in done.stdout
+    assert done.returncode == 1 and "is new: sum generic\n" in done.stdout and "is gone: sum generic --old\n" in done.stdout
 
 
 def test_failures(tmp_path, model):

@@ -10,10 +10,9 @@ from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
-CPU = pathlib.Path("/proc/cpuinfo")
-FEATURES = set(CPU.read_text().split()) if CPU.exists() else set()
 ELEMENTS = 40000                        # worth two threads
 FUNCTIONS = ["Exp", "Log", "Tanh", "Erf", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Atanh", "Sqrt",
              "Floor", "Ceil", "Round", "Abs"]
@@ -60,14 +59,14 @@ def test_libm(functions, tmp_path, cc):
     assert "#include <math.h>" in text and "error bound" not in text
 
 
-@pytest.mark.skipif("avx2" not in FEATURES, reason="no AVX2")
+@processor.needs("x86-64-v3")
 def test_libm_leaves_vectors(tmp_path):
     model = save(tmp_path / "m.onnx", [helper.make_node("Tanh", ["x"], ["y"])], [64], ["y"])
     program(model, tmp_path / "out", ["--fast-libm", "--target=x86-64-v3"])
     assert wanted(tmp_path / "out") <= {"memcpy", "memset"}
 
 
-@pytest.mark.skipif("sse2" not in FEATURES, reason="no x86")
+@processor.needs("x86-64")
 @pytest.mark.parametrize("threads", ["", "--threads=2"], ids=["one", "two"])
 @pytest.mark.parametrize("cc", COMPILERS)
 def test_denormals_are_flushed_and_the_state_restored(threads, cc, tmp_path):

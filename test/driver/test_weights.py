@@ -15,12 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 BESIDE = ("incbin", "file")
 HEAD = struct.Struct("<8s3Q32s")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
-CPU = pathlib.Path("/proc/cpuinfo")
-FEATURES = set(CPU.read_text().split()) if CPU.exists() else set()
 ERROR_WEIGHTS = -5
 
 
@@ -72,8 +71,8 @@ def run_code(program, *before):
 
 @pytest.mark.parametrize("options", [[], ["-O0"], ["--unchecked"], ["--target=x86-64-v3"]], ids=" ".join)
 def test_same_bits(network, model, tmp_path, options):
-    if "--target=x86-64-v3" in options and not {"avx2", "fma"} <= FEATURES:
-        pytest.skip("needs AVX2")
+    if "--target=x86-64-v3" in options:
+        processor.require("x86-64-v3")
     want = None
     for weights in ("inline", *BESIDE):
         folder = compiled(model, tmp_path / weights, f"--weights={weights}", *options)

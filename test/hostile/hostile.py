@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import onnx
@@ -94,6 +93,8 @@ SMALL = model([node("Add", ["x", "w"], ["t"], "add"), node("Relu", ["t"], ["y"],
 
 
 class Done:
+    """seconds: of processor time"""
+
     def __init__(self, code, text, seconds):
         self.code, self.text, self.seconds = code, text, seconds
 
@@ -102,8 +103,9 @@ class Done:
 
 
 def child_limits(seconds, memory):
+    """of processor time; one that only waits is ended, too, far later"""
     def apply():
-        signal.alarm(int(seconds) + 1)
+        signal.alarm(int(dnncc.PATIENCE * seconds))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * MIB, 1024 * MIB))
@@ -119,15 +121,14 @@ def launch(binary, folder, arguments, stdin, size, slack):
     memory = None if sanitized else int((64 * MIB + 4 * size) * max(slack, 1))
     environment = dict(os.environ, ASAN_OPTIONS="exitcode=99:detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1", LC_ALL="C")
     with open(folder / ".err", "w+b") as err:
-        start = time.monotonic()
         child = subprocess.Popen([binary, *map(str, arguments)], cwd=folder, stderr=err, stdout=subprocess.DEVNULL, env=environment,
                                  stdin=stdin or subprocess.DEVNULL, preexec_fn=child_limits(seconds, memory))
-        code = child.wait()
-        spent = time.monotonic() - start
+        _, status, usage = os.wait4(child.pid, 0)
+        code = child.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
         text = err.read().decode("utf-8", "surrogateescape")
     os.unlink(folder / ".err")
-    return Done(code, text, spent)
+    return Done(code, text, usage.ru_utime + usage.ru_stime)
 
 
 def run(folder, *options, source="model.onnx", stdin=None, slack=1, output="out.c"):

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", dnncc.ROOT.parent / "shared" / "models"))
 REQUIRED = ["mnist_cnn", "super_resolution", "micro_kws_fp32", "resnet8_fp32", "yunet_face", "ncf_recommender", "cct2_vit",
@@ -120,9 +121,9 @@ def same_text(path):
 def test_bf16(name):
     """within a tenth of the largest output, which is what a softmax or a sigmoid may make of roundings of 8 bits"""
     folder = MODELS / name
-    flags = pathlib.Path("/proc/cpuinfo").read_text() if pathlib.Path("/proc/cpuinfo").exists() else ""
-    if not folder.is_dir() or "amx_bf16" not in flags:
-        pytest.skip("the models folder is absent, or the processor is another one")
+    processor.require("sapphirerapids")
+    if not folder.is_dir():
+        pytest.skip("the models folder is absent")
     with dnncc.Workspace(f"{name}-bf16") as work:
         dnncc.compile_model(folder / "model.onnx", work, [*bindings(folder), "--precision=bf16", "--target=sapphirerapids"])
         program = dnncc.build_host(work, ["-O2"])

@@ -13,12 +13,11 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 DOMAIN, INTS = "com.microsoft", onnx.AttributeProto.INTS
 F32, F16, I8, U8, I32, I64 = np.float32, np.float16, np.int8, np.uint8, np.int32, np.int64
-CPU = pathlib.Path("/proc/cpuinfo")
-TARGETS = ["generic", *(["x86-64-v4"] if CPU.exists() and {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(CPU.read_text().split())
-                        else [])]
+TARGETS = ["generic", "x86-64-v4"]
 
 # An input is an array, a Given array (of the run, not of the model), or None. want: the results; near: how far floats may be away,
 # relative to the largest; peer: onnxruntime runs it, and means the same.
@@ -473,6 +472,7 @@ def compare(cases, outputs, by, slack=0):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("op", list(CASES))
 def test_reference(op, target, tmp_path):
+    processor.require(target)
     model, given = build(CASES[op])
     onnx.save(model, tmp_path / "model.onnx")
     dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={target}"])

@@ -10,7 +10,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import TARGETS, here  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import TARGETS  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
@@ -133,7 +134,7 @@ def test_against_canonical(tmp_path, make, seed):
     plain = run(tmp_path / "plain", text, values, ["-O0"])
     exact = run(tmp_path / "generic", text, values, ["--exact"])
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(plain, exact))
-    for target in filter(here, TARGETS):
+    for target in processor.these(TARGETS):
         one = run(tmp_path / target, text, values, [f"--target={target}"], COMPILERS[seed % len(COMPILERS)])
         for a, b in zip(plain, one):
             close(b, a)

@@ -11,8 +11,9 @@ import pytest
 import pathlib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_attention import COMPILERS, Builder, close, mask_of, run, shape  # noqa: E402
-from test_schedule import TARGETS, here  # noqa: E402
+from test_schedule import TARGETS, best  # noqa: E402
 
 LOWEST = float(np.finfo(np.float32).min)
 PIPELINE = re.search(r"PIPELINE\(2, \"(.*?),attention,", (dnncc.ROOT / "passes" / "passes.def").read_text())[1]
@@ -139,7 +140,7 @@ def in_blocks(text, r):
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain_result = run(tmp_path / "plain", text, values, ["-O0"])
-    for number, target in enumerate(filter(here, TARGETS)):
+    for number, target in enumerate(processor.these(TARGETS)):
         ir, cc = joined(tmp_path, text, target), COMPILERS[seed % len(COMPILERS)]
         assert make is masked or "keys=" in ir, text
         forced = in_blocks(ir, random.Random(seed))
@@ -151,7 +152,7 @@ def test_against_canonical(tmp_path, make, seed):
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads(tmp_path, threads):
     """the same bits, whatever the number of threads, where keys are left out"""
-    target, (text, values) = list(filter(here, TARGETS))[-1], hidden(threads)
+    target, (text, values) = best(), hidden(threads)
     one, more = (run(tmp_path / str(n), text, values, [f"--target={target}"], threads=n) for n in (1, threads))
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, more))
 
@@ -171,7 +172,7 @@ def test_every_pass(tmp_path, target):
 def test_memory(tmp_path, seed):
     """sanitizers find nothing"""
     text, values = (hidden if seed % 2 else masked)(seed + 50)
-    target = list(filter(here, TARGETS))[-1]
+    target = best()
     folder = tmp_path / "m"
     folder.mkdir()
     (folder / "m.dnn").write_text(in_blocks(joined(tmp_path, text, target), random.Random(seed)))
@@ -235,7 +236,7 @@ def test_exact(tmp_path):
     """nothing of this under --exact"""
     text, values = hidden(3)
     plain_bits = run(tmp_path / "plain", text, values, ["-O0"])
-    exact = run(tmp_path / "exact", text, values, ["--exact", f"--target={list(filter(here, TARGETS))[-1]}"])
+    exact = run(tmp_path / "exact", text, values, ["--exact", f"--target={best()}"])
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(plain_bits, exact))
 
 

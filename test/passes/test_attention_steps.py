@@ -10,9 +10,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_attention import COMPILERS, close, mask_of, run  # noqa: E402
 from test_attention_blocks import Attention, joined  # noqa: E402
-from test_schedule import TARGETS, here  # noqa: E402
+from test_schedule import TARGETS, best  # noqa: E402
 
 
 def step(seed):
@@ -29,9 +30,9 @@ def step(seed):
 def test_against_canonical(tmp_path, seed):
     text, values = step(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])
-    exact = run(tmp_path / "exact", text, values, ["--exact", f"--target={list(filter(here, TARGETS))[-1]}"])
+    exact = run(tmp_path / "exact", text, values, ["--exact", f"--target={best()}"])
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(plain, exact))
-    for target in filter(here, TARGETS):
+    for target in processor.these(TARGETS):
         for a, b in zip(plain, run(tmp_path / target, text, values, [f"--target={target}"], COMPILERS[seed % len(COMPILERS)])):
             close(b, a)
 

@@ -12,9 +12,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import TARGETS, here, shape  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import TARGETS  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
-from test_tiles import HAS_TILES  # noqa: E402
 
 
 EXACT = ["--limit", "winograd_percent=0"]       # its sums are not
@@ -98,7 +98,7 @@ def test_same_bits(seed, tmp_path):
     assert len(np.unique(expected)) > 2
     for target in TARGETS:
         for threads in (1, 3):
-            if not here(target):
+            if not processor.here(target):
                 continue
             result, report = run(tmp_path / "program.dnn", tmp_path / f"{target}{threads}", [f"--target={target}", f"--threads={threads}", *EXACT], x)
             np.testing.assert_array_equal(result, expected, err_msg=f"{target}, {threads} threads")
@@ -108,14 +108,14 @@ def test_same_bits(seed, tmp_path):
 @pytest.mark.parametrize("element, low", [("i8", -128), ("u8", 0), ("i16", -128), ("u32", 0)])
 def test_sums_wrap(element, low, tmp_path):
     """a sum of a narrow type wraps, also where floats compute it"""
-    program, r = Program(1), np.random.default_rng(low + 130)
+    r = np.random.default_rng(low + 130)
     x = r.integers(low, 100, (1, 16, 5, 6)).astype({"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u32": np.uint32}[element])
     w = f"<8 x 16 x 3 x 3 x {element}> [{', '.join(map(str, r.integers(0 if low == 0 else -9, 10, 8 * 16 * 9)))}]"
     text = f'dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 16 x 5 x 6 x {element}>) -> ("y") {{\n  %0 = min(%x, 99) : <1 x 16 x 5 x 6 x {element}>\n' \
            f"  %1 = convolve(%0, {w}) : <1 x 8 x 3 x 4 x {element}>\n  yield(%1)\n}}\n"
     (tmp_path / "program.dnn").write_text(text)
     expected, _ = run(tmp_path / "program.dnn", tmp_path / "plain", ["-O0"], x)
-    for target in filter(here, TARGETS):
+    for target in processor.these(TARGETS):
         result, _ = run(tmp_path / "program.dnn", tmp_path / target, [f"--target={target}"], x)
         np.testing.assert_array_equal(result, expected, err_msg=target)
 
@@ -154,8 +154,7 @@ def test_products(seed, tmp_path):
     text, values = product(random.Random(seed), np.random.default_rng(seed))
     (tmp_path / "program.dnn").write_text(text)
     expected = None
-    tiles = ["sapphirerapids"] if HAS_TILES else []
-    for target, options in [("generic", ["-O0"]), *((t, []) for t in ["generic", *(t for t in TARGETS if here(t)), *tiles])]:
+    for target, options in [("generic", ["-O0"]), *((t, []) for t in processor.these(["generic", *TARGETS, "sapphirerapids"]))]:
         folder = tmp_path / f"{target}{len(options)}"
         folder.mkdir()
         dnncc.compile_model(tmp_path / "program.dnn", folder, [f"--target={target}", f"--report={folder / 'report.json'}", *options])

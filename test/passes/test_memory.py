@@ -1,7 +1,5 @@
 """The plan and the order of kernels: numbers that hold on every model, orders against brute force, regions that change no bit."""
 import itertools
-import json
-import os
 import random
 import re
 import sys

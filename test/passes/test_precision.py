@@ -14,8 +14,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 sys.path.insert(0, str(HERE))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_layout import Attention, Network  # noqa: E402
-from test_tiles import COMPILERS, HAS_TILES, needs_tiles  # noqa: E402
+from test_tiles import COMPILERS, needs_tiles  # noqa: E402
 
 SHARE = 20
 
@@ -163,7 +164,7 @@ def test_models(kind, tmp_path):
     assert np.array_equal(bits, run(path, tmp_path / "plain", ["--target=x86-64-v4", "--exact"], values)[0])
     got, _ = run(rounded, tmp_path / "v4", ["--target=x86-64-v4"], values)
     assert np.abs(got - canonical).max() / largest < 1e-2
-    for cc in COMPILERS if HAS_TILES else []:
+    for cc in COMPILERS if processor.here("sapphirerapids") else []:
         for threads in (1, 3):
             again, text = run(path, tmp_path / f"{cc}{threads}", [*ROUNDED, f"--threads={threads}"], values, cc)
             assert "_tile_dpbf16ps" in text

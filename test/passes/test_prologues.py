@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import TARGETS, here, shape  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import TARGETS, shape  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 PASSES = "fuse,schedule,{}lower,legalize,plan"
@@ -41,8 +42,7 @@ def normalized(seed):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("target", TARGETS)
 def test_same_bits(target, seed, tmp_path):
-    if not here(target):
-        pytest.skip(f"this machine is no {target}")
+    processor.require(target)
     text, joins, inputs = normalized(seed)
     (tmp_path / "program.dnn").write_text(text)
     results = []

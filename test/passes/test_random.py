@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 COUNT = 300
 
@@ -244,19 +245,15 @@ def compiled(folder, model, options, flags, inputs, seed):
     return inputs, dnncc.run_host(program, inputs)
 
 
-CPU = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
-
-
 @pytest.mark.parametrize("seed", range(3000, 3004))
 def test_compiled_vectors(tmp_path, seed):
     (tmp_path / "p.dnn").write_text(Program(seed, EXTENTS).text())
     flags = ["-O1", *dnncc.SANITIZE[1:]]
     inputs, plain = compiled(tmp_path / "plain", tmp_path / "p.dnn", ["--exact"], flags, None, seed)
-    for target, feature in CPU.items():
-        if feature in pathlib.Path("/proc/cpuinfo").read_text().split():
-            _, vectors = compiled(tmp_path / target, tmp_path / "p.dnn", ["--exact", f"--target={target}"], flags, inputs, seed)
-            for a, b in zip(plain, vectors):
-                assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), (seed, target)
+    for target in processor.these(["x86-64", "x86-64-v3", "x86-64-v4"]):
+        _, vectors = compiled(tmp_path / target, tmp_path / "p.dnn", ["--exact", f"--target={target}"], flags, inputs, seed)
+        for a, b in zip(plain, vectors):
+            assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), (seed, target)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))

@@ -5,24 +5,21 @@ import random
 import re
 import sys
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 COUNT = 60
 TARGETS = ["x86-64", "x86-64-v3", "x86-64-v4"]
 LANES = {"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}
-CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"],
-       "x86-64-v3-vnni": ["avx_vnni"], "x86-64-v4-vnni": ["avx512_vnni"], "x86-64-v4-bf16": ["avx512_bf16"]}
 BYTES = [*TARGETS, "x86-64-v3-vnni", "x86-64-v4-vnni"]            # that multiply bytes, each in its own words
 
 
-def here(target):
-    """Can this CPU run it?"""
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
-    return all(f in flags for f in CPU[target])
+def best():
+    """of the targets, for this processor"""
+    return [t for t in TARGETS if processor.has(t)][-1]
 
 
 def shape(*dims):

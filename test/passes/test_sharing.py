@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import here, shape  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import shape  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 TARGET = "x86-64-v4"
@@ -51,7 +52,7 @@ def test_neighbours_share_alike(shapes, tasks):
             found = re.findall(r"(row_tasks|panel_tasks)=", "\n".join(re.findall(r'schedule="([^";]*)', ir)))
             assert found == (tasks if threads == 2 else found if threads > 1 else []), ir
             dnncc.compile_model(path, folder, [*options, "--passes=fuse,schedule,lower,legalize,plan,prune"])
-            if not here(TARGET):
+            if not processor.here(TARGET):
                 continue
             if threads > 1:
                 with open(folder / "model.c", "a") as file:

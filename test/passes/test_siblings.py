@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import TARGETS, here, shape  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import TARGETS, shape  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 PASSES = "fuse,{}lower,vectorize,parallelize,legalize,plan"
@@ -51,8 +52,7 @@ def network(seed):
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
 def test_same_bits(target, tmp_path):
-    if target != "generic" and not here(target):
-        pytest.skip(f"this machine is no {target}")
+    processor.require(target)
     joined = 0
     for seed in range(4):
         text, inputs = network(seed)
@@ -117,8 +117,7 @@ def rows_network(seed):
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
 def test_rows(target, tmp_path):
-    if target != "generic" and not here(target):
-        pytest.skip(f"this machine is no {target}")
+    processor.require(target)
     joined = 0
     for seed in range(6):
         text, inputs = rows_network(seed)

@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_strips import TARGETS, here  # noqa: E402
+import processor  # noqa: E402
+from test_strips import TARGETS  # noqa: E402
 
 
 SAME = ["convolve", "convolve", "convolve", "pool", "residual", "branches", "activation", "mean", "channels_last"]       # rows stay, or get fewer
@@ -195,8 +196,7 @@ def test_same_bits(seed, tmp_path):
 def test_vectors(seed, tmp_path):
     """Targets with vectors pass rows of blocked tensors on, too; with --exact the bits are those of plain C without a budget."""
     target = TARGETS[seed % 3]
-    if not here(target):
-        pytest.skip("not this machine's")
+    processor.require(target)
     chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
     model = chain.model(2 + seed % 7)
     x = np.random.default_rng(seed).standard_normal(chain.start, dtype=np.float32)
@@ -324,7 +324,7 @@ def test_prepared(tmp_path):
     got, size, _ = outputs(model, x, tmp_path / "rings", budget)
     assert plain >= 2 * 48 * row and size <= 3 * weights + 6 * row
     assert got[0].tobytes() == want[0].tobytes()
-    if here("x86-64-v3"):               # weights in panels are more: what vectors do not meet blocked, they do otherwise
+    if processor.here("x86-64-v3"):     # weights in panels are more: what vectors do not meet blocked, they do otherwise
         got, size, _ = outputs(model, x, tmp_path / "vectors", [*budget, "--target=x86-64-v3", "-v"])
         assert size <= 3 * weights + 6 * row and np.abs(got[0] - want[0]).max() <= 1e-4 * np.abs(want[0]).max()
 

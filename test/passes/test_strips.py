@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import TARGETS, here, shape  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import TARGETS, shape  # noqa: E402
 
 BACKWARDS = """
 void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)
@@ -74,8 +75,7 @@ func @main(%x "x": {shape(*x)}, %w "w": {shape(2, 1, 3, 3, 8, 2, 16)}) -> ("y") 
 @pytest.mark.parametrize("make, seed", [(bottleneck, seed) for seed in range(6)] + [(pooled, seed) for seed in range(3)])
 def test_joined_is_apart(make, seed):
     target = TARGETS[seed % 3]
-    if not here(target):
-        pytest.skip("not this machine's")
+    processor.require(target)
     text, fewest, inputs = make(seed)
     results = []
     for strips, threads in [("", 1), ("strips,", 1), ("strips,", 3)]:

@@ -13,13 +13,12 @@ sys.path.insert(0, str(HERE.parent / "support"))
 sys.path.insert(0, str(HERE.parent / "targets"))
 sys.path.insert(0, str(HERE))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_registers import loops  # noqa: E402
 from test_schedule import Contraction, program, shape, window_of  # noqa: E402
 
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
-CPUINFO = pathlib.Path("/proc/cpuinfo")
-HAS_TILES = CPUINFO.exists() and all(name in CPUINFO.read_text() for name in ("amx_bf16", "amx_int8"))
-needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tiles")
+needs_tiles = processor.needs("sapphirerapids")
 PASSES = "--passes=lower,vectorize,contract,legalize,plan,prune"
 
 
@@ -164,7 +163,7 @@ def test_rows_that_join(size, stride, vectors, positions, tmp_path):
     assert f"tiles {positions} by {vectors}" in done.stdout, re.findall("tiles .*", done.stdout)
     want = run_c(path, tmp_path / "generic", ["--passes=lower,plan,prune"], ["-O2"], None)
     values = inputs_of(tmp_path / "generic" / "host", 0)
-    for target in ["x86-64-v3", "sapphirerapids"] if HAS_TILES else ["x86-64-v3"]:
+    for target in processor.these(["x86-64-v3", "sapphirerapids"]):
         (tmp_path / f"{target}.loops").write_text(done.stdout)
         got = run_c(tmp_path / f"{target}.loops", tmp_path / target, ["--passes=legalize,plan,prune", f"--target={target}"], ["-O1"], values)
         assert_close(got[0], want[0])
@@ -215,7 +214,7 @@ def test_check_compiles(kind, tmp_path):
     lines = done.stderr.splitlines()
     assert lines[-3:] == [f"check: {name}: equal" for name in ("lower", "legalize", "plan")], done.stderr
     told = [line for line in lines if re.fullmatch("check: compiled for [^:]*: this processor has no sapphirerapids", line)]
-    assert len(told) == (not HAS_TILES), done.stderr
+    assert len(told) == (not processor.has("sapphirerapids")), done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")

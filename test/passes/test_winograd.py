@@ -9,19 +9,13 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 V4 = "--target=x86-64-v4"
 PASSES = re.search(r'PIPELINE\(2, "([^"]*)"', (dnncc.ROOT / "passes" / "passes.def").read_text())[1]
 WITHOUT_STRIPS = "--passes=" + PASSES.replace("strips,", "")
 ROOM = "--limit=winograd_percent=1000"          # for constants to grow
-CPU = {"x86-64": ["sse2"], "x86-64-v3": ["avx2", "fma"], "x86-64-v4": ["avx512f", "avx512vl"]}
-
-
-def here(target):
-    """Can this CPU run it?"""
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
-    return all(f in flags for f in CPU[target])
 
 
 class Layer:
@@ -86,13 +80,12 @@ def test_room(tmp_path):
     assert tile_of(path, V4, "--limit=winograd_percent=310") == 4
 
 
-@pytest.mark.parametrize("target", CPU)
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("layer,tile,bound", [
     (Layer(64, 40, 28), 4, 1e-4), (Layer(200, 48, 13, 18, pad=0), 4, 1e-4), (Layer(64, 64, 10), 2, 1e-5)])
 def test_error(layer, tile, bound, target, tmp_path):
     """of the largest result; and far below what a wrong coefficient would make of it"""
-    if not here(target):
-        pytest.skip(f"this CPU cannot run {target}")
+    processor.require(target)
     path = layer.save(tmp_path)
     if target == "x86-64-v4":
         assert tile_of(path, V4, ROOM) == tile
@@ -108,8 +101,7 @@ def test_error(layer, tile, bound, target, tmp_path):
     (Layer(64, 40, 28), "AveragePool", True)])
 def test_pool(layer, kind, joins, target, tmp_path):
     """windows of the results, stored in their place: the same bits as by a kernel of its own, whatever the number of threads"""
-    if not here(target):
-        pytest.skip(f"this CPU cannot run {target}")
+    processor.require(target)
     layer.model.graph.node.append(onnx.helper.make_node(kind, ["y"], ["p"], kernel_shape=[2, 2], strides=[2, 2]))
     layer.model.graph.output[0].name = "p"
     path = layer.save(tmp_path)

@@ -1,11 +1,14 @@
 """What the Python tests share: run dnncc, compile what it wrote with the strict warning set, run it on arrays.
 
 Environment: DNNCC (default build/dnncc), DNNCC_CC (default gcc), DNNCC_KEEP (a folder that keeps every generated file).
+Limits of time are of processor time, which others on the machine do not change.
 """
 import hashlib
 import json
+import math
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -32,8 +35,28 @@ class CompileError(Exception):
         self.code, self.text = code, text
 
 
-def run(command, timeout=120, **keywords):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, **keywords)
+PATIENCE = 20                           # of the clock for one of processor time: all that is left of a process that only waits
+
+
+def limit(pid, seconds):
+    """processor time of a process, and of each that it starts; one that takes more is killed by SIGXCPU"""
+    try:
+        resource.prlimit(pid, resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
+    except ProcessLookupError:
+        pass                            # it has ended
+
+
+def run(command, timeout=120, stdin=None, **keywords):
+    """timeout: seconds of processor time"""
+    with subprocess.Popen([str(c) for c in command], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          **keywords) as child:
+        limit(child.pid, timeout)
+        try:
+            stdout, stderr = child.communicate(timeout=PATIENCE * timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+    return subprocess.CompletedProcess(child.args, child.returncode, stdout, stderr)
 
 
 def compile_model(model, folder, options=(), timeout=120):

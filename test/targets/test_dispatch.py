@@ -14,21 +14,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 VECTORS = ["x86-64", "x86-64-v3", "x86-64-v4"]
 LISTS = [VECTORS, ["generic", "x86-64-v4"], ["x86-64-v3", "x86-64-v4"], ["generic", "x86-64"]]
 COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
-CPU = pathlib.Path("/proc/cpuinfo")
-FEATURES = set(CPU.read_text().split()) if CPU.exists() else set()
-NEEDS = {"generic": set(), "x86-64": {"sse2"}, "x86-64-v3": {"avx2", "fma", "bmi1", "bmi2", "f16c"},
-         "x86-64-v4": {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}}
 ERROR_PROCESSOR = -7
 
-pytestmark = pytest.mark.skipif("sse2" not in FEATURES, reason="no x86")
-
-
-def runs(target):
-    return NEEDS[target] <= FEATURES
+pytestmark = processor.needs("x86-64")
 
 
 def macro(target):
@@ -114,12 +107,12 @@ def test_each_level_is_its_target(names, options, network, tmp_path):
     done = call(model, "--emit=ir", f"--target={','.join(names)}", *options, "-o", shared)
     assert done.returncode == 0, done.stderr
     folder = compiled(model, tmp_path / "list", f"--target={','.join(names)}", *options)
-    for target in filter(runs, names):
+    for target in processor.these(names):
         alone = compiled(shared, tmp_path / target, f"--target={target}", *options)
         for cc in COMPILERS if names == VECTORS and not options else COMPILERS[:1]:
             want = results(program(alone, f"alone_{cc}", cc), given)
             assert results(program(folder, f"{target}_{cc}", cc, f"-DMODEL_LEVEL={macro(target)}"), given) == want
-    if runs(names[-1]):                           # the layout is that of the best
+    if processor.here(names[-1]):                           # the layout is that of the best
         alone = compiled(model, tmp_path / "best", f"--target={names[-1]}", *options)
         assert results(program(alone, "best"), given) == results(program(folder, "all"), given)
 
@@ -144,7 +137,7 @@ int main(void)
 """)
     done = dnncc.run(["gcc", "-O2", f"-I{tmp_path}/out", tmp_path / "main.c", tmp_path / "out" / "model.c", "-o", tmp_path / "main"])
     assert done.returncode == 0, done.stderr
-    best = max(k for k, target in enumerate(VECTORS) if runs(target))
+    best = max(k for k, target in enumerate(VECTORS) if processor.has(target))
     assert dnncc.run([tmp_path / "main"]).stdout.split() == f"{best} 0 -1 {ERROR_PROCESSOR} 0 0 0 {ERROR_PROCESSOR} -3".split()
 
 
@@ -158,11 +151,10 @@ PROCESSORS = {"none of it": (0, AVX2 | BMI | AVX512, 0), "no FMA": (XSAVE | F16C
               "AVX-512": (XSAVE | FMA | F16C, AVX2 | BMI | AVX512, 2)}
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_level_of_a_processor(processor, three, network, tmp_path):
-    if not runs("x86-64-v4"):
-        pytest.skip("the registers' state is that of this processor")
-    leaf_1, leaf_7, level = PROCESSORS[processor]
+@pytest.mark.parametrize("another", PROCESSORS)
+def test_level_of_a_processor(another, three, network, tmp_path):
+    processor.require("x86-64-v4")      # the registers' state is that of this processor
+    leaf_1, leaf_7, level = PROCESSORS[another]
     (tmp_path / "fake.h").write_text(f"""#include <cpuid.h>
 #undef __cpuid_count
 #define __cpuid_count(leaf, subleaf, a, b, c, d) \\
@@ -278,7 +270,7 @@ def test_every_target_is_tested(how, tmp_path):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [target in line for target, line in zip(VECTORS, lines)] == [True] * 3
-    assert [("passed over" in line) for line in lines] == [bool(how) and not runs(target) for target in VECTORS]
+    assert [("passed over" in line) for line in lines] == [bool(how) and not processor.has(target) for target in VECTORS]
 
 
 # ---- tiles ----
@@ -317,7 +309,7 @@ int main(void)
 """
 
 
-@pytest.mark.skipif("amx_bf16" not in FEATURES, reason="no tiles")
+@processor.needs("sapphirerapids")
 def test_tiles_that_the_system_refuses(tmp_path):
     """the next best target runs; asked for by number, tiles are an error"""
     r = np.random.default_rng(5)

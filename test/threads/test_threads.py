@@ -15,6 +15,7 @@ from onnx import helper, numpy_helper
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 RUNTIME = dnncc.ROOT / "runtime"
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror".split()
@@ -23,13 +24,7 @@ TSAN = "-O1 -g -fsanitize=thread".split()
 
 def targets():
     """generic, and the best x86 table that this processor satisfies"""
-    try:
-        flags = set(re.search(r"^flags\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M).group(1).split())
-    except (OSError, AttributeError):
-        return ["generic"]
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
-        return ["generic", "x86-64-v4"]
-    return ["generic", "x86-64-v3"] if {"avx2", "fma"} <= flags else ["generic"]
+    return ["generic", *[t for t in ("x86-64-v3", "x86-64-v4") if processor.has(t)][-1:]]
 
 
 # ---- models that are large enough to be shared out ----

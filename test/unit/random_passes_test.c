@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -264,6 +265,12 @@ static bool run_trial(const struct trial *t)
 
 /* ---- processes ---- */
 
+/* of processor time, from now on */
+static void limit_seconds(void)
+{
+        setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_sec = SECONDS_MAX }, NULL);
+}
+
 static bool survives(const struct trial *t, bool quiet)
 {
         fflush(NULL);
@@ -271,7 +278,7 @@ static bool survives(const struct trial *t, bool quiet)
         if (child == 0) {
                 if (quiet && (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout)))
                         _exit(2);
-                alarm(SECONDS_MAX);
+                limit_seconds();
                 bool fine = run_trial(t);
                 if (!fine)
                         fprintf(stderr, "%s\n", complaint);
@@ -295,7 +302,7 @@ static uint64_t first_failure(uint64_t first, uint64_t end)
                         _exit(2);
                 for (uint64_t seed = first; seed < end; seed++) {
                         struct trial t = trial_of(seed);
-                        alarm(SECONDS_MAX);
+                        limit_seconds();
                         if (!run_trial(&t))
                                 _exit(1);
                 }

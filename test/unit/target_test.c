@@ -4,6 +4,7 @@
 
 #include "ir/spelling.h"
 #include "passes/pass.h"
+#include "test/unit/processor.h"
 
 enum { N = 512 };                       /* elements of every buffer; a multiple of all lanes */
 
@@ -281,7 +282,7 @@ static void every_row(void **state)
         const struct target *t;
         for (int k = 0; (t = target_at(k)); k++) {
                 struct source s = { .count = 0 };
-                if (!t->spellings || !target_runs_here(t))
+                if (!t->spellings || !runs_here(t))
                         continue;
                 for (const struct spelling *row = t->spellings; row->text; row++)
                         add_row(&s, t, row);
@@ -385,7 +386,7 @@ static void leftovers_of_tables(void **state)
         for (int k = 0; (t = target_at(k)); k++) {
                 struct source s = { .count = 0 };
                 int own = target_lanes(t, E_F32), lanes = own > 1 ? own : 8;
-                if (!target_runs_here(t))
+                if (!runs_here(t))
                         continue;
                 for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++)
                         add(&s, lanes, leftovers[i].operands, leftovers[i].result, leftovers[i].expression);
@@ -426,7 +427,7 @@ static void every_vector_function(void **state)
         const struct target *t;
         for (int k = 0; (t = target_at(k)); k++) {
                 struct source s = { .count = 0 };
-                if (!t->spellings || !target_runs_here(t))
+                if (!t->spellings || !runs_here(t))
                         continue;
                 for (const struct loop_function *f = loop_library_first(library); f; f = f->next) {
                         static const char *const calls[] = { "%s($a)", "%s($a, $b)", "%s($a, $b, $c)" };
@@ -467,5 +468,5 @@ int main(void)
                 cmocka_unit_test(every_vector_function),
                 cmocka_unit_test(nearest_targets),
         };
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return say_left_out(cmocka_run_group_tests(tests, set_up, tear_down));
 }

@@ -1,0 +1,71 @@
+"""What this processor can run. Tests ask here, and what they leave out because of it is counted: pytest says it at the end of a run
+(test/conftest.py). What a target needs stands in its table, codegen/targets/, and nowhere else."""
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CPU = pathlib.Path("/proc/cpuinfo")
+LACKS = "this processor lacks "         # begins the reason of a skip
+LEFT_OUT = "left out"                   # a property of a test's report: what a part of it that was left out needs
+
+
+def plain(feature):
+    """compilers and Linux spell features each in their way: avx512bf16 and avx512_bf16, bmi and bmi1"""
+    return "bmi1" if feature == "bmi" else re.sub("[-_]", "", feature)
+
+
+def read_features():
+    found = re.search(r"^flags\s*: (.*)$", CPU.read_text(), re.M) if CPU.exists() else None
+    return frozenset(map(plain, found[1].split())) if found else frozenset()
+
+
+def read_targets():
+    """{name: features, what is rarest first, as its table has them}; generic needs none"""
+    needs = {}
+    for path in sorted((ROOT / "codegen" / "targets").glob("*.c")):
+        text = path.read_text()
+        name, attribute = (re.search(rf'\.{field} =\s*"([^"]*)"', text) for field in ("name", "attribute"))
+        if name:
+            needs[name[1]] = tuple(attribute[1].split(",")) if attribute else ()
+    return needs
+
+
+FEATURES = read_features()
+NEEDS = read_targets()
+current = None                          # the pytest item that runs
+
+
+def missing(name):
+    """the first feature that this processor lacks of a target, or of this one feature; or None"""
+    return next((f for f in NEEDS.get(name, (name,)) if plain(f) not in FEATURES), None)
+
+
+def has(name):
+    """a target or a feature; nothing is counted"""
+    return missing(name) is None
+
+
+def here(name):
+    """Can code for this target run here? What the test leaves out where it cannot is one case."""
+    lacks = missing(name)
+    if lacks and current:
+        current.user_properties.append((LEFT_OUT, lacks))
+    return not lacks
+
+
+def these(names):
+    """those of the targets whose code can run here"""
+    return [name for name in names if here(name)]
+
+
+def require(name):
+    """skips the test where code for this target cannot run"""
+    if lacks := missing(name):
+        pytest.skip(LACKS + lacks)
+
+
+def needs(name):
+    """the same as a mark"""
+    return pytest.mark.skipif(not has(name), reason=f"{LACKS}{missing(name)}")

@@ -1,0 +1,63 @@
+"""What the tests share: limits of processor time, and what is said about what a processor lacks."""
+import pathlib
+import shutil
+import signal
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+
+CASES = """
+import pytest, sys
+sys.path.insert(0, {here!r})
+import processor
+
+@processor.needs("no-such")
+@pytest.mark.parametrize("k", range(3))
+def test_mark(k):
+    assert False
+
+def test_require():
+    processor.require("other-such")
+
+def test_part():
+    assert processor.these(["generic", "no-such", "no-such"]) == ["generic"]
+
+def test_asks_only():
+    assert not processor.has("no-such") and processor.has("generic")
+
+@pytest.mark.skip(reason="of something else")
+def test_else():
+    assert False
+"""
+
+
+def test_processor_time():
+    """a process that computes is killed, one that waits is not"""
+    spins = dnncc.run([sys.executable, "-S", "-c", "while True: pass"], timeout=1)
+    assert spins.returncode == -signal.SIGXCPU
+    assert dnncc.run([sys.executable, "-S", "-c", "import time; time.sleep(1.5)"], timeout=1).returncode == 0
+
+
+def test_left_out(tmp_path):
+    """counted in several processes, each case for the first feature that it lacks"""
+    for name in ("conftest.py", "pytest.ini"):
+        shutil.copy(HERE.parent / name, tmp_path)
+    (tmp_path / "support").symlink_to(HERE)
+    (tmp_path / "test_cases.py").write_text(CASES.format(here=str(HERE)))
+    done = dnncc.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--slowest=1", tmp_path / "test_cases.py"])
+    assert done.returncode == 0, done.stdout
+    assert "left out because of this processor: 6 cases (5 need no-such, 1 need other-such)\n" in done.stdout
+    assert " s of processor time; the most" in done.stdout and "2 passed, 5 skipped" in done.stdout
+
+
+def test_what_targets_need():
+    """as their tables have it"""
+    assert processor.NEEDS["generic"] == () and processor.NEEDS["x86-64"] == ("sse2",)
+    assert processor.NEEDS["sapphirerapids"][0] == "amx-tile" and "avx512f" in processor.NEEDS["x86-64-v4"]
+    listed = dnncc.run([dnncc.DNNCC, "--target=help"]).stdout.splitlines()
+    assert {line.split()[0] for line in listed} == {*processor.NEEDS, "native"}
+    native = listed[-1].split()[-1]
+    assert processor.has(native)

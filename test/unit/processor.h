@@ -1,0 +1,58 @@
+/* What a unit test leaves out because of this processor is counted, and said at the end of the program as pytest says it. */
+#ifndef TEST_UNIT_PROCESSOR_H
+#define TEST_UNIT_PROCESSOR_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/cpu.h"
+#include "codegen/targets.h"
+
+enum { LACKS_MAX = 32, FEATURE_MAX = 32 };
+static struct { char feature[FEATURE_MAX]; int cases; } lacks[LACKS_MAX];
+static int lacks_count;
+
+/* the first feature of the list that this processor lacks */
+static inline void first_missing(const char *list, char feature[FEATURE_MAX])
+{
+        for (size_t length; *list; list += length + (list[length] == ',')) {
+                length = strcspn(list, ",");
+                snprintf(feature, FEATURE_MAX, "%.*s", (int)length, list);
+                if (!cpu_has(feature))
+                        return;
+        }
+}
+
+/* Can code for it run here? If not, what the test leaves out is one case. */
+static inline bool runs_here(const struct target *t)
+{
+        char feature[FEATURE_MAX];
+        int i = 0;
+        if (target_runs_here(t))
+                return true;
+        if (!target_attribute(t))
+                return false;           /* of another kind, no better or worse than this one */
+        first_missing(target_attribute(t), feature);
+        while (i < lacks_count && strcmp(lacks[i].feature, feature) != 0)
+                i++;
+        if (i == lacks_count && lacks_count < LACKS_MAX)
+                strcpy(lacks[lacks_count++].feature, feature);
+        if (i < LACKS_MAX)
+                lacks[i].cases++;
+        return false;
+}
+
+/* the line, where there is something to say; returns code */
+static inline int say_left_out(int code)
+{
+        int cases = 0;
+        for (int i = 0; i < lacks_count; i++)
+                cases += lacks[i].cases;
+        if (cases)
+                printf("left out because of this processor: %d cases (", cases);
+        for (int i = 0; i < lacks_count; i++)
+                printf("%d need %s%s", lacks[i].cases, lacks[i].feature, i + 1 < lacks_count ? ", " : ")\n");
+        return code;
+}
+
+#endif
