@@ -347,7 +347,8 @@ static void choose_convolve(struct layout *l, struct op *op)
         const struct type *w = op_operand(op, 1)->type;
         double cycles = packed_cycles(l, op);
         const struct multiply *bytes = layout_bytes(l, op);
-        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 && !bytes;
+        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
+                     x->type->element == E_F32;
         bool stay = stays(l, op);
         layout_form(l, y)->stays = stay;
         for (int k = 0; k < KIND_COUNT; k++) {
@@ -441,8 +442,8 @@ static void choose_op(struct layout *l, struct op *op)
             carries(op_operand(op, 0))) {
                 bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
                              (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
-                if (op->code == OP_convolve &&
-                    (op_operand(op, 0)->type->element == E_F32 || bytes)) {
+                enum element x = (enum element)op_operand(op, 0)->type->element;
+                if (op->code == OP_convolve && (x == E_F32 || x == E_BF16 || bytes)) {
                         if (layout_is_depthwise(op))
                                 choose_depthwise(l, op);
                         else

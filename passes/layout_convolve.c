@@ -216,8 +216,8 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                         blocks = x->type->dims[1] / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
                 /* which take whole blocks: zeros behind the channels */
-                bool words = c->multiply->group > 1;
-                attr_set(attrs, code, "channels", words ? blocks * inner : w->type->dims[1]);
+                bool whole = c->multiply->registers || c->multiply->sum == E_I32;
+                attr_set(attrs, code, "channels", whole ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
                 w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);

@@ -6,7 +6,7 @@
  *
  * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and
  * added up in f32. So what is computed stands in the IR. Which contractions, precision_choose.c
- * says. On targets with vectors but no tiles it is weights alone that are rounded, where reading
+ * says. On targets with vectors but no multiply for them it is weights alone that are rounded, where reading
  * them is what takes the time: dot(%1, cast(@w rounded) to=f32).
  *
  * A value that a contraction reads is rounded where it is made, through moves, and for all its
@@ -178,6 +178,8 @@ int pass_precision(struct function *f, struct pass_context *context)
         if (context->exact || context->precision != E_BF16 ||
             target_lanes(context->target, E_F32) == 1)
                 return 0;
+        const struct target *t = context->target;
+        bool multiplies = multiply_registers(t) || multiply_for(t, E_BF16, E_BF16, false);
         int contractions = precision_choose(f, context->target, context->limits.bf16_percent);
         if (!contractions)
                 return 0;
@@ -186,8 +188,7 @@ int pass_precision(struct function *f, struct pass_context *context)
                 next = region_walk(&f->body, op);
                 if (op->number)
                         r.failed |=
-                                !(multiply_registers(context->target) ? round_operands
-                                                                         : store_narrow)(&r, op);
+                                !(multiplies ? round_operands : store_narrow)(&r, op);
         }
         for (int i = 0; i < r.count; i++) {
                 struct value *v = r.rounded[i], *rounded = v->scratch;

@@ -1,13 +1,16 @@
-/* Which contractions read bf16: those that hardware tiles multiply as they are, where that is
- * predicted to be faster. (Without tiles: those by so many weights and so few rows that reading
- * half the bytes is.)
+/* Which contractions read bf16: those that the target has a multiply for, in hardware tiles or in
+ * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
+ * rows that reading half the bytes is.)
  *
  *      f32     products at the speed of register tiles, outputs in whole blocks; reading the weights
  *      bf16    products of tiles, each taking its time however few of its rows are used; what becomes of a block of sums; what a kernel
  *              with tiles costs before it begins; reading half as many bytes of weights, and
  *              rounding them where they come as f32
  *
- * Where one of them reads bf16, all convolutions have blocks of 32 channels, and those of few
+ *      words   products of as many channels at once as a word has, in registers; where windows of 3 x 3 can be tiled, Winograd's
+ *              algorithm in f32 is as fast
+ *
+ * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those of few
  * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
  * faster. Faster: by what --limit bf16_percent says, for numbers are rounded. In cycles of one
  * core. */
@@ -146,6 +149,28 @@ static double tiles_cycles(const struct op *op, const struct target *target)
                (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
 }
 
+/* by words in registers: so many channels at once */
+static double words_cycles(const struct op *op, const struct target *target,
+                           const struct multiply *m)
+{
+        const double weights = (double)type_elements(op_operand(op, 1)->type),
+                     reading = weights / target_memory_speed(target);
+        const double products = plain_cycles(op, target, BLOCK) - element_info[E_F32].bytes * reading;
+        return products * m->instructions / m->group + element_info[E_BF16].bytes * reading +
+               rounding_cycles(op, target) + KERNEL_CYCLES;
+}
+
+/* plain_cycles, or what Winograd's algorithm makes of them */
+static double best_plain_cycles(const struct op *op, const struct target *target)
+{
+#define WINOGRAD .5
+        const struct type *w = op_operand(op, 1)->type;
+        bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
+                     w->dims[1] >= FEW && op_int(op, "groups") == 1 && op_all_ones(op, "strides") &&
+                     op_all_ones(op, "dilations");
+        return (tiled ? WINOGRAD : 1) * plain_cycles(op, target, BLOCK);
+}
+
 /* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
  * vector of them and row of tiles */
 static double narrow_cycles(const struct op *op, const struct target *target)
@@ -206,6 +231,28 @@ static bool is_streamed(const struct op *op, const struct target *target)
                spelling_of_type(target, narrow);
 }
 
+static bool fits_words(const struct op *op)
+{
+        if (op->code == OP_dot)
+                return true;
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        return x->rank >= 3 && x->rank - 2 <= SPATIAL_MAX && layout_is_direct(op) &&
+               (groups == 1 || (channels % BLOCK == 0 && w->dims[0] / groups % BLOCK == 0));
+}
+
+static int choose_words(struct function *f, const struct target *target, const struct multiply *m,
+                        double share)
+{
+        int chosen = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = is_candidate(op) && fits_words(op) &&
+                             words_cycles(op, target, m) < share * best_plain_cycles(op, target);
+                chosen += op->number;
+        }
+        return chosen;
+}
+
 static int choose_narrow(struct function *f, const struct target *target, double share)
 {
         int chosen = 0;
@@ -222,8 +269,10 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
 {
         int chosen = 0;
         double without = 0, with = 0, share = (double)percent / 100;
+        const struct multiply *words = multiply_for(target, E_BF16, E_BF16, false);
         if (!multiply_registers(target))
-                return choose_narrow(f, target, share);
+                return words ? choose_words(f, target, words, share)
+                             : choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
                 if (!is_candidate(op))
