@@ -83,7 +83,7 @@ def test_a_run_of_a_quantized_model(tmp_path, model):
 
 
 def test_processor_time_of_threads_that_wait():
-    done = subprocess.run([sys.executable, HERE / "bench.py", "--clock=processor", "--threads=1,2"], capture_output=True, text=True)
+    done = dnncc.run([sys.executable, HERE / "bench.py", "--clock=processor", "--threads=1,2"])
     assert done.returncode == 2 and "--clock=processor wants --threads=1" in done.stderr
 
 

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
-from test_schedule import BYTES, here  # noqa: E402
+import processor  # noqa: E402
+from test_schedule import BYTES  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 TYPES = {"u8": np.uint8, "i8": np.int8}
@@ -51,7 +52,7 @@ def convolved(x, w, strides, dilations, pads, groups):
 
 def check(path, x, expected, tmp_path, all_threads=False):
     expected = expected.astype(np.int64).astype(np.int32)         # sums wrap
-    for target in ["generic", *filter(here, BYTES)]:
+    for target in processor.these(["generic", *BYTES]):
         for threads in (1, 3) if all_threads else (1,):
             folder = tmp_path / f"{target}{threads}"
             folder.mkdir()
