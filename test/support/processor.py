@@ -25,10 +25,9 @@ def read_targets():
     """{name: features, what is rarest first, as its table has them}; generic needs none"""
     needs = {}
     for path in sorted((ROOT / "codegen" / "targets").glob("*.c")):
-        text = path.read_text()
-        name, attribute = (re.search(rf'\.{field} =\s*"([^"]*)"', text) for field in ("name", "attribute"))
-        if name:
-            needs[name[1]] = tuple(attribute[1].split(",")) if attribute else ()
+        table = path.read_text().partition("\nconst struct target target_")[2]
+        name, attribute = (re.search(rf'\.{field} =\s*"([^"]*)"', table) for field in ("name", "attribute"))
+        needs[name[1]] = tuple(attribute[1].split(",")) if attribute else ()
     return needs
 
 
