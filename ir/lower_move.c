@@ -117,83 +117,106 @@ struct loop_expr *element_slice(struct emit *e, const struct op *op, int result,
 /* ---- pad ---- */
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
-struct lows { struct loop_expr *low[RANK_MAX]; };
+
+/* Negative amounts crop first; what is padded has `kept` elements then, from `first` on. */
+struct pad_amount { struct loop_expr *low, *first, *kept; };
+struct pad_amounts { struct pad_amount dim[RANK_MAX]; };
 
 /* Amounts beyond the shapes make no sense, and their sums with an index could overflow. */
-static const struct lows *pad_lows(struct emit *e, const struct op *op)
+static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
+{
+        int64_t extent = operand_type(op, 0)->dims[d], size = op_result(op)->type->dims[d], known;
+        struct loop_expr *low = emit_amount(e, "low", op_operand(op, 2), d);
+        struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, low, -extent),
+                                          emit_op_int(e, LOOP_GT, low, size));
+        emit_fail_if(e, wrong, FAIL_EXTENT);
+        if (loop_is_int(low, &known) && (known < -extent || known > size))
+                low = emit_number(e, E_I64, 0); /* has failed; keep numbers small */
+        return emit_let(e, "low", loop_cast(e->arena, E_INDEX, low));
+}
+
+static const struct pad_amounts *pad_amounts(struct emit *e, const struct op *op)
 {
         void **state = emit_state(e, op);
+        int64_t mode = op_int(op, "mode");
         if (*state)
                 return *state;
-        struct lows *lows = *state = ARENA_NEW(e->arena, struct lows);
+        struct pad_amounts *amounts = *state = ARENA_NEW(e->arena, struct pad_amounts);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = operand_type(op, 0)->dims[d], known;
-                int64_t size = op_result(op)->type->dims[d];
-                struct loop_expr *low = emit_amount(e, "low", op_operand(op, 2), d);
-                struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, low, -extent),
-                                                  emit_op_int(e, LOOP_GT, low, size));
-                emit_fail_if(e, wrong, FAIL_EXTENT);
-                if (loop_is_int(low, &known) && (known < -extent || known > size))
-                        low = emit_number(e, E_I64, 0);         /* has failed; keep numbers small */
-                lows->low[d] = emit_let(e, "low", loop_cast(e->arena, E_INDEX, low));
+                int64_t extent = operand_type(op, 0)->dims[d], size = op_result(op)->type->dims[d];
+                struct pad_amount *a = &amounts->dim[d];
+                a->low = pad_low(e, op, d);
+                if (mode == PAD_CONSTANT || !extent || !size)
+                        continue;
+                struct loop_expr *less = emit_op(e, LOOP_SUB, emit_int(e, 0), a->low),
+                                 *end = emit_op(e, LOOP_SUB, emit_int(e, size), a->low);
+                a->first = emit_let(e, "first", emit_op_int(e, LOOP_MAX, less, 0));
+                end = emit_op_int(e, LOOP_MIN, end, extent);
+                a->kept = emit_let(e, "kept", emit_op(e, LOOP_SUB, end, a->first));
+                emit_fail_if(e, emit_op_int(e, LOOP_LT, a->kept, 1), FAIL_EXTENT);
         }
         emit_resume(e, saved);
-        return lows;
+        return amounts;
 }
 
-/* a modulo n, never negative; `at_least`: a's least value, when known */
-static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, int64_t n, bool known,
-                                int64_t at_least)
+/* a modulo n, never negative; `at_least`: a's least value, when all is known */
+static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, struct loop_expr *n,
+                                bool known, int64_t at_least)
 {
+        int64_t number = 1;
+        known = known && loop_is_int(n, &number) && number > 0;
         if (known && at_least < 0)
-                a = emit_op_int(e, LOOP_ADD, a, (-at_least + n - 1) / n * n);
-        struct loop_expr *m = emit_op_int(e, LOOP_REM, a, n);
-        return known ? m : emit_op_int(e, LOOP_REM, emit_op_int(e, LOOP_ADD, m, n), n);
+                a = emit_op_int(e, LOOP_ADD, a, divide_up(-at_least, number) * number);
+        struct loop_expr *m = emit_op(e, LOOP_REM, a, n);
+        return known ? m : emit_op(e, LOOP_REM, emit_op(e, LOOP_ADD, m, n), n);
 }
 
-/* j = i - low of one dimension, brought into 0 .. extent - 1 */
-static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j,
-                                    int64_t extent, int64_t size, struct loop_expr *low)
+/* j, an index of what is kept, brought inside; first, last: of j, when known, beside `extent` */
+static struct loop_expr *reflected(struct emit *e, struct loop_expr *j,
+                                   const struct pad_amount *amount, bool known, int64_t extent,
+                                   int64_t first, int64_t last)
 {
-        int64_t amount = 0;
-        bool known = loop_is_int(low, &amount);
-        int64_t first = -amount, last = size - 1 - amount;       /* of j, when known */
-        bool below = !known || first < 0, above = !known || last >= extent;
-        if (!below && !above)
-                return j;
-        switch (mode) {
-        case PAD_EDGE:
-                if (below)
-                        j = emit_op_int(e, LOOP_MAX, j, 0);
-                if (above)
-                        j = emit_op_int(e, LOOP_MIN, j, extent - 1);
-                return emit_let_early(e, "p", j);
-        case PAD_WRAP:
-                return emit_let_early(e, "p", modulo(e, j, extent, known, first));
-        case PAD_REFLECT: {
-                int64_t period = 2 * (extent - 1);
-                if (!period)
-                        return emit_int(e, 0);
-                if (known && first >= -period && last <= period) {       /* one mirror a side */
-                        j = emit_let_early(e, "p", j);
-                        if (below)
-                                j = emit_op(e, LOOP_MAX, j,
-                                            emit_op(e, LOOP_SUB, emit_int(e, 0), j));
-                        above |= -first >= extent;
-                } else {
-                        j = modulo(e, j, period, known, first);
-                        above = true;
-                }
+        int64_t period = 2 * (extent - 1);
+        struct loop_expr *turn =
+                emit_op_int(e, LOOP_MUL, emit_op_int(e, LOOP_SUB, amount->kept, 1), 2);
+        bool above = last >= extent || -first >= extent;
+        if (known && !period)
+                return emit_int(e, 0);
+        if (known && first >= -period && last <= period) {      /* one mirror a side */
                 j = emit_let_early(e, "p", j);
-                if (above)
-                        j = emit_op(e, LOOP_MIN, j, emit_op(e, LOOP_SUB, emit_int(e, period), j));
-                return emit_let_early(e, "p", j);
+                if (first < 0)
+                        j = emit_op(e, LOOP_MAX, j, emit_op(e, LOOP_SUB, emit_int(e, 0), j));
+        } else {
+                j = modulo(e, j, turn, known, first);
+                above = true;
         }
-        case PAD_CONSTANT:
-                break;
-        }
+        j = emit_let_early(e, "p", j);
+        if (above)
+                j = emit_op(e, LOOP_MIN, j, emit_op(e, LOOP_SUB, turn, j));
         return j;
+}
+
+/* j = i - low of one dimension, brought into what is kept of 0 .. extent - 1 */
+static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j,
+                                    int64_t size, const struct pad_amount *amount)
+{
+        int64_t low = 0, kept = 0, start = 0;
+        bool known = loop_is_int(amount->low, &low) && loop_is_int(amount->kept, &kept) &&
+                     loop_is_int(amount->first, &start);
+        j = emit_op(e, LOOP_SUB, j, amount->first);
+        int64_t first = -low - start, last = first + size - 1;  /* of j, when known */
+        bool below = !known || first < 0, above = !known || last >= kept;
+        if (mode == PAD_EDGE && below)
+                j = emit_op_int(e, LOOP_MAX, j, 0);
+        if (mode == PAD_EDGE && above)
+                j = emit_op(e, LOOP_MIN, j, emit_op_int(e, LOOP_SUB, amount->kept, 1));
+        if (mode == PAD_WRAP && (below || above))
+                j = modulo(e, j, amount->kept, known, first);
+        if (mode == PAD_REFLECT && (below || above))
+                j = reflected(e, j, amount, known, kept, first, last);
+        j = emit_op(e, LOOP_ADD, j, amount->first);
+        return below || above ? emit_let_early(e, "p", j) : j;
 }
 
 struct pad { const struct op *op; struct loop_expr *moved[RANK_MAX]; };
@@ -212,18 +235,19 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
 {
         const struct type *x = operand_type(op, 0), *y = op->results[result].type;
         enum pad_mode mode = (enum pad_mode)op_int(op, "mode");
-        const struct lows *lows = pad_lows(e, op);
+        const struct pad_amounts *amounts = pad_amounts(e, op);
         struct pad pad = { .op = op };
         struct loop_expr *inside =
                 loop_literal(e->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = 1 });
         for (int d = 0; d < x->rank; d++) {
+                const struct pad_amount *a = &amounts->dim[d];
                 int64_t amount = 0;
-                bool known = loop_is_int(lows->low[d], &amount);
-                struct loop_expr *j = emit_op(e, LOOP_SUB, index[d], lows->low[d]);
+                bool known = loop_is_int(a->low, &amount);
+                struct loop_expr *j = emit_op(e, LOOP_SUB, index[d], a->low);
                 if (!x->dims[d])
                         inside = emit_op_int(e, LOOP_AND, inside, 0);
-                if (mode != PAD_CONSTANT && x->dims[d])
-                        j = pad_inside(e, mode, j, x->dims[d], y->dims[d], lows->low[d]);
+                if (a->kept)
+                        j = pad_inside(e, mode, j, y->dims[d], a);
                 if (mode == PAD_CONSTANT && (!known || amount > 0))
                         inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_GE, j, 0));
                 if (mode == PAD_CONSTANT && (!known || y->dims[d] - amount > x->dims[d]))

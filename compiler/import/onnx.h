@@ -84,6 +84,8 @@ bool onnx_invalid(struct onnx_import *im, const struct onnx_node *n, const char 
         __attribute__((format(printf, 3, 4)));
 bool onnx_unsupported(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+void onnx_warning(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 /* Attributes. Each returns false after one error (wrong type, given twice); an absent one gives the
  * preset. */

@@ -365,14 +365,19 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
                 dims[d] = onnx_dim(x, d);
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
-                if (!int_add(dims[d], pads[i], &dims[d]) ||
-                    !int_add(dims[d], pads[padded + i], &dims[d]) || dims[d] < 0)
+                int64_t extent = dims[d], before = pads[i], behind = pads[padded + i];
+                bool crops = before < -extent || behind < -extent;        /* more than there is */
+                if (crops || !int_add(extent, before, &dims[d]) ||
+                    !int_add(dims[d], behind, &dims[d]) || dims[d] < 0)
                         return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
-                                            (long long)pads[i], (long long)pads[padded + i],
-                                            (long long)onnx_dim(x, (int)d));
-                if (strcmp(mode, "constant") && onnx_dim(x, (int)d) == 0 && dims[d] > 0)
-                        return onnx_invalid(im, n, "mode %s of an extent of 0", mode);
-                low[d] = pads[i];
+                                            (long long)before, (long long)behind,
+                                            (long long)extent);
+                /* negative ones crop first */
+                extent += (before < 0 ? before : 0) + (behind < 0 ? behind : 0);
+                if (strcmp(mode, "constant") && extent < 1 && dims[d] > 0)
+                        return onnx_invalid(im, n, "mode %s of an extent of %lld", mode,
+                                            (long long)extent);
+                low[d] = before;
         }
         const struct type *to = onnx_type(im, n, onnx_element(x), rank, dims);
         return to &&

@@ -372,6 +372,25 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         return true;
 }
 
+/* Where the scale makes no whole number of elements, the standard's reference lets the corners of
+ * all that it makes coincide, before that is cut to whole elements; others those of the result. */
+static void warn_of_corners(struct onnx_import *im, const struct onnx_node *n,
+                            const struct resize *r)
+{
+        for (int i = 0; r->transform == ALIGN_CORNERS && i < r->count; i++) {
+                int64_t in = onnx_dim(n->inputs[0], r->axes[i]);
+                double width = r->known_scale[i] * (double)in, out = (double)r->out[i];
+                bool exact = r->by_sizes && r->policy == STRETCH;
+                bool whole = fabs(width - out) <= 1e-3 + 1e-6 * out;      /* scales are f32 */
+                if (exact || isnan(width) || whole || out < 2)
+                        continue;
+                onnx_warning(im, n,
+                             "align_corners with scale %g of extent %lld: the corners of %g elements, not of %lld, "
+                             "coincide with the input's, as in the standard's reference; PyTorch and onnxruntime differ",
+                             r->known_scale[i], (long long)in, width, (long long)r->out[i]);
+        }
+}
+
 static bool present(const struct onnx_node *n, int input)
 {
         return onnx_input(n, input) && type_elements(n->inputs[input]->type) > 0;
@@ -452,6 +471,7 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
         if (!(present(n, 3) ? resize_sizes(im, n, &r, 3) : resize_scales(im, n, &r, 2, NULL, 0)) ||
             !resize_dims_ok(im, n, &r))
                 return false;
+        warn_of_corners(im, n, &r);
         if (r.transform == TF_CROP_AND_RESIZE) {
                 if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 ||
                     onnx_dim(n->inputs[1], 0) != 2 * r.count)

@@ -70,6 +70,15 @@ bool onnx_invalid(struct onnx_import *im, const struct onnx_node *n, const char 
         return false;
 }
 
+void onnx_warning(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        const char *text = arena_vprintf(im->arena, format, list);
+        va_end(list);
+        diag_warning(im->diag, "%s: %s", onnx_node_text(im, n->proto), text);
+}
+
 bool onnx_error(struct onnx_import *im, const char *format, ...)
 {
         va_list list;

@@ -217,6 +217,12 @@ case("Pad", [x(3)], since=19, mode="wrap", constants={1: ints(7, 8)}, title="wra
      expect=lambda a: np.pad(a, (7, 8), mode="wrap"))
 case("Pad", [x(5)], since=11, mode="reflect", constants={1: ints(-2, 2)}, title="reflect, cropped",
      expect=lambda a: np.pad(a[2:], (0, 2), mode="reflect"))
+for mode, since in (("wrap", 19), ("reflect", 11), ("edge", 11)):
+    for pads in ((4, -1), (-1, 6), (7, -2), (-2, 9), (-3, -1)):         # negative amounts crop first, as PyTorch and onnxruntime do
+        case("Pad", [x(5)], since=since, mode=mode, constants={1: ints(*pads)}, title=f"{mode}, cropped by {pads}",
+             expect=lambda a, mode=mode, p=pads: np.pad(a[max(-p[0], 0):len(a) - max(-p[1], 0)], [max(n, 0) for n in p], mode=mode))
+    case("Pad", [x(5), ints(-1, 6)], since=since, mode=mode, title=f"{mode}, cropped at run time",
+         expect=lambda a, p, mode=mode: np.pad(a[1:], (0, 6), mode=mode))
 case("Pad", [x(3, 4)], since=19, mode="wrap", constants={1: ints(2, 1, 1, 3)})
 case("DepthToSpace", [x(1, 8, 2, 3)], blocksize=2)
 case("DepthToSpace", [x(1, 8, 2, 3)], since=11, blocksize=2, mode="CRD")
@@ -348,6 +354,9 @@ case("ReduceMax", [x(4, 3, dtype=I8)], since=12, until=17, axes=[1], title="int8
 case("ReduceMin", [x(4, 3, dtype=U8)], since=12, until=17, axes=[1], title="uint8")
 case("ReduceSum", [x(2, 3)], since=13, noop_with_empty_axes=1)
 case("ReduceSum", [x(4, 9, dtype=F16)], title="f16")
+for t in I32, I64:           # the standard's function: in f64, then cast, which cuts off the fraction (onnxruntime rounds towards the maximum)
+    case("ReduceLogSumExp", [x(40, 3, dtype=t, low=-30, high=5)], until=17, axes=[1], keepdims=0, title=t.__name__,
+         expect=lambda a: np.log(np.exp(a.astype(F64)).sum(1)).astype(a.dtype))
 case("ReduceLogSumExp", [np.array([[1e4, 1e4], [-1e4, -1e4], [-np.inf, -np.inf]], F32)], until=17, axes=[1], title="extreme",
      expect=lambda a: (np.log(F32(2)) + a[:, :1]).astype(F32))
 for op in "ArgMax ArgMin".split():
@@ -436,6 +445,23 @@ for op in "MaxPool AveragePool".split():
 case("MaxPool", [image], since=8, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1], outputs=2)
 case("MaxPool", [image], since=8, kernel_shape=[3, 2], storage_order=1, outputs=2)
 case("MaxPool", [image], since=10, kernel_shape=[2, 2], dilations=[2, 3])
+
+
+def same_windows(a, kernel, dilation, stride, lower, reduce):
+    """auto_pad=SAME_*, as the standard's formulas have it: pads for windows as wide as dilations make them. (onnxruntime pads for the
+    kernel alone, the reference rounds SAME_LOWER otherwise.)"""
+    out = -(-a.shape[-1] // stride)
+    pads = max(0, (out - 1) * stride + (kernel - 1) * dilation + 1 - a.shape[-1])
+    starts = [o * stride - (pads - pads // 2 if lower else pads // 2) for o in range(out)]
+    return np.stack([reduce(a[..., [i for i in range(s, s + (kernel - 1) * dilation + 1, dilation) if 0 <= i < a.shape[-1]]], -1) for s in starts], -1)
+
+
+for lower in range(2):
+    for kernel, dilation, stride, extent in ((3, 2, 1, 7), (3, 2, 2, 7), (2, 3, 1, 8), (2, 3, 3, 8), (4, 2, 3, 11)):
+        for op, since, reduce in (("MaxPool", 10, np.max), ("AveragePool", 19, np.mean)):
+            case(op, [x(1, 2, extent)], since=since, kernel_shape=[kernel], dilations=[dilation], strides=[stride],
+                 auto_pad="SAME_LOWER" if lower else "SAME_UPPER", title=f"same of {extent} by {kernel} x {dilation} / {stride}, {lower}",
+                 expect=lambda a, k=kernel, d=dilation, s=stride, lower=lower, reduce=reduce: same_windows(a, k, d, s, lower, reduce))
 case("MaxPool", [x(1, 2, 6, 6, dtype=I8, low=-128, high=-1)], since=12, kernel_shape=[3, 3], pads=[1, 1, 1, 1], title="int8")
 case("MaxPool", [x(1, 2, 6, 6, dtype=U8)], since=12, kernel_shape=[3, 3], pads=[1, 1, 1, 1], title="uint8")
 case("AveragePool", [image], since=7, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
@@ -617,3 +643,19 @@ def test_as_many_as_declared():
         for many in [0, 3, 0, 2, 1, 0], [0, 0, 0, 0, 0, 7], [0] * 6:
             with pytest.raises(AssertionError, match="-3"):
                 dnncc.run_host(host, [np.array(many, F32)])
+
+
+@pytest.mark.parametrize("scale, width, warns", [(0.6, 2.4, True), (1.3, 5.2, True), (0.5, 2, False), (np.float32(7) / np.float32(4), 7, False), (0.4, 1.6, False)])
+def test_corners_of_a_fraction(scale, width, warns):
+    """align_corners where the scale makes no whole number of elements: as the reference, which PyTorch and onnxruntime are not"""
+    a = x(1, 1, 2, 4)
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], "corners", mode="linear", coordinate_transformation_mode="align_corners")
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, a.shape)], [onnx.ValueInfoProto(name="y")],
+                              [numpy_helper.from_array(np.array([1, 1, 1, scale], F32), "s")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    with dnncc.Workspace("corners") as folder:
+        onnx.save(model, str(folder / "model.onnx"))
+        said = dnncc.compile_model(folder / "model.onnx", folder).stderr
+        got = dnncc.run_host(dnncc.build_host(folder), [a])[0]
+    np.testing.assert_allclose(got, ReferenceEvaluator(model).run(None, {"x": a})[0], rtol=1e-6, atol=1e-6)
+    assert said.count("\n") == warns and (not warns or f"warning: node 'corners' (Resize): align_corners with scale {scale}" in said and f" {width} " in said), said

@@ -182,9 +182,13 @@ static void test_slice_fails(void **state)
 
 /* ---- pad ---- */
 
-/* index of x that position i of the padded dimension shows, -1 outside, as numpy.pad does it */
-static int64_t padded(int64_t mode, int64_t i, int64_t low, int64_t extent)
+/* index of x that position i of the padded dimension shows, -1 outside, as numpy.pad does it with what negative amounts leave */
+static int64_t padded(int64_t mode, int64_t i, int64_t low, int64_t extent, int64_t size)
 {
+        if (low < 0)
+                return mode || i < extent + low ? padded(mode, i, 0, extent + low, size) - low : -1;
+        if (mode && size - low < extent)
+                return padded(mode, i, low, size - low, size);
         int64_t j = i - low;
         if (j >= 0 && j < extent)
                 return j;
@@ -245,7 +249,7 @@ static void check_pad(enum element e, int64_t mode, const dim_t *shape, const di
                 int64_t yi[2], xi[2];
                 index_of(y->type, i, yi);
                 for (int d = 0; d < 2; d++)
-                        xi[d] = padded(mode, yi[d], low[d], shape[d]);
+                        xi[d] = padded(mode, yi[d], low[d], shape[d], size[d]);
                 if (xi[0] < 0 || xi[1] < 0)
                         copy_element(want, i, value, 0);
                 else
@@ -261,8 +265,10 @@ static void test_pad(void **state)
                 { { 3, 4 }, { 5, 7 }, { 1, 2 } },   { { 3, 4 }, { 3, 4 }, { 0, 0 } },
                 { { 3, 4 }, { 20, 4 }, { 9, 0 } },  { { 1, 4 }, { 4, 15 }, { 2, 4 } },
                 { { 3, 4 }, { 2, 2 }, { -1, -2 } }, { { 3, 4 }, { 4, 3 }, { 2, -1 } },
-                { { 2, 1 }, { 9, 3 }, { 0, 3 } },   { { 3, 4 }, { 0, 5 }, { -1, 1 } },
+                { { 2, 1 }, { 9, 4 }, { 0, 3 } },   { { 3, 4 }, { 0, 5 }, { -1, 1 } },
                 { { 3, 4 }, { 1, 9 }, { -2, 0 } },  { { 3, 5 }, { 6, 5 }, { 3, 0 } },
+                { { 5, 4 }, { 9, 6 }, { 7, -1 } },  { { 5, 4 }, { 9, 7 }, { -3, 4 } },
+                { { 5, 3 }, { 3, 8 }, { 2, -2 } },
         };
         for (size_t c = 0; c < COUNT(cases); c++)
                 for (int64_t mode = 0; mode < 4; mode++)
@@ -282,9 +288,10 @@ static void test_pad(void **state)
 static void test_pad_fails(void **state)
 {
         (void)state;
-        static const int64_t lows[] = { INT64_MIN, INT64_MAX, -4, 6, INT64_C(1) << 40 };
+        /* the last two leave nothing to pad with */
+        static const int64_t lows[] = { INT64_MIN, INT64_MAX, -4, 6, INT64_C(1) << 40, -3, 5 };
         for (size_t k = 0; k < COUNT(lows); k++)
-                for (int64_t mode = 0; mode < 4; mode++) {
+                for (int64_t mode = k < COUNT(lows) - 2 ? 0 : 1; mode < 4; mode++) {
                         struct fixture *x = fixture_new();
                         struct array a = array_random(x, TYPE(x, E_F32, 3), -9, 9),
                                      value = array_new(x, SCALAR(x, E_F32));
