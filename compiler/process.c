@@ -162,7 +162,7 @@ static void on_signal(int number)
 
 void process_begin(void)
 {
-        static _Alignas(16) char stack[32768];    /* a handler needs one where the other has ended */
+        static _Alignas(16) char stack[32768]; /* for handlers, where the other one has ended */
         const stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
         struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
         sigset_t before;

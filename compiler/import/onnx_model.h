@@ -134,6 +134,12 @@ struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
+/* ---- onnx_op_quant.c ---- */
+
+/* Whether the node's operands that are scales, where they are constant, are numbers to scale by, and
+ * its zero points such (onnx_scales.def); asked of every node. */
+bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n);
+
 /* ---- onnx_order.c ---- */
 
 struct onnx_wiring {

@@ -138,12 +138,19 @@ static const void *unpacked(const struct reading *r, const unsigned char *packed
         return out;
 }
 
-/* the bytes of int32_data */
-static const void *listed_bytes(const struct reading *r)
+/* the bytes of int32_data; NULL after an error */
+static const unsigned char *listed_bytes(const struct reading *r)
 {
         unsigned char *bytes = arena_alloc(r->im->arena, r->bytes + 1);
-        for (size_t i = 0; i < r->bytes; i++)
-                bytes[i] = (unsigned char)r->t->int32_data[i];
+        for (size_t i = 0; i < r->bytes; i++) {
+                int32_t x = r->t->int32_data[i];
+                if (x < INT8_MIN || x > UINT8_MAX) {
+                        onnx_error(r->im, "%s: element %zu of int32_data is %" PRId32 ", which is no byte",
+                                   r->what, i, x);
+                        return NULL;
+                }
+                bytes[i] = (unsigned char)x;
+        }
         return bytes;
 }
 
@@ -176,8 +183,10 @@ static const void *raw_values(const struct reading *r, const unsigned char *data
 
 static const void *typed_values(const struct reading *r)
 {
-        if (element_bits(r->element) < 8)
-                return unpacked(r, listed_bytes(r));
+        if (element_bits(r->element) < 8) {
+                const unsigned char *packed = listed_bytes(r);
+                return packed ? unpacked(r, packed) : NULL;
+        }
         switch (r->element) {
         case E_F32: return in_place(r, r->t->float_data);
         case E_F64: return in_place(r, r->t->double_data);

@@ -4,6 +4,7 @@ Every model here is built without the checker. E: exit 3 or 4 and one line; L: e
 clean; EA: either."""
 import os
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -49,7 +50,7 @@ def u8(name, *shape):
 
 
 def f32(name, *shape):
-    return zeros(name, shape)
+    return numpy_helper.from_array(np.ones(shape, np.float32), name)
 
 
 def quantized(verdict, title, op, extra, kind=U8, **keywords):
@@ -146,8 +147,6 @@ CASES = [
     case("E", "lengths", "BatchNormalization", extra=[zeros(n, (3,)) for n in "abcd"]),
     case("A", "variance -1, epsilon 0", "BatchNormalization", extra=[zeros(n, (1,)) for n in "abc"] + [const("d", [-1], np.float32)], epsilon=0.0),
     # 73: quantisation
-    case("EA", "scale 0", "QuantizeLinear", extra=[const("s", 0, np.float32), const("z", 0, np.int8)]),
-    case("EA", "scale NaN", "QuantizeLinear", extra=[const("s", np.nan, np.float32), const("z", 0, np.int8)]),
     case("E", "scale length", "QuantizeLinear", extra=[const("s", [1, 1, 1], np.float32), const("z", [0, 0, 0], np.int8)], axis=2),
     case("E", "zero point length", "QuantizeLinear", extra=[const("s", 1, np.float32), const("z", [0, 0], np.int8)]),
     case("E", "zero point of another type", "DequantizeLinear", kind=I8, extra=[const("s", 1, np.float32), const("z", 0, np.uint8)]),
@@ -270,6 +269,86 @@ def test_operator(tmp_path, verdict, title, op, x, extra, opset, kind, out, inpu
         assert "the_node" in done.stderr or "input 'x'" in done.stderr or "--limit" in done.stderr, done.stderr
     if verdict == "L":
         assert "--limit" in done.stderr, done.stderr
+
+
+# operator: inputs; those that are scales; x and the constants. FINITE: any finite number may be one.
+QCONV = dict(x=(1, 1, 4, 4), extra=[SCALE, ZERO, u8("w", 1, 1, 3, 3), f32("t", 1), u8("v", 1), f32("u"), u8("y0")])
+QPRODUCT = dict(x=(2, 3), extra=[SCALE, ZERO, u8("b", 3, 4), f32("t"), u8("v"), f32("u"), u8("y0")])
+QBINARY = dict(x=(2, 3), extra=[SCALE, ZERO, u8("b", 2, 3), f32("t"), u8("v"), f32("u"), u8("y0")])
+QUNARY = dict(x=(1, 2, 4, 4), extra=[SCALE, ZERO, f32("t"), u8("v")])
+MICROSOFT = dict(domain="com.microsoft")
+SCALED = {
+    "QuantizeLinear": ("s", dict(kind=F, extra=[f32("s", 4), u8("z", 4)], axis=3)), "DequantizeLinear": ("s", dict(extra=[f32("s", 4), u8("z", 4)], axis=3)),
+    "QLinearConv": ("stu", QCONV), "QLinearMatMul": ("stu", QPRODUCT), "QGemm": (("sa", "sb", "sy"), dict(x=(2, 3), extra=QGEMM, **MICROSOFT)),
+    "MatMulIntegerToFloat": (("sa", "sb"), dict(x=(2, 3), extra=[u8("b", 3, 4), f32("sa"), f32("sb", 4), u8("za"), u8("zb", 4)], **MICROSOFT)),
+    "DynamicQuantizeMatMul": (("sb",), dict(x=(2, 3), kind=F, extra=[u8("b", 3, 4), f32("sb")], **MICROSOFT)),
+    "QAttention": (("si", "sw"), dict(x=(1, 2, 8), extra=ATTENTION, num_heads=2, **MICROSOFT)),
+    "DynamicQuantizeLSTM": (("sw", "sr"), dict(kind=F, extra=LSTM, **LSTM_INPUTS, **MICROSOFT)),
+    **{op: ("stu", dict(**QBINARY, **MICROSOFT)) for op in ("QLinearAdd", "QLinearMul")},
+    **{op: ("st", dict(**QUNARY, **MICROSOFT)) for op in ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool")},
+    "QLinearSoftmax": ("st", dict(**QUNARY, of=helper.make_attribute("opset", 13), **MICROSOFT)), "QLinearReduceMean": ("st", dict(**QUNARY, axes=[1], keepdims=1, **MICROSOFT)),
+    "QLinearAveragePool": ("st", dict(**QUNARY, kernel_shape=[2, 2], **MICROSOFT)),
+    "QLinearWhere": ("stu", dict(x=(3,), kind=B, extra=[u8("a", 3), SCALE, ZERO, u8("b", 3), f32("t"), u8("v"), f32("u"), u8("y0")], **MICROSOFT)),
+    "QLinearConcat": ("stu", dict(x=(2, 3), extra=[SCALE, ZERO, f32("t"), u8("v"), u8("b", 2, 3), f32("u"), u8("y0")], inputs=["s", "z", "x", "t", "v", "b", "u", "y0"],
+                                  axis=0, **MICROSOFT)),
+    "MatMulNBits": ("s", dict(extra=NBITS, **NBITS_ATTRIBUTES, **MICROSOFT)), "GatherBlockQuantized": ("s", dict(extra=TABLE_PARTS, block_size=16, **TABLE, **MICROSOFT)),
+}
+FINITE = {"MatMulNBits", "GatherBlockQuantized"}                # blocks of zeros have the scale 0, and some quantizers write negative ones
+
+
+def scaled_by(path, op, scale, number):
+    """exit code and text for the operator with this number in place of the last one of a scale"""
+    _, parts = SCALED[op]
+    arguments = dict(kind=U8, x=(1, 1, 4, 4))
+    arguments.update(parts)
+    array = next(numpy_helper.to_array(e) for e in parts["extra"] if e.name == scale).copy()
+    array.flat[-1] = number
+    arguments["extra"] = changed(parts["extra"], **{scale: numpy_helper.from_array(array, scale)})
+    _, _, *built = case("", "", op, **arguments)
+    save(path / "m.onnx", *built)
+    done = dnncc.run([dnncc.DNNCC, path / "m.onnx", "-o", path / "m.c"])
+    return done.returncode, done.stderr, array
+
+
+@pytest.mark.parametrize("op", SCALED)
+def test_scales(op, tmp_path):
+    """a constant scale that is none, in each place that an operator has for one: an error that names node, operand and number"""
+    inputs = [e.name for e in SCALED[op][1]["extra"]]
+    names = SCALED[op][1].get("inputs") or ["x", *inputs]
+    for scale in SCALED[op][0]:
+        code, text, _ = scaled_by(tmp_path, op, scale, 0.5)
+        assert code == 0, text
+        for number, word in ((0, "0"), (-0.0, "-0"), (-0.5, "-0.5"), (np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (1e-40, "1e-40")):
+            code, text, array = scaled_by(tmp_path, op, scale, number)
+            if op in FINITE and np.isfinite(number):
+                assert code == 0, text
+                continue
+            place = f" as element {array.size - 1}" if array.size > 1 else ""
+            assert code == 3 and text.count("\n") == 1, (scale, number, text)
+            assert f"node 'the_node' ({op}): operand {names.index(scale)}, a scale, holds " in text and f"{place}, want a " in text, text
+            assert float(text.split("holds ")[1].split(",")[0].split(" ")[0]) == np.float32(number) or word in text, text
+
+
+def test_all_with_scales_are_here():
+    table = (dnncc.ROOT / "compiler" / "import" / "onnx_scales.def").read_text()
+    assert set(re.findall(r'^SCALED\("(\w+)"', table, re.M)) == {*SCALED, "ConvInteger", "MatMulInteger"}
+    rows = (dnncc.ROOT / "compiler" / "import" / "onnx_ops.def").read_text()
+    quantized = set(re.findall(r'"(\w*(?:QLinear|Quantize|QGemm|QAttention|NBits)\w*)"', rows))
+    assert quantized - {"DynamicQuantizeLinear"} <= set(SCALED)
+
+
+def test_scales_of_other_types(tmp_path):
+    """small numbers of f16 are ordinary scales; what is not constant is not looked at; a zero point of i32 is 0"""
+    for scale, kind, zero, code in ((const("s", 5e-6, np.float16), U8, const("z", 3, np.uint8), 0), (const("s", 0, np.float16), U8, const("z", 3, np.uint8), 3),
+                                    (const("s", 0.5, np.float32), I32, const("z", 0, np.int32), 0), (const("s", 0.5, np.float32), I32, const("z", 7, np.int32), 3),
+                                    (None, U8, const("z", 3, np.uint8), 0)):
+        extra = [e for e in (scale, zero) if e is not None]
+        _, _, op, x, extra, opset, kind, out, inputs, attributes = case("", "", "DequantizeLinear", x=(2, 3), kind=kind, extra=extra, opset=21, inputs=["x", "s", "z"])
+        graph = helper.make_graph([node(op, inputs)], "g", [helper.make_tensor_value_info("x", kind, x), *([] if scale is not None else [helper.make_tensor_value_info("s", F, [])])],
+                                  [onnx.ValueInfoProto(name="y")], extra)
+        (tmp_path / "m.onnx").write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10).SerializeToString())
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"])
+        assert done.returncode == code and ("the_node" in done.stderr or not code), (scale, done.stderr)
 
 
 def test_doublings(tmp_path):

@@ -62,6 +62,7 @@ BAD = {
     "42 int4 long": tensor([3], 22, raw(bytes(3))), "42 int2 short": tensor([5], 26, raw(bytes(1))), "42 strings short": tensor([2], 8, field(6, b"a")),
     "42 raw strings": tensor([1], 8, raw(b"a")), "42 complex short": tensor([2], 14, floats([1, 2, 3])), "42 float8 long": tensor([2], 17, raw(bytes(3))),
     "43 rank 1000": tensor([1] * 1000, 1, raw(bytes(4))), "43 rank 17": tensor([1] * 17, 1, raw(bytes(4))),
+    "44 int4 300": tensor([2], 22, ints(5, [300])), "44 uint4 -200": tensor([2], 21, ints(5, [-200])),
     "44 int8 300": tensor([1], 3, ints(5, [300])), "44 int8 -129": tensor([1], 3, ints(5, [-129])), "44 uint8 -1": tensor([1], 2, ints(5, [-1])),
     "44 uint16 65536": tensor([1], 4, ints(5, [65536])), "44 int16": tensor([1], 5, ints(5, [40000])), "44 float16 bits": tensor([1], 10, ints(5, [-1])),
     "44 uint32": tensor([1], 12, ints(11, [2 ** 32])), "44 uint32 -1": tensor([1], 12, ints(11, [2 ** 64 - 1])),
