@@ -17,6 +17,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+
+# a background job inherits that these are ignored, and hands it on: here they count
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 OUTPUTS = {"m.c", "m.h", "m.d", "m.html"}
 
 SHIM = r"""
