@@ -129,71 +129,94 @@ static void dot_sources(const struct op *op, struct sources *s)
         }
 }
 
-unsigned op_splits(struct emit *e, const struct op *op)
+static void gather_sources(const struct op *op, struct sources *s)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        int axis = (int)op_int(op, "axis"), q = s->types[1]->rank;
+        if (op->code == OP_gather_elements)
+                s->splits[0] |= s->splits[1];
+        for (int d = 0; d < y->rank; d++)
+                if (op->code == OP_gather_elements)
+                        s->of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
+                else
+                        s->of[d] = d < axis ? d : d < axis + q ? SOURCE + d - axis : d + 1 - q;
+}
+
+/* of a packed convolution, where each position needs the same position of x only */
+static void packed_sources(const struct op *op, struct sources *s)
 {
         const struct type *y = op_result(op)->type;
-        const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        const struct value *second = op->operand_count > 1 ? op_operand(op, 1) : NULL;
-        struct sources s = { .types = { x, second ? second->type : NULL },
-                             .splits = { operand_splits(e, op, 0), operand_splits(e, op, 1) } };
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                return all_operand_splits(e, op);
-        int axis = 0, q;
         for (int d = 0; d < y->rank; d++)
-                s.of[d] = ANY;
+                s->of[d] = ALONE;
+        for (int d = 2; d < y->rank - 1; d++)
+                if (s->types[1]->dims[d] == 1 && op_ints(op, "strides", NULL)[d - 2] == 1)
+                        s->of[d] = d;
+}
+
+/* of what only moves elements */
+static void move_sources(struct emit *e, const struct op *op, struct sources *s)
+{
+        const struct type *y = op_result(op)->type, *x = s->types[0];
         switch (op->code) {
-        case OP_reshape:
-                return s.splits[0] ? (unsigned)ALL_SPLIT : 0;
         case OP_transpose:
                 for (int d = 0; d < y->rank; d++)
-                        s.of[d] = (int)op_ints(op, "perm", NULL)[d];
+                        s->of[d] = (int)op_ints(op, "perm", NULL)[d];
                 break;
         case OP_broadcast:
                 for (int k = 0; k < x->rank; k++)
                         if (x->dims[k] != 1)
-                                s.of[op_ints(op, "dims", NULL)[k]] = k;
+                                s->of[op_ints(op, "dims", NULL)[k]] = k;
                 break;
         case OP_iota:
-                s.of[op_int(op, "axis")] = ALONE;
-                break;
-        case OP_slice: case OP_pad: case OP_reduce_window: case OP_arg_window:
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = is_untouched(op, d) ? d : ALONE;
+                s->of[op_int(op, "axis")] = ALONE;
                 break;
         case OP_concat:
-                s.splits[0] = all_operand_splits(e, op);
-                axis = (int)op_int(op, "axis");
+                s->splits[0] = all_operand_splits(e, op);
                 for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d == axis ? ALONE : d;
+                        s->of[d] = d == op_int(op, "axis") ? ALONE : d;
                 break;
-        case OP_gather:
-                axis = (int)op_int(op, "axis");
-                q = s.types[1]->rank;
+        default:                        /* slice, pad, windows */
                 for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d < axis ? d : d < axis + q ? SOURCE + d - axis : d + 1 - q;
+                        s->of[d] = is_untouched(op, d) ? d : ALONE;
                 break;
-        case OP_gather_elements:
-                s.splits[0] |= s.splits[1];
-                axis = (int)op_int(op, "axis");
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = d == axis || x->dims[d] != y->dims[d] ? ALONE : d;
-                break;
-        case OP_reduce:
-                if (!reduce_sources(op, &s))
-                        return (unsigned)ALL_SPLIT;
-                break;
-        case OP_dot:
-                dot_sources(op, &s);
-                break;
-        case OP_convolve_packed:        /* where each position needs the same position of x only */
-                for (int d = 0; d < y->rank; d++)
-                        s.of[d] = ALONE;
-                for (int d = 2; d < y->rank - 1; d++)
-                        if (s.types[1]->dims[d] == 1 && op_ints(op, "strides", NULL)[d - 2] == 1)
-                                s.of[d] = d;
-                break;
-        default:
-                return (unsigned)ALL_SPLIT;
         }
-        return splits_of(y, &s);
+}
+
+/* false: nothing is known of them */
+static bool find_sources(struct emit *e, const struct op *op, struct sources *s)
+{
+        for (int d = 0; d < op_result(op)->type->rank; d++)
+                s->of[d] = ANY;
+        switch (op->code) {
+        case OP_transpose: case OP_broadcast: case OP_iota: case OP_concat: case OP_slice:
+        case OP_pad: case OP_reduce_window: case OP_arg_window:
+                move_sources(e, op, s);
+                return true;
+        case OP_gather: case OP_gather_elements:
+                gather_sources(op, s);
+                return true;
+        case OP_reduce:
+                return reduce_sources(op, s);
+        case OP_dot:
+                dot_sources(op, s);
+                return true;
+        case OP_convolve_packed:
+                packed_sources(op, s);
+                return true;
+        default:
+                return false;
+        }
+}
+
+unsigned op_splits(struct emit *e, const struct op *op)
+{
+        const struct value *first = op->operand_count > 0 ? op_operand(op, 0) : NULL;
+        const struct value *second = op->operand_count > 1 ? op_operand(op, 1) : NULL;
+        struct sources s = { .types = { first ? first->type : NULL, second ? second->type : NULL },
+                             .splits = { operand_splits(e, op, 0), operand_splits(e, op, 1) } };
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return all_operand_splits(e, op);
+        if (op->code == OP_reshape)
+                return s.splits[0] ? (unsigned)ALL_SPLIT : 0;
+        return find_sources(e, op, &s) ? splits_of(op_result(op)->type, &s) : (unsigned)ALL_SPLIT;
 }

@@ -35,7 +35,8 @@ static size_t stored_bytes(const struct constant *c)
                                          : (size_t)type_bytes(c->value.type);
 }
 
-/* of pieces all over the contents, where these are long: most of those that differ do so there */
+/* A hash of the contents of a constant; of long contents, a hash of pieces from all over them: most
+ * constants that differ have pieces that differ. */
 static uint64_t sample_hash(const struct constant *c)
 {
         enum { PIECE = 64, PIECES = 32 };

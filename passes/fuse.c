@@ -116,8 +116,8 @@ static bool is_known_gather(const struct op *op)
         return op->code == OP_gather && value_is_constant(op_operand(op, 1));
 }
 
-/* Reads each index for one element of the result: what makes them joins it, but it joins none, for
- * it can fail. */
+/* op reads each index for one element of its result: the kernel that computes the indices can join
+ * the kernel of op; op itself joins no kernel before it, for a gather can fail. */
 static bool reads_indices(const struct op *op)
 {
         return op->code == OP_gather_elements && type_is_static(op->results[0].type) &&
@@ -406,54 +406,76 @@ static bool join_rows(struct group *group, const struct op *op, unsigned along,
         return true;
 }
 
-static bool join(const struct fusing *f, struct op *op)
+/* op on its way into the group of those who read it */
+struct joining {
+        struct group *group;
+        struct member member;           /* op, as it will be there */
+        unsigned rows;                  /* dimensions along which it is computed once per row; 0: it
+                                         * is not */
+        bool others;                    /* somebody reads it elsewhere than per row */
+        bool several_maps;              /* different operations, not element-wise, have it in front
+                                         * of them */
+};
+
+/* what all readers of op ask of it; false: they are not of one group, or one of them wants it
+ * stored */
+static bool find_readers(const struct fusing *f, struct op *op, struct joining *j)
 {
-        struct group *group = NULL;
-        struct member joined = f->members[op->number];
-        if (op->code == OP_pad)         /* a halo: always the root */
-                return false;
-        joined.identity = joined.along_row = true;
-        bool several_maps = false, others = false;
-        unsigned rows = 0, along;
+        unsigned along;
         for (const struct use *u = op->results[0].uses; u; u = u->next) {
                 struct op *user = u->user;
                 if (user->region != op->region || user->code == OP_yield)
                         return false;
                 const struct member *at = &f->members[user->number];
-                if (!at->group || (group && at->group != group))
+                if (!at->group || (j->group && at->group != j->group))
                         return false;
-                group = at->group;
-                if (is_per_row(f, user, op, &along) && (!rows || rows == along)) {
-                        rows = along;
+                j->group = at->group;
+                if (is_per_row(f, user, op, &along) && (!j->rows || j->rows == along)) {
+                        j->rows = along;
                         continue;
                 }
-                others = true;
+                j->others = true;
                 if (!accepts(f, user, op, u->index))
                         return false;
-                add_use(f, user, &joined);
+                add_use(f, user, &j->member);
                 const struct op *map = fuse_is_elementwise(user) ? at->map : user;
-                several_maps |= joined.map && joined.map != map;
-                joined.map = map;
+                j->several_maps |= j->member.map && j->member.map != map;
+                j->member.map = map;
         }
-        if (!group || group->size >= f->limit || (rows ? others : !can_join_any(f, op)))
+        return j->group != NULL;
+}
+
+static bool can_join(const struct fusing *f, struct op *op, struct joining *j)
+{
+        struct group *group = j->group;
+        if (group->size >= f->limit || (j->rows ? j->others : !can_join_any(f, op)))
                 return false;
-        if (joined.home && (!joined.identity || group->home != joined.home))
+        if (j->member.home && (!j->member.identity || group->home != j->member.home))
                 return false;
         if (op->code == OP_gather && f->members[group->root->number].epilogue)
                 return false;
-        if (rows ? !join_rows(group, op, rows, &joined)
-                 : !is_move(f, op) && !may_repeat(group, op, &joined))
+        if (j->rows ? !join_rows(group, op, j->rows, &j->member)
+                    : !is_move(f, op) && !may_repeat(group, op, &j->member))
                 return false;
-        if (several_maps && !is_move(f, op) && !(group->along && joined.along_row))
+        return !j->several_maps || is_move(f, op) || (group->along && j->member.along_row);
+}
+
+static bool join(const struct fusing *f, struct op *op)
+{
+        struct joining j = { .member = f->members[op->number] };
+        if (op->code == OP_pad)         /* a halo: always the root */
                 return false;
-        if (several_maps)
-                joined.map = op;
-        joined.group = group;
-        f->members[op->number] = joined;
-        group->size++;
-        if (!group->anchored && joined.identity)
-                begin_rows(group, op);
-        group->anchored |= fuse_is_anchor(op);
+        j.member.identity = j.member.along_row = true;
+        if (!find_readers(f, op, &j) || !can_join(f, op, &j))
+                return false;
+        if (j.several_maps)
+                j.member.map = op;
+        j.member.group = j.group;
+        f->members[op->number] = j.member;
+        j.group->size++;
+        if (!j.group->anchored && j.member.identity)
+                begin_rows(j.group, op);
+        j.group->anchored |= fuse_is_anchor(op);
         return true;
 }
 

@@ -53,7 +53,8 @@ static inline enum layout_kind layout_kind_of(const struct value *v)
         return v->scratch ? ((const struct form *)v->scratch)->kind : LAYOUT_BLOCKS;
 }
 static inline bool is_plain(const struct value *v) { return layout_kind_of(v) == LAYOUT_PLAIN; }
-/* its blocks are one; where it is plain, those that a contraction makes or wants */
+/* All channels of v are one block; where v is plain, the blocks are those that a contraction makes or
+ * wants in its place. */
 static inline bool is_last(const struct layout *l, const struct value *v)
 {
         return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < l->block);

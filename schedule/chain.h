@@ -9,9 +9,10 @@ enum { CHAIN_MAX = 4, CHAIN_ROWS = 2 };   /* the dimension that strips cut */
 
 struct chain_link {
         struct op *op;                  /* the contraction or pool */
-        struct value *result;           /* what its epilogue makes of it, as it lies between this
-                                         * link and the next */
-        struct op *pad;                 /* the halo that the next one reads around it, or NULL */
+        struct value *result;           /* of the epilogue of `op`, as it lies between this link
+                                         * and the next */
+        struct op *pad;                 /* the halo that the next link reads around `result`, or
+                                         * NULL */
 };
 
 /* Every link but the first reads the result of the one before and nothing else of this kernel. All

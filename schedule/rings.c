@@ -34,22 +34,24 @@ enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32 };        /* of the resu
 
 struct ring {
         struct value *value;
-        int dimension[AXES];            /* of the tensor that is its rows, its columns: what its
-                                         * readers need one after the other; 0: none */
-        int64_t rows, kept;             /* of the tensor, of the ring */
-        int64_t columns, width;         /* the same; of the result, of the patch. Without patches 1:
-                                         * all columns are like channels */
+        int dimension[AXES];            /* dimensions of the value that are its rows and its
+                                         * columns, which readers of the value need one after the
+                                         * other; 0: none */
+        int64_t rows, kept;             /* rows of the value; those that the ring holds at a time */
+        int64_t columns, width;         /* columns of the value; those of a patch. Without patches
+                                         * 1: all columns are like channels */
         int64_t computed;               /* columns, by all patches */
         int64_t least[AXES];             /* reach in the first turn, end of the first patch's
                                           * columns: later ones are larger */
-        double flops;                   /* of it all, from the ring before, once */
-        struct need reads[AXES][RINGS_MAX];       /* by a row (a column) of this one, of each before
-                                                   * it */
+        double flops;                   /* to compute the value once from the rings before */
+        struct need reads[AXES][RINGS_MAX];       /* what a row (a column) of this ring needs of
+                                                   * each ring before it */
         struct emit_ring at;
-        struct loop_expr *from, *to;    /* columns of the patch */
-        struct loop_variable *made;     /* rows so far */
-        struct loop_expr *reach;        /* rows that there are to be behind this turn, if there are
-                                         * so many */
+        struct loop_expr *from, *to;    /* the first column of the patch, and the one behind its
+                                         * last */
+        struct loop_variable *made;     /* how many rows are computed so far */
+        struct loop_expr *reach;        /* how many are to be computed by the end of this turn, if
+                                         * the value has so many */
 };
 
 struct rings {

@@ -154,7 +154,8 @@ static double foreign(double bytes, bool agree, int tasks)
                        : SCHEDULE_FOREIGN_FIRST + bytes * (1 - 1.0 / tasks) / SCHEDULE_FOREIGN;
 }
 
-/* who is alone among threads that share reads what these have made, and they what he makes */
+/* Where one of two kernels is computed by one thread and the other by several, the reader of the
+ * two reads from another core's cache what the other kernel has stored. */
 static double shared_cycles(const struct sharing_of *s, int rows, int panels)
 {
         int tasks = rows * panels, team = tasks > 1 ? tasks : s->made.tasks;

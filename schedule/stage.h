@@ -67,10 +67,11 @@ struct stage {
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
-        struct loop_expr *group;        /* of convolve_packed: the only one that write is for; NULL:
-                                         * all */
-        struct loop_expr *first_channel, *channels;       /* and which channels, x_start being where
-                                                           * the first is; NULL: all */
+        struct loop_expr *group;        /* of convolve_packed: the only group of channels that write
+                                         * is for; NULL: all groups */
+        struct loop_expr *first_channel, *channels;       /* the only channels that write sums over:
+                                                           * x_start is where first_channel is;
+                                                           * NULL: all channels */
         bool adds;                      /* sums go on from what lies where they are stored */
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };

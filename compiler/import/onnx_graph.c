@@ -391,7 +391,8 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         const char *location = im->b.location;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
         bool ok = f ? onnx_call(im, n, f)
-                    : check_counts(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) && onnx_attributes_used(im, n);
+                    : check_counts(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) &&
+                              onnx_attributes_used(im, n);
         im->b.location = location;
         return ok;
 }

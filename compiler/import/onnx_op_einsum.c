@@ -228,51 +228,73 @@ static struct value *operand_prepare(struct onnx_import *im, const struct einsum
         return x;
 }
 
+/* a product of two operands: their dimensions that are shared and stay, and those that are summed
+ * over; the labels of what comes out */
+struct pairing {
+        int64_t batch_a[RANK_MAX], batch_b[RANK_MAX], contract_a[RANK_MAX], contract_b[RANK_MAX];
+        int batches, contracted;
+        struct term out;
+};
+
+/* Is the label wanted behind this product? */
+static bool is_used(const struct einsum *e, int label, const struct term *later, int later_count)
+{
+        bool used = e->needed[label];
+        for (int i = 0; i < later_count && !used; i++)
+                used = has_label(&later[i], label);
+        return used;
+}
+
+/* batch labels come first in the result, then the free ones of a, then those of b; false: too many */
+static bool pair_labels(const struct einsum *e, const struct term *ta, const struct term *tb,
+                        const struct term *later, int later_count, struct pairing *p)
+{
+        for (int d = 0; d < ta->rank; d++) {
+                int label = ta->labels[d], at = 0;
+                if (!has_label(tb, label))
+                        continue;
+                while (tb->labels[at] != label)
+                        at++;
+                bool used = is_used(e, label, later, later_count);
+                (used ? p->batch_a : p->contract_a)[used ? p->batches : p->contracted] = d;
+                (used ? p->batch_b : p->contract_b)[used ? p->batches++ : p->contracted++] = at;
+                if (used)
+                        p->out.labels[p->out.rank++] = label;
+        }
+        for (int i = 0; i < 2; i++) {
+                const struct term *own = i ? tb : ta, *other = i ? ta : tb;
+                for (int d = 0; d < own->rank; d++) {
+                        if (has_label(other, own->labels[d]))
+                                continue;
+                        if (p->out.rank == RANK_MAX)
+                                return false;
+                        p->out.labels[p->out.rank++] = own->labels[d];
+                }
+        }
+        return true;
+}
+
 static struct value *pair(struct onnx_import *im, const struct onnx_node *n, const struct einsum *e,
                           struct value *a, struct term *ta, struct value *b, const struct term *tb,
                           const struct term *later, int later_count)
 {
-        int64_t batch_a[RANK_MAX], batch_b[RANK_MAX], contract_a[RANK_MAX], contract_b[RANK_MAX];
-        int batches = 0, contracted = 0;
-        struct term out = { .ellipsis = -1 };
+        struct pairing p = { .out = { .ellipsis = -1 } };
         dim_t dims[RANK_MAX];
 
-        for (int pass = 0; pass < 2; pass++) { /* batch labels come first in the result, then the
-                                                * free ones of a */
-                for (int d = 0; d < ta->rank; d++) {
-                        int label = ta->labels[d], at = 0;
-                        bool used = e->needed[label], shared = has_label(tb, label);
-                        for (int i = 0; i < later_count && !used; i++)
-                                used = has_label(&later[i], label);
-                        while (shared && tb->labels[at] != label)
-                                at++;
-                        if (pass == 0 && shared) {
-                                (used ? batch_a : contract_a)[used ? batches : contracted] = d;
-                                (used ? batch_b : contract_b)[used ? batches++ : contracted++] = at;
-                        }
-                        if ((pass == 0 && shared && used) || (pass == 1 && !shared))
-                                out.labels[out.rank++] = label;
-                }
+        if (!pair_labels(e, ta, tb, later, later_count, &p)) {
+                onnx_unsupported(im, n, "a product of more than %d dimensions", RANK_MAX);
+                return NULL;
         }
-        for (int d = 0; d < tb->rank; d++) {
-                if (has_label(ta, tb->labels[d]))
-                        continue;
-                if (out.rank == RANK_MAX) {
-                        onnx_unsupported(im, n, "a product of more than %d dimensions", RANK_MAX);
-                        return NULL;
-                }
-                out.labels[out.rank++] = tb->labels[d];
-        }
-        for (int d = 0; d < out.rank; d++)
-                dims[d] = e->extents[out.labels[d]];
-        if (!onnx_type(im, n, onnx_element(a), out.rank, dims))
+        for (int d = 0; d < p.out.rank; d++)
+                dims[d] = e->extents[p.out.labels[d]];
+        if (!onnx_type(im, n, onnx_element(a), p.out.rank, dims))
                 return NULL;
         struct attr *attrs = attrs_new(im->m, OP_dot);
-        attr_set_ints(im->m, attrs, OP_dot, "batch_a", batch_a, batches);
-        attr_set_ints(im->m, attrs, OP_dot, "batch_b", batch_b, batches);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_a", contract_a, contracted);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_b", contract_b, contracted);
-        *ta = out;
+        attr_set_ints(im->m, attrs, OP_dot, "batch_a", p.batch_a, p.batches);
+        attr_set_ints(im->m, attrs, OP_dot, "batch_b", p.batch_b, p.batches);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", p.contract_a, p.contracted);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", p.contract_b, p.contracted);
+        *ta = p.out;
         return value_build(&im->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
 }
 

@@ -95,64 +95,84 @@ static bool want_parameter(struct onnx_import *im, const struct onnx_node *n, in
                                     type_text(im->arena, im->m, t), type_text(im->arena, im->m, x));
 }
 
-bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n)
-{
-        struct value *x = onnx_wide(im, n->inputs[0]), *v[4];
-        int64_t spatial = 1, training = 0, dims[RANK_MAX], axes[RANK_MAX];
+struct batch_norm {
+        struct value *x, *scale, *bias, *mean, *variance;         /* as x computes */
+        int64_t training, axes[RANK_MAX];         /* axes: all but the channels */
+        int count;                      /* of axes */
         float epsilon, momentum;
-        int count = 0;
+};
 
+static bool batch_norm_read(struct onnx_import *im, struct onnx_node *n, struct batch_norm *b)
+{
+        struct value **v[4] = { &b->scale, &b->bias, &b->mean, &b->variance };
+        int64_t spatial = 1;
+
+        b->x = onnx_wide(im, n->inputs[0]);
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
-            !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
-            !onnx_float(im, n, "momentum", 0.9f, &momentum) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &b->epsilon) ||
+            !onnx_float(im, n, "momentum", 0.9f, &b->momentum) ||
             (n->opset < 9 && !onnx_int_range(im, n, "spatial", 1, 0, 1, &spatial)) ||
             (n->opset < 7 && !onnx_ignore(im, n, "is_test")) ||
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
-            (n->opset >= 14 && !onnx_int_range(im, n, "training_mode", 0, 0, 1, &training)))
+            (n->opset >= 14 && !onnx_int_range(im, n, "training_mode", 0, 0, 1, &b->training)))
                 return false;
-        if (!x)
+        if (!b->x)
                 return false;
-        enum element e = onnx_element(x);
         for (int i = 0; i < 4; i++) {
                 if (!want_parameter(im, n, i + 1, spatial))
                         return false;
-                v[i] = onnx_cast(im, n->inputs[i + 1], e);
+                *v[i] = onnx_cast(im, n->inputs[i + 1], onnx_element(b->x));
         }
         for (int i = 1; i < n->output_count; i++)
-                if (!training && n->wanted[i])
+                if (!b->training && n->wanted[i])
                         return onnx_unsupported(im, n,
                                                 "statistics as outputs without training_mode");
-        const struct type *t = x->type;
-        for (int d = 0; d < t->rank; d++) {
-                dims[d] = d + 1;
+        for (int d = 0; d < onnx_rank(b->x); d++)
                 if (d != 1)
-                        axes[count++] = d;
+                        b->axes[b->count++] = d;
+        return true;
+}
+
+/* Mean and variance of x itself in place of the given ones, which go on as running ones: outputs 1
+ * and 2. */
+static bool batch_statistics(struct onnx_import *im, struct onnx_node *n, struct batch_norm *b)
+{
+        const struct type *t = b->x->type;
+        struct value *old[2] = { b->mean, b->variance };
+
+        if (t->rank < 2)
+                return onnx_invalid(im, n, "the input is of rank %d, want at least 2", t->rank);
+        b->mean = onnx_mean(im, b->x, b->axes, b->count);
+        struct value *centered =
+                sub(im, b->x, onnx_unreduce(im, b->mean, t, b->axes, b->count));
+        b->variance = onnx_mean(im, square(im, centered), b->axes, b->count);
+        for (int i = 0; i < 2; i++) {
+                struct value *own = onnx_with(im, OP_mul, i ? b->variance : b->mean,
+                                              1 - (double)b->momentum);
+                struct value *running = add(im, onnx_with(im, OP_mul, old[i], b->momentum), own);
+                running = onnx_cast(im, running, onnx_element(n->inputs[3 + i]));
+                if (!onnx_output(n, 1 + i, running))
+                        return false;
         }
-        struct value *scale = v[0], *bias = v[1], *mean = v[2], *variance = v[3];
-        if (training) {
-                if (t->rank < 2)
-                        return onnx_invalid(im, n, "the input is of rank %d, want at least 2",
-                                            t->rank);
-                mean = onnx_mean(im, x, axes, count);
-                variance =
-                        onnx_mean(im,
-                                  square(im, sub(im, x, onnx_unreduce(im, mean, t, axes, count))),
-                                  axes, count);
-                for (int i = 0; i < 2; i++) {
-                        struct value *running = add(im, onnx_with(im, OP_mul, v[2 + i], momentum),
-                                                    onnx_with(im, OP_mul, i ? variance : mean,
-                                                              1 - (double)momentum));
-                        if (!onnx_output(n, 1 + i,
-                                         onnx_cast(im, running, onnx_element(n->inputs[3 + i]))))
-                                return false;
-                }
-        }
+        return true;
+}
+
+bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n)
+{
+        struct batch_norm bn = { .count = 0 };
+        int64_t dims[RANK_MAX];
+
+        if (!batch_norm_read(im, n, &bn) || (bn.training && !batch_statistics(im, n, &bn)))
+                return false;
+        const struct type *t = bn.x->type;
+        for (int d = 0; d < t->rank; d++)
+                dims[d] = d + 1;
         /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a
          * trained network */
-        struct value *a =
-                onnx_binary(im, OP_div, scale,
-                            onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, variance, epsilon)));
-        struct value *b = sub(im, bias, mul(im, mean, a));
+        struct value *root =
+                onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, bn.variance, bn.epsilon));
+        struct value *a = onnx_binary(im, OP_div, bn.scale, root);
+        struct value *b = sub(im, bn.bias, mul(im, bn.mean, a));
         if (t->rank == 1) { /* one channel */
                 a = onnx_along(im, a, t, 0);
                 b = onnx_along(im, b, t, 0);
@@ -160,8 +180,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
                 a = onnx_spread(im, a, t, dims);
                 b = onnx_spread(im, b, t, dims);
         }
-        return onnx_output(n, 0,
-                           onnx_cast(im, add(im, mul(im, x, a), b), onnx_element(n->inputs[0])));
+        return onnx_output(
+                n, 0, onnx_cast(im, add(im, mul(im, bn.x, a), b), onnx_element(n->inputs[0])));
 }
 
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft kin ---- */
@@ -193,56 +213,86 @@ struct layer_norm {
                                    * normalized; -1: none */
 };
 
-static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x,
-                       const struct layer_norm *form)
-{
-        enum element e = onnx_element(n->inputs[0]), stash = E_F32, computed;
-        int64_t stated, number, axes[RANK_MAX];
+/* one node's: how it is computed, and what comes out */
+struct layer_normed {
+        enum element computed, stash;   /* of mean and deviation as outputs */
+        int axis, count;                /* dimensions from axis on, `count` of them: axes */
+        int64_t axes[RANK_MAX];
         float epsilon;
-        int axis;
+        struct value *x, *mean, *inverse, *y;
+};
 
+static bool layer_norm_read(struct onnx_import *im, struct onnx_node *n, struct layer_normed *l)
+{
+        enum element e = onnx_element(n->inputs[0]);
+        int64_t stated, number;
+
+        l->stash = E_F32;
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) ||
-            !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &epsilon) ||
+            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &l->axis) ||
+            !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &l->epsilon) ||
             !onnx_int(im, n, "stash_type", 1, &number) ||
-            !onnx_element_number(im, n, "stash_type", number, &stash))
+            !onnx_element_number(im, n, "stash_type", number, &l->stash))
                 return false;
-        if (!element_is_float(stash))
-                return onnx_invalid(im, n, "stash_type is %s", element_info[stash].text);
-        computed = e == E_F64 ? E_F64 : onnx_wide_element(stash);
-        x = onnx_cast(im, x, computed);
-        if (!x)
-                return false;
-        const struct type *t = x->type;
-        int count = onnx_axes_from(axis, t->rank, axes);
-        struct value *mean = NULL, *inverse, *y;
-        if (form->centered) {
-                struct value *rows = count > 1 ? as_rows(im, x, axis) : x;
-                y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1, epsilon,
-                                &mean, &inverse);
-                y = onnx_reshape(im, y, t->rank, t->dims);
+        if (!element_is_float(l->stash))
+                return onnx_invalid(im, n, "stash_type is %s", element_info[l->stash].text);
+        l->computed = e == E_F64 ? E_F64 : onnx_wide_element(l->stash);
+        return true;
+}
+
+static void normalize(struct onnx_import *im, bool centered, struct layer_normed *l)
+{
+        const struct type *t = l->x->type;
+
+        if (centered) {
+                struct value *rows = l->count > 1 ? as_rows(im, l->x, l->axis) : l->x;
+                l->y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1,
+                                   l->epsilon, &l->mean, &l->inverse);
+                l->y = onnx_reshape(im, l->y, t->rank, t->dims);
         } else {
-                inverse = inverse_root(im, onnx_mean(im, square(im, x), axes, count), epsilon);
-                y = mul(im, x, onnx_unreduce(im, inverse, t, axes, count));
+                l->inverse = inverse_root(
+                        im, onnx_mean(im, square(im, l->x), l->axes, l->count), l->epsilon);
+                l->y = mul(im, l->x, onnx_unreduce(im, l->inverse, t, l->axes, l->count));
         }
-        struct value *scale = form->scale < 0 ? NULL : parameter(im, n, form->scale, t, computed);
-        struct value *bias = form->bias < 0 ? NULL : parameter(im, n, form->bias, t, computed);
-        if (!y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) ||
-            (form->bias >= 0 && onnx_input(n, form->bias) && !bias))
-                return false;
-        y = scale ? mul(im, y, scale) : y;
-        y = bias ? add(im, y, bias) : y;
-        if (form->mean >= 0 && mean && onnx_wants(n, form->mean) &&
-            !onnx_output(n, form->mean, onnx_cast(im, onnx_keep(im, mean, t, axes, count), stash)))
+}
+
+/* outputs beside the first, where they are wanted */
+static bool layer_norm_outputs(struct onnx_import *im, struct onnx_node *n,
+                               const struct layer_norm *form, const struct layer_normed *l)
+{
+        const struct type *t = l->x->type;
+
+        if (form->mean >= 0 && l->mean && onnx_wants(n, form->mean) &&
+            !onnx_output(n, form->mean,
+                         onnx_cast(im, onnx_keep(im, l->mean, t, l->axes, l->count), l->stash)))
                 return false;
         if (form->deviation >= 0 && onnx_wants(n, form->deviation) &&
             !onnx_output(n, form->deviation,
-                         onnx_cast(im, onnx_keep(im, inverse, t, axes, count), stash)))
+                         onnx_cast(im, onnx_keep(im, l->inverse, t, l->axes, l->count), l->stash)))
                 return false;
-        if (form->sum >= 0 && onnx_wants(n, form->sum) &&
-            !onnx_output(n, form->sum, onnx_cast(im, x, e)))
+        return form->sum < 0 || !onnx_wants(n, form->sum) ||
+               onnx_output(n, form->sum, onnx_cast(im, l->x, onnx_element(n->inputs[0])));
+}
+
+static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x,
+                       const struct layer_norm *form)
+{
+        struct layer_normed l = { .mean = NULL };
+
+        if (!layer_norm_read(im, n, &l) || !(l.x = onnx_cast(im, x, l.computed)))
                 return false;
-        return onnx_output(n, 0, onnx_cast(im, y, e));
+        const struct type *t = l.x->type;
+        l.count = onnx_axes_from(l.axis, t->rank, l.axes);
+        normalize(im, form->centered, &l);
+        struct value *scale = form->scale < 0 ? NULL : parameter(im, n, form->scale, t, l.computed);
+        struct value *bias = form->bias < 0 ? NULL : parameter(im, n, form->bias, t, l.computed);
+        if (!l.y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) ||
+            (form->bias >= 0 && onnx_input(n, form->bias) && !bias))
+                return false;
+        l.y = scale ? mul(im, l.y, scale) : l.y;
+        l.y = bias ? add(im, l.y, bias) : l.y;
+        return layer_norm_outputs(im, n, form, &l) &&
+               onnx_output(n, 0, onnx_cast(im, l.y, onnx_element(n->inputs[0])));
 }
 
 bool onnx_import_layer_normalization(struct onnx_import *im, struct onnx_node *n)

@@ -11,7 +11,12 @@
 /* ---- scales and zero points that no quantizer writes ---- */
 
 enum scale_rule { USUAL, FINITE };
-static const struct scaled { const char *op; int every; unsigned scales, zeros; enum scale_rule rule; } scaled[] = {
+static const struct scaled {
+        const char *op;
+        int every;
+        unsigned scales, zeros;
+        enum scale_rule rule;
+} scaled[] = {
 #define SCALED(op, every, scales, zeros, rule) { op, every, scales, zeros, rule },
 #include "compiler/import/onnx_scales.def"
 };
@@ -51,7 +56,8 @@ static bool check_scale(struct onnx_import *im, const struct onnx_node *n, int i
         double x;
         for (int64_t i = 0, count = different_elements(v); i < count; i++)
                 if (!is_scale(v, i, rule, &x))
-                        return onnx_invalid(im, n, "operand %d, a scale, holds %g%s, want a %s number",
+                        return onnx_invalid(im, n,
+                                            "operand %d, a scale, holds %g%s, want a %s number",
                                             input, x, place(im, v, i),
                                             rule == FINITE ? "finite" : "positive, normal");
         return true;

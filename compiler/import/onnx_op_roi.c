@@ -67,75 +67,92 @@ static struct value *corner(struct onnx_import *im, struct value *pixels, struct
                      : NULL;
 }
 
-/* Operands x [batch, channels, rows, columns], regions [regions, 4] as x, y of two corners, the
- * image of each */
-bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
+struct roi_align {
+        struct value *x, *regions;
+        int64_t bins[2], samples;       /* rows and columns of results; samples of each, along each */
+        int mode, unshifted;
+        float scale;
+};
+
+static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct roi_align *r)
 {
         static const char *const modes[] = { "avg", "max", NULL }, *const shifts[] = {
                 "half_pixel", "output_half_pixel", NULL
         };
-        enum element e = onnx_element(n->inputs[0]);
-        struct value *x = onnx_wide(im, n->inputs[0]), *regions = onnx_wide(im, n->inputs[1]),
-                     *y = NULL;
-        int64_t bins[2], samples;
-        int mode, unshifted = 1;
-        struct points points[2];
-        float scale;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 4, 4) ||
             !onnx_same_element(im, n, n->inputs, 2) || !onnx_want_rank(im, n, 1, 2, 2) ||
             !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1) ||
-            !onnx_choice(im, n, "mode", modes, 0, &mode) ||
+            !onnx_choice(im, n, "mode", modes, 0, &r->mode) ||
             (n->opset >= 16 &&
-             !onnx_choice(im, n, "coordinate_transformation_mode", shifts, 0, &unshifted)) ||
-            !onnx_int_range(im, n, "output_height", 1, 1, NUMBER_MAX, &bins[0]) ||
-            !onnx_float(im, n, "spatial_scale", 1, &scale) ||
-            !onnx_int_range(im, n, "output_width", 1, 1, NUMBER_MAX, &bins[1]) ||
-            !onnx_int_range(im, n, "sampling_ratio", 0, 0, NUMBER_MAX, &samples) || !x || !regions)
+             !onnx_choice(im, n, "coordinate_transformation_mode", shifts, 0, &r->unshifted)) ||
+            !onnx_int_range(im, n, "output_height", 1, 1, NUMBER_MAX, &r->bins[0]) ||
+            !onnx_float(im, n, "spatial_scale", 1, &r->scale) ||
+            !onnx_int_range(im, n, "output_width", 1, 1, NUMBER_MAX, &r->bins[1]) ||
+            !onnx_int_range(im, n, "sampling_ratio", 0, 0, NUMBER_MAX, &r->samples) || !r->x ||
+            !r->regions)
                 return false;
-        if (onnx_dim(regions, 1) != 4 || onnx_dim(n->inputs[2], 0) != onnx_dim(regions, 0) ||
-            !onnx_dim(x, 2) || !onnx_dim(x, 3))
+        if (onnx_dim(r->regions, 1) != 4 ||
+            onnx_dim(n->inputs[2], 0) != onnx_dim(r->regions, 0) || !onnx_dim(r->x, 2) ||
+            !onnx_dim(r->x, 3))
                 return onnx_invalid(im, n, "regions are %s of images %s",
-                                    type_text(im->arena, im->m, regions->type),
-                                    type_text(im->arena, im->m, x->type));
-        if (!samples)
-                return onnx_unsupported(im, n,
-                                        "sampling_ratio 0, samples that depend on a region's size");
-        const dim_t *extents = x->type->dims + 2, count = onnx_dim(regions, 0),
-                    channels = onnx_dim(x, 1);
-        const dim_t dims[6] = { count, bins[0], samples, bins[1], samples, channels };
-        if (!onnx_type(im, n, onnx_element(x), 6, dims))
-                return false;
-        for (int d = 0; d < 2; d++) {
-                struct value *side[2];
-                for (int k = 0; k < 2; k++) {
-                        side[k] = build_gather(&im->b, regions,
-                                               onnx_integer(im, E_I64, 2 * k + 1 - d), 1);
-                        side[k] = onnx_with(im, OP_sub, onnx_with(im, OP_mul, side[k], scale),
-                                            unshifted ? 0 : 0.5);
-                }
-                struct value *size = onnx_binary(im, OP_sub, side[1], side[0]);
-                if (!size)
-                        return false;
-                points_read(im, side[0], unshifted ? onnx_with(im, OP_max, size, 1) : size,
-                            extents[d], bins[d], samples, &points[d]);
+                                    type_text(im->arena, im->m, r->regions->type),
+                                    type_text(im->arena, im->m, r->x->type));
+        return r->samples ||
+               onnx_unsupported(im, n, "sampling_ratio 0, samples that depend on a region's size");
+}
+
+/* the samples along dimension d (0: rows, 1: columns) of all regions */
+static bool roi_points(struct onnx_import *im, const struct roi_align *r, int d,
+                       struct points *points)
+{
+        struct value *side[2];
+
+        for (int k = 0; k < 2; k++) {
+                side[k] = build_gather(&im->b, r->regions, onnx_integer(im, E_I64, 2 * k + 1 - d),
+                                       1);
+                side[k] = onnx_with(im, OP_sub, onnx_with(im, OP_mul, side[k], r->scale),
+                                    r->unshifted ? 0 : 0.5);
         }
-        struct value *pixels = build_transpose(&im->b, x, (const int64_t[]){ 0, 2, 3, 1 });
-        pixels =
-                onnx_reshape(im, pixels, 2,
-                             (const dim_t[]){ onnx_dim(x, 0) * extents[0] * extents[1], channels });
+        struct value *size = onnx_binary(im, OP_sub, side[1], side[0]);
+        if (!size)
+                return false;
+        points_read(im, side[0], r->unshifted ? onnx_with(im, OP_max, size, 1) : size,
+                    onnx_dim(r->x, 2 + d), r->bins[d], r->samples, points);
+        return true;
+}
+
+/* Operands x [batch, channels, rows, columns], regions [regions, 4] as x, y of two corners, the
+ * image of each */
+bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
+{
+        struct roi_align r = { .unshifted = 1 };
+        struct points points[2];
+        struct value *y = NULL;
+
+        r.x = onnx_wide(im, n->inputs[0]);
+        r.regions = onnx_wide(im, n->inputs[1]);
+        if (!roi_read(im, n, &r))
+                return false;
+        const dim_t *extents = r.x->type->dims + 2, channels = onnx_dim(r.x, 1);
+        const dim_t dims[6] = { onnx_dim(r.regions, 0), r.bins[0], r.samples, r.bins[1], r.samples,
+                                channels };
+        if (!onnx_type(im, n, onnx_element(r.x), 6, dims) || !roi_points(im, &r, 0, &points[0]) ||
+            !roi_points(im, &r, 1, &points[1]))
+                return false;
+        struct value *pixels = build_transpose(&im->b, r.x, (const int64_t[]){ 0, 2, 3, 1 });
+        pixels = onnx_reshape(im, pixels, 2,
+                              (const dim_t[]){ onnx_dim(r.x, 0) * extents[0] * extents[1],
+                                               channels });
         for (int k = 0; k < 4; k++) {
                 struct value *term =
                         corner(im, pixels, n->inputs[2], extents, points, k / 2, k % 2);
-                y = y ? onnx_binary(im, mode ? OP_max : OP_add, y, term) : term;
+                y = y ? onnx_binary(im, r.mode ? OP_max : OP_add, y, term) : term;
         }
         y = onnx_reshape(im, y, 6, dims);
-        y = onnx_reduce(im, mode ? REDUCE_max : REDUCE_sum, y, (const int64_t[]){ 2, 4 }, 2,
+        y = onnx_reduce(im, r.mode ? REDUCE_max : REDUCE_sum, y, (const int64_t[]){ 2, 4 }, 2,
                         E_COMPUTE);
-        y = y && !mode ? onnx_with(im, OP_div, y, (double)(samples * samples)) : y;
-        return onnx_output(n, 0,
-                           onnx_cast(im,
-                                     y ? build_transpose(&im->b, y, (const int64_t[]){ 0, 3, 1, 2 })
-                                       : NULL,
-                                     e));
+        y = y && !r.mode ? onnx_with(im, OP_div, y, (double)(r.samples * r.samples)) : y;
+        y = y ? build_transpose(&im->b, y, (const int64_t[]){ 0, 3, 1, 2 }) : NULL;
+        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }

@@ -145,7 +145,8 @@ static const unsigned char *listed_bytes(const struct reading *r)
         for (size_t i = 0; i < r->bytes; i++) {
                 int32_t x = r->t->int32_data[i];
                 if (x < INT8_MIN || x > UINT8_MAX) {
-                        onnx_error(r->im, "%s: element %zu of int32_data is %" PRId32 ", which is no byte",
+                        onnx_error(r->im,
+                                   "%s: element %zu of int32_data is %" PRId32 ", which is no byte",
                                    r->what, i, x);
                         return NULL;
                 }
