@@ -4,6 +4,19 @@
 #include "compiler/emit_graph.h"
 #include "compiler/report.h"
 
+/* what nothing needs is not printed, whichever passes the user chose */
+static bool prune(struct run *run)
+{
+        const char *done = run->state.program->passes_done;
+        if (strstr(done, "prune"))
+                return true;
+        bool good = pass_prune(run->state.program, &run->context) >= 0;
+        for (int i = 0; run->lesser && i + 1 < run->target_count && good; i++)
+                good = pass_prune((struct loop_program *)(uintptr_t)run->lesser[i].program,
+                                  &run->context) >= 0;
+        return good;
+}
+
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
 {
         static const enum print_weights
@@ -26,8 +39,8 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
-        return target_printer(options.target)->print(code, header, run->state.program, &options,
-                                                     &run->diag);
+        return prune(run) && target_printer(options.target)->print(code, header, run->state.program,
+                                                                   &options, &run->diag);
 }
 
 static bool print_ir(struct run *run, FILE *out)
