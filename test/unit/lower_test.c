@@ -211,12 +211,14 @@ static struct value *random_slice(struct builder *b, struct value *v)
         return build_slice(b, v, starts, steps, sizes);
 }
 
+/* Amounts that leave something of every dimension: what a mode goes around must be there. */
 static struct value *random_pad(struct pool *p, struct value *v)
 {
         int64_t low[RANK_MAX];
         dim_t size[RANK_MAX];
         for (int d = 0; d < v->type->rank; d++) {
-                low[d] = random_between(-1, 2) * (random_between(0, 2) == 0);
+                low[d] = random_between(v->type->dims[d] > 1 ? -1 : 0, 2) *
+                         (random_between(0, 2) == 0);
                 size[d] = v->type->dims[d] + low[d] +
                           random_between(0, 2) * (random_between(0, 2) == 0);
                 size[d] = size[d] < 1 ? 1 : size[d];
