@@ -20,6 +20,9 @@ bool simplify_if(struct op *op);
 bool simplify_is(const struct value *v, double number);
 /* a constant, or a constant spread by broadcasts and reshapes */
 bool simplify_is_spread_constant(const struct value *v);
+/* What a broadcast spreads, and onto which dimensions; of a constant: its numbers without dimensions
+ * that say nothing (of small ones, which fold spreads: where they repeat themselves). Else NULL. */
+struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t onto[RANK_MAX]);
 /* The same value, or constants of the same contents: a dump reads back small constants apart that
  * were one. */
 bool simplify_same(const struct value *x, const struct value *y);

@@ -440,14 +440,13 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
 {
         const struct type *t = dot->results[0].type;
         dim_t dims[RANK_MAX];
-        int64_t to[RANK_MAX], last = -1;
+        int64_t to[RANK_MAX], onto[RANK_MAX], last = -1;
         int rank = 0;
         if (value_is_splat(factor, NULL))
                 return constant_splat(b->m, t, factor->constant->data);
-        if (!op_is(factor, OP_broadcast))
+        struct value *source = simplify_spread_source(b, factor, onto);
+        if (!source)
                 return NULL;
-        struct value *source = op_operand(factor->op, 0);
-        const int64_t *onto = op_ints(factor->op, "dims", NULL);
         for (int k = 0; k < source->type->rank; k++) {
                 if (source->type->dims[k] == 1)
                         continue;
@@ -457,7 +456,10 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
                 dims[rank] = source->type->dims[k];
                 to[rank++] = last = d;
         }
-        return build_broadcast(b, build_reshape(b, source, rank, dims), t, to);
+        source = value_is_constant(source)
+                         ? constant_reshaped(b->m, source->constant, rank, dims)
+                         : build_reshape(b, source, rank, dims);
+        return build_broadcast(b, source, t, to);
 }
 
 /* A factor of all the products of a sum: an epilogue multiplies the sum for nothing. A sum of no

@@ -4,14 +4,16 @@
  *      s = sums of products of integers, and the bias         exact, i32
  *      y = saturate(round(f32(s) * m) + zero)                 m = f32(f32(sx * sw) / sy), of each output
  *
- * A network says it in floats: products of decoded numbers plus a decoded bias, divided by a scale.
- * Once the products are of integers (simplify_whole.c), the bias is brought back to the integer that
- * it was decoded from, and all scales become one number. */
+ * A network says it in floats: products of decoded numbers plus a decoded bias, bounded perhaps,
+ * divided by a scale. Once the products are of integers (simplify_whole.c), the bias is brought
+ * back to the integer that it was decoded from, all scales become one number, and bounds become
+ * f32(bound / sy). */
 #include "passes/multiplies.h"
 #include "passes/simplify.h"
 #include "passes/whole.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { DEPTH_MAX = 8, BIAS_MAX = 1 << 24 };     /* a bias that f32 holds exactly */
 
@@ -37,52 +39,46 @@ static float number_at(const struct value *v, int64_t i)
         return (float)constant_element(v->constant, v->constant->kind == CONSTANT_SPLAT ? 0 : i).f;
 }
 
-/* the spread constants lie in the same places */
-static bool same_places(const struct value *a, const struct value *b)
-{
-        int n, m;
-        if (!op_is(a, OP_broadcast) || !op_is(b, OP_broadcast) ||
-            !type_same_dims(op_operand(a->op, 0)->type, op_operand(b->op, 0)->type))
-                return false;
-        const int64_t *x = op_ints(a->op, "dims", &n), *y = op_ints(b->op, "dims", &m);
-        for (int k = 0; k < n; k++)
-                if (x[k] != y[k])
-                        return false;
-        return true;
-}
-
-/* The integers that `bias` is when it is divided by the scales: as a constant of its shape; NULL:
- * it is no such. */
+/* The integers that `bias` is when it is divided by the scales, spread as these are; NULL: it is no
+ * such. */
 static struct value *whole_bias(struct builder *b, struct value *bias, struct value *scale)
 {
-        const struct value *from = without_spread(bias), *by = without_spread(scale);
-        bool splat = value_is_splat(by, NULL), one = value_is_splat(from, NULL);
-        int64_t count = one && splat ? 1 : type_elements(from->type);
-        if (!count || (!splat && !one && !same_places(bias, scale)) || (one && !splat))
+        int64_t places[2][RANK_MAX];
+        const struct value *from = simplify_spread_source(b, bias, places[0]),
+                           *by = simplify_spread_source(b, scale, places[1]);
+        if (!from || !by || !value_is_constant(from) || !value_is_constant(by))
                 return NULL;
-        int32_t *whole = arena_array(b->m->arena, (size_t)count, sizeof *whole);
+        bool one = value_is_splat(from, NULL), same = value_is_splat(by, NULL);
+        const struct type *each = one ? by->type : from->type;
+        int64_t count = one && same ? 1 : type_elements(each);
+        if (!one && !same && (!type_same_dims(from->type, by->type) ||
+                              memcmp(places[0], places[1], (size_t)each->rank * sizeof **places)))
+                return NULL;
+        int32_t *whole = arena_array(b->m->arena, (size_t)count + 1, sizeof *whole);
         for (int64_t i = 0; i < count; i++) {
-                float x = number_at(from, i), s = number_at(by, splat ? 0 : i);
+                float x = number_at(from, i), s = number_at(by, i);
                 float q = s != 0 ? rintf(x / s) : 0;
                 if (!(fabsf(q) < BIAS_MAX) || q * s != x)
                         return NULL;
                 whole[i] = (int32_t)q;
         }
-        const struct type *type = type_with_element(b->m, from->type, E_I32);
-        struct value *v = one && splat ? constant_number(b->m, type, whole[0])
-                                       : constant_dense(b->m, type, whole, "bias");
-        return op_is(bias, OP_broadcast)
-                       ? build_broadcast(b, v, type_with_element(b->m, bias->type, E_I32),
-                                         op_ints(bias->op, "dims", NULL))
-                       : v;
+        const struct type *to = type_with_element(b->m, bias->type, E_I32);
+        if (one && same)
+                return constant_number(b->m, to, whole[0]);
+        struct value *v = constant_dense(b->m, type_with_element(b->m, each, E_I32), whole, "bias");
+        return build_broadcast(b, v, to, places[one]);
 }
 
 /* ---- requantization ---- */
 
-/* the parts of max(f32(sum) * scale + bias, 0): all but sum and scale may be missing */
+enum { BOUNDS = 2 };
+
+/* the parts of min(max(f32(sum) * scale + bias, low), high): all but sum and scale may be missing,
+ * and the bounds come in any order */
 struct requantized {
         struct value *sum, *scale, *bias;
-        bool rectified;
+        struct op *bounds[BOUNDS];      /* from the outermost to the innermost */
+        int bound_count;
 };
 
 static struct value *take_constant(struct value **v, enum opcode code)
@@ -111,12 +107,13 @@ static bool is_sum(const struct value *v, int depth)
 
 static bool find_requantized(struct value *v, struct requantized *r)
 {
-        double zero;
+        double number;
         *r = (struct requantized){ 0 };
-        if (op_is(v, OP_max) && value_is_splat(op_operand(v->op, 1), &zero) && zero == 0) {
-                r->rectified = true;
-                if (!value_has_one_use(v))
+        while ((op_is(v, OP_max) || op_is(v, OP_min)) && r->bound_count < BOUNDS &&
+               value_is_splat(op_operand(v->op, 1), &number)) {
+                if (!value_has_one_use(v) || isnan(number))
                         return false;
+                r->bounds[r->bound_count++] = v->op;
                 v = op_operand(v->op, 0);
         }
         r->bias = take_constant(&v, OP_add);
@@ -132,7 +129,7 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
         (void)context;
         struct requantized r;
         struct value *v = op_operand(op, 0), *d = op_operand(op, 1), *y = op_result(op);
-        double divisor;
+        double divisor, number = 0;
         if (!value_is_splat(d, &divisor) || !(divisor > 0) || !value_has_one_use(y) ||
             y->uses->user->code != OP_round || !value_has_one_use(v) || !find_requantized(v, &r))
                 return NULL;
@@ -147,7 +144,14 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
                 m = build_broadcast(b, m, r.scale->type, op_ints(r.scale->op, "dims", NULL));
         struct value *s = bias ? build_binary(b, OP_add, r.sum, bias) : r.sum;
         struct value *x = build_binary(b, OP_mul, build_cast(b, s, E_F32), m);
-        return r.rectified ? build_binary(b, OP_max, x, constant_number(b->m, x->type, 0)) : x;
+        while (r.bound_count && x) {
+                const struct op *bound = r.bounds[--r.bound_count];
+                value_is_splat(op_operand(bound, 1), &number);
+                x = build_binary(b, bound->code, x,
+                                 constant_number(b->m, x->type,
+                                                 (double)((float)number / (float)divisor)));
+        }
+        return x;
 }
 
 /* ---- what saturation does ---- */

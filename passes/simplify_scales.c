@@ -13,6 +13,56 @@ bool simplify_is_spread_constant(const struct value *v)
         return value_is_constant(v);
 }
 
+/* dimension d says nothing: each of its indices has the same numbers */
+static bool is_repeated(const struct constant *c, int d)
+{
+        const struct type *t = c->value.type;
+        const size_t bytes = (size_t)element_info[t->element].bytes;
+        int64_t inner = 1;
+        if (c->kind == CONSTANT_SPLAT)
+                return true;
+        for (int k = d + 1; k < t->rank; k++)
+                inner *= t->dims[k];
+        for (int64_t i = 0; i < type_elements(t); i++) {
+                int64_t first = i - i / inner % t->dims[d] * inner;
+                if (memcmp((const char *)c->data + (size_t)i * bytes,
+                           (const char *)c->data + (size_t)first * bytes, bytes))
+                        return false;
+        }
+        return true;
+}
+
+struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t onto[RANK_MAX])
+{
+        enum { SMALL = 64 };            /* fold spreads no larger ones */
+        int64_t starts[RANK_MAX] = { 0 }, ones[RANK_MAX];
+        dim_t first[RANK_MAX], kept[RANK_MAX];
+        bool less = false;
+        int rank = 0;
+        if (op_is(v, OP_broadcast)) {
+                struct value *source = op_operand(v->op, 0);
+                memcpy(onto, op_ints(v->op, "dims", NULL),
+                       (size_t)source->type->rank * sizeof *onto);
+                return source;
+        }
+        if (!value_is_constant(v))
+                return NULL;
+        for (int d = 0; d < v->type->rank; d++) {
+                bool varies = type_elements(v->type) > SMALL ? v->type->dims[d] != 1
+                                                             : !is_repeated(v->constant, d);
+                ones[d] = 1;
+                first[d] = varies ? v->type->dims[d] : 1;
+                less |= first[d] != v->type->dims[d];
+                if (varies) {
+                        kept[rank] = first[d];
+                        onto[rank++] = d;
+                }
+        }
+        if (less)
+                v = constant_sliced(b->m, v->constant, starts, ones, first);
+        return constant_reshaped(b->m, v->constant, rank, kept);
+}
+
 /* ---- behind a contraction ---- */
 
 /* (x + c) * d, so that the scale can go on into the contraction that makes x */
