@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 import processor  # noqa: E402
+from quantized import convolve, decode, ends, numbers, saturate, wide  # noqa: E402
 
 DOMAIN, INTS = "com.microsoft", onnx.AttributeProto.INTS
 F32, F16, I8, U8, I32, I64 = np.float32, np.float16, np.int8, np.uint8, np.int32, np.int64
@@ -35,41 +36,14 @@ def rng(*key):
     return np.random.default_rng(zlib.crc32(repr(key).encode()))
 
 
-def numbers(r, shape, t):
-    """all that the type holds, its ends among them"""
-    i = np.iinfo(t)
-    x = r.integers(i.min, i.max, shape, endpoint=True).astype(t)
-    return np.where(r.random(shape) < 0.1, r.choice([i.min, i.max], shape), x).astype(t)
-
-
-def ends(r, t, shape=()):
-    """a zero point: the ends of the type, its middle, or anything"""
-    i = np.iinfo(t)
-    return np.array(r.choice([i.min, i.max, (i.min + i.max + 1) // 2, r.integers(i.min, i.max)], shape), t)
-
-
 def scale(r, shape=(), least=0.002, most=0.05):
     return r.uniform(least, most, shape).astype(F32)
-
-
-def wide(x, zero):
-    return x.astype(I64) - (0 if zero is None else zero.astype(I64))
 
 
 def sums(a, b):
     s = a @ b
     assert np.abs(s).max(initial=0) < 2 ** 31
     return s.astype(I32)
-
-
-def encode(real, zero, t):
-    """saturate(round half to even(real) + zero)"""
-    i = np.iinfo(t)
-    return np.clip(np.rint(real.astype(F32)).astype(np.float64) + float(zero), i.min, i.max).astype(t)
-
-
-def decode(x, s, zero):
-    return wide(x, zero).astype(F32) * s
 
 
 def f32(x):
@@ -97,7 +71,7 @@ for k in range(24):
         case("QGemm", f"{k} f32", given, s.astype(F32) * factor, **attributes)
     else:
         sy, yz = scale(r, (), 0.5, 8), ends(r, ta)
-        case("QGemm", f"{k}", [*given, sy, yz], encode(s.astype(F32) * f32(factor / sy), yz, ta), **attributes)
+        case("QGemm", f"{k}", [*given, sy, yz], saturate(s.astype(F32) * f32(factor / sy), yz, ta), **attributes)
 
 # ---- MatMulIntegerToFloat, DynamicQuantizeMatMul ----
 
@@ -109,7 +83,7 @@ def dynamic(x):
     most, least = max(x.max(initial=0), F32(0)), min(x.min(initial=0), F32(0))
     s = f32((most - least) / F32(255))
     zero = np.array(np.rint(np.clip(-f32(least / s), 0, 255)) if s else 0, U8)
-    return encode(f32(x / s), zero, U8) if s else np.zeros(x.shape, U8), s, zero
+    return saturate(f32(x / s), zero, U8) if s else np.zeros(x.shape, U8), s, zero
 
 
 for k, (left, right) in enumerate(SHAPES * 4):
@@ -147,7 +121,7 @@ for k in range(12):
     c, a, b = r.random(shapes[0]) < 0.5, numbers(r, shapes[1], t), numbers(r, shapes[2], t)
     za, zb, zy = (ends(r, t) for _ in range(3))
     sa, sb, sy = scale(r), scale(r), scale(r)
-    y = np.where(c, encode(decode(a, sa, za) / sy, zy, t), encode(decode(b, sb, zb) / sy, zy, t))
+    y = np.where(c, saturate(decode(a, sa, za) / sy, zy, t), saturate(decode(b, sb, zb) / sy, zy, t))
     case("QLinearWhere", f"{k}", [np.asarray(c), Given(a), sa, za, b, sb, zb, sy, zy], y.astype(t), peer=len(shapes[1]) > 0)
 for k in range(12):
     r = rng("mean", k)
@@ -158,7 +132,7 @@ for k in range(12):
     over = tuple(axes) if axes else None
     count = x.size // np.sum(x, axis=over).size
     d = decode(x, sx, zx)
-    y = encode(f32(np.sum(d.astype(np.float64), axis=over, keepdims=bool(keep)) / count) / sy, 0 if zy is None else zy, t)
+    y = saturate(f32(np.sum(d.astype(np.float64), axis=over, keepdims=bool(keep)) / count) / sy, 0 if zy is None else zy, t)
     case("QLinearReduceMean", f"{k}", [Given(x), sx, zx, sy, zy], y, near=1, peer=False, axes=axes, keepdims=keep)
 for k in range(8):              # zero points that are not there
     r = rng("optional", k)
@@ -167,30 +141,14 @@ for k in range(8):              # zero points that are not there
     zz = ends(r, U8) if k & 2 else None
     d, plain, shift = decode(x, sx, zx), decode(y, sy, None), 0 if zz is None else zz
     for op, f in ("QLinearAdd", np.add), ("QLinearMul", np.multiply):
-        case(op, f"{k}", [Given(x), sx, zx, y, sy, None, sz, zz], encode(f32(f(d, plain)) / sz, shift, U8), near=1, peer=False)
-    case("QLinearLeakyRelu", f"{k}", [Given(x), sx, zx, sz, zz], encode(np.where(d < 0, d * F32(0.1), d) / sz, shift, U8), near=1, alpha=0.1)
+        case(op, f"{k}", [Given(x), sx, zx, y, sy, None, sz, zz], saturate(f32(f(d, plain)) / sz, shift, U8), near=1, peer=False)
+    case("QLinearLeakyRelu", f"{k}", [Given(x), sx, zx, sz, zz], saturate(np.where(d < 0, d * F32(0.1), d) / sz, shift, U8), near=1, alpha=0.1)
     y = f32(1 / (1 + np.exp(-d.astype(np.float64))))
-    case("QLinearSigmoid", f"{k}", [Given(x), sx, zx, F32(1 / 256), zz], encode(y * F32(256), shift, U8), near=1)
+    case("QLinearSigmoid", f"{k}", [Given(x), sx, zx, F32(1 / 256), zz], saturate(y * F32(256), shift, U8), near=1)
     if not k & 1:
         image = numbers(r, (1, 2, 4, 4), U8)
         mean = f32(decode(image, sx, None).astype(np.float64).mean(axis=(2, 3), keepdims=True))
-        case("QLinearGlobalAveragePool", f"{k}", [Given(image), sx, None, sz, zz], encode(mean / sz, shift, U8), near=1, peer=False)
-
-
-def convolve(x, w, strides, dilations, pads, groups):
-    """exact sums; x [N, C, H, W], w [M, C / groups, h, w]"""
-    x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])))
-    out = [(x.shape[2 + d] - (w.shape[2 + d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(2)]
-    y = np.zeros((x.shape[0], w.shape[0], *out), I64)
-    each, m = w.shape[1], w.shape[0] // groups
-    for g in range(groups):
-        for i in range(w.shape[2]):
-            for j in range(w.shape[3]):
-                rows = slice(i * dilations[0], i * dilations[0] + (out[0] - 1) * strides[0] + 1, strides[0])
-                columns = slice(j * dilations[1], j * dilations[1] + (out[1] - 1) * strides[1] + 1, strides[1])
-                part = x[:, g * each:(g + 1) * each, rows, columns]
-                y[:, g * m:(g + 1) * m] += np.einsum("nchw,mc->nmhw", part, w[g * m:(g + 1) * m, :, i, j])
-    return y
+        case("QLinearGlobalAveragePool", f"{k}", [Given(image), sx, None, sz, zz], saturate(mean / sz, shift, U8), near=1, peer=False)
 
 
 for k in range(8):
@@ -207,7 +165,7 @@ for k in range(8):
     centered = wide(w, zw.reshape(-1, 1, 1, 1) if zw.ndim else zw)
     s = convolve(wide(x, zx), centered, **window, groups=groups) + (0 if bias is None else bias.reshape(1, -1, 1, 1))
     factor = f32(f32(sx * sw) / sy)
-    y = encode(s.astype(F32) * (factor.reshape(1, -1, 1, 1) if factor.ndim else factor), zy, ta)
+    y = saturate(s.astype(F32) * (factor.reshape(1, -1, 1, 1) if factor.ndim else factor), zy, ta)
     last = k // 2 & 1
     order = (0, 2, 3, 1) if last else (0, 1, 2, 3)
     case("QLinearConv", f"{k}", [Given(x.transpose(order)), sx, zx, w, sw, np.broadcast_to(zw, sw.shape).copy(), sy, zy, bias], y.transpose(order),
@@ -500,7 +458,7 @@ HELD = [(1, 512, 4, 32, F32, False), (2, 512, 4, 16, F16, True), (24, 64, 4, 32,
 
 
 @pytest.mark.parametrize("rows", [1, 8])
-@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("layers, width, bits, block, t, zeros", HELD)
 def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, tmp_path):
     r, blocks, nodes, constants = rng("held", width, bits), -(-width // block), [], []
@@ -514,7 +472,7 @@ def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, 
     check_size(nodes, [("x0", t, (rows, width))], [(f"x{layers}", t, (rows, width))], constants, target, tmp_path)
 
 
-@pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t, bits", [("UINT8", 4), ("UINT8", 2), ("UINT8", 8), ("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("FLOAT8E4M3FN", 8)])
 def test_tables_stay_small(t, bits, target, tmp_path):
     r, codes = rng("table", t), numbers(rng("codes", t), (900, 64), U8)
