@@ -304,18 +304,33 @@ def test_emit_and_read_back(tmp_path):
         assert inside.returncode == 0 and inside.stdout.startswith(("dnn ", "loop "))
 
 
-def test_deterministic(tmp_path):
+@pytest.fixture(scope="module")
+def locales(tmp_path_factory):
+    """a folder with a locale of decimal commas, and one where i is no small I"""
+    folder = tmp_path_factory.mktemp("locales")
+    for name in "de_DE", "tr_TR":
+        done = dnncc.run(["localedef", "-i", name, "-f", "UTF-8", folder / f"{name}.UTF-8"])
+        assert done.returncode == 0, f"{done.stderr}: the package locales has the sources"
+    told = dnncc.run(["locale", "decimal_point"], env={**os.environ, "LOCPATH": str(folder), "LC_ALL": "de_DE.UTF-8"})
+    assert told.stdout == ",\n"
+    return folder
+
+
+def test_deterministic(tmp_path, locales):
     """equal input and options: equal bytes, whatever the folder, the locale or the time"""
-    texts = set()
+    made, clean = {}, {k: v for k, v in os.environ.items() if k != "LANG" and not k.startswith("LC_")}
     for k, environment in enumerate(({}, {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"}, {"LANG": "tr_TR.UTF-8"})):
         folder = tmp_path / f"folder{k}"
         folder.mkdir()
         (folder / "m.onnx").write_bytes(DIGITS.read_bytes())
-        done = call("m.onnx", "-o", "out.c", cwd=folder, env={**os.environ, **environment})
-        assert done.returncode == 0
-        texts.add((folder / "out.c").read_bytes() + (folder / "out.h").read_bytes())
-    assert len(texts) == 1
-    assert str(tmp_path).encode() not in texts.pop()
+        for options in ("m.onnx -o out.c --report=out.json", "m.onnx --emit=ir -o m.dnn", "m.dnn --emit=loops -o m.loops", "m.loops -o again.c"):
+            done = call(*options.split(), cwd=folder, env={**clean, "LOCPATH": str(locales), **environment})
+            assert done.returncode == 0, done.stderr
+        for path in folder.iterdir():
+            made.setdefault(path.name, set()).add(path.read_bytes())
+    assert {name: len(texts) for name, texts in made.items()} == dict.fromkeys(made, 1)
+    assert {"out.c", "out.h", "out.json", "m.dnn", "m.loops", "again.c"} <= set(made)
+    assert str(tmp_path).encode() not in made["out.c"].pop()
 
 
 def test_header_of_another_build_is_refused(tmp_path):
