@@ -122,8 +122,8 @@ void store_pin(struct store *store)
 
 void store_trim(struct store *store)
 {
-        for (const struct piece *hole = store->holes.list;
-             hole < store->holes.list + store->holes.count; hole++) {
+        for (size_t i = 0; i < store->holes.count; i++) {
+                const struct piece *hole = &store->holes.list[i];
                 unsigned char *from = hole->at + (-(uintptr_t)hole->at & (PAGE_BYTES - 1));
                 uintptr_t to = (uintptr_t)hole->end & ~(uintptr_t)(PAGE_BYTES - 1);
                 if ((uintptr_t)from < to)

@@ -50,28 +50,33 @@ static bool read_number(struct onnx_import *im, const char *what,
         return true;
 }
 
-static bool location_check(struct onnx_import *im, const char *what, bytes_t location)
+static const char *wrong_component(bytes_t location)
 {
-        const char *wrong = NULL;
-        if (!location.len)
-                wrong = "names no file";
-        else if (memchr(location.data, 0, location.len) ||
-                 memchr(location.data, '\\', location.len))
-                wrong = "holds a NUL or a backslash";
-        else if (location.data[0] == '/')
-                wrong = "is absolute";
         const unsigned char *at = location.data, *end = at + location.len;
-        while (!wrong && at <= end) {
+        while (at <= end) {
                 const unsigned char *slash = at < end ? memchr(at, '/', (size_t)(end - at)) : NULL;
                 size_t length = (size_t)((slash ? slash : end) - at);
                 if (!length)
-                        wrong = "has an empty component";
-                else if (length == 2 && at[0] == '.' && at[1] == '.')
-                        wrong = "leaves the model's folder";
+                        return "has an empty component";
+                if (length == 2 && at[0] == '.' && at[1] == '.')
+                        return "leaves the model's folder";
                 if (!slash)
                         break;
                 at = slash + 1;
         }
+        return NULL;
+}
+
+static bool location_check(struct onnx_import *im, const char *what, bytes_t location)
+{
+        const char *wrong;
+        if (!location.len)              /* its data may be NULL */
+                wrong = "names no file";
+        else if (memchr(location.data, 0, location.len) ||
+                 memchr(location.data, '\\', location.len))
+                wrong = "holds a NUL or a backslash";
+        else
+                wrong = location.data[0] == '/' ? "is absolute" : wrong_component(location);
         if (wrong)
                 return onnx_error(im, "%s: external data: location '%s' %s", what,
                                   SAFE(im, location), wrong);
