@@ -12,7 +12,8 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c is the program; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir schedule passes codegen codegen/targets compiler compiler/import
+ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory quantize) \
+         codegen codegen/targets compiler compiler/import
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
@@ -132,10 +133,11 @@ run-demo:
 check: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python browser
-	@$(MAKE) --no-print-directory check-unit check-docs check-python
+	@$(MAKE) --no-print-directory --keep-going check-unit check-docs check-python
 
 check-unit: $(UNIT)
-	@for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || exit 1; done
+	@failed=; for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || failed="$$failed $$(basename $$t)"; done; \
+	    [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 # ten thousand random programs; check-unit runs the first three thousand
 check-random: $(B)/unit/random_passes_test

@@ -12,7 +12,7 @@
 
 #include "ir/loop_bounds.h"
 #include "ir/spelling.h"
-#include "passes/legalize.h"
+#include "passes/vectorize/legalize.h"
 
 static const struct target *target(const struct c_writer *w) { return w->target; }
 

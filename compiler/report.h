@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "compiler/driver.h"
-#include "passes/plan.h"
+#include "passes/memory/plan.h"
 
 /* The kernel calls of main in the order of its text, those under control flow included, each
  * once. */

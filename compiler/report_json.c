@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "compiler/json.h"
-#include "passes/lifetimes.h"
-#include "passes/vectorize.h"
+#include "passes/memory/lifetimes.h"
+#include "passes/vectorize/vectorize.h"
 
 /* What a call touches if it touches all of its parameters once. */
 struct traffic { int64_t read, constants, written; };
@@ -161,7 +161,7 @@ static void put_plan(FILE *out, struct run *run)
 }
 
 /* What the workspace holds when: bytes from `offset` on, in use from one statement of main to
- * another (passes/lifetimes.h). */
+ * another (passes/memory/lifetimes.h). */
 static void put_memory(FILE *out, struct run *run)
 {
         struct lifetimes l = lifetimes_find(run->arena, run->state.program);

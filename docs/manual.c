@@ -163,7 +163,7 @@ static void print_ir(void)
 #define RULE(code, class, name, algebra, when) \
         printf("| %s | %s | %s | ", #code, #name, #class), cell(algebra), fputs(" | ", stdout), cell(when), puts(" |");
 #define ELEMENTWISE(class, name, algebra, when) RULE(f, class, name, algebra, when)
-#include "passes/simplify.def"
+#include "passes/simplify/simplify.def"
         puts("\n# Limits\n\n`--limit NAME=N` changes one.\n\n| limit | preset | |\n|---|---|---|");
 #define LIMIT(name, preset, doc) printf("| %s | %lld | %s |\n", #name, (long long)(preset), doc);
 #include "passes/limits.def"

@@ -2,7 +2,7 @@
  * holds the rows for its own vectors; those of the lanes of a base are found in the base's table,
  * so that x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64 as well.
  *
- * What has no row is rewritten before the printer sees it (passes/legalize.c), in the end lane by
+ * What has no row is rewritten before the printer sees it (passes/vectorize/legalize.c), in the end lane by
  * lane. A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of each element it
  * has vectors of, bool included; every further row makes it faster. The row of RAMP is for a
  * literal start, and its operand are the numbers of all lanes: "1, 3, 5, 7". */

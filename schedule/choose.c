@@ -1,8 +1,8 @@
 /* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
  * Tiles that registers have room for and that cut the positions evenly are compared by what they
  * are predicted to cost (cost.c); the rest follows from the tile. */
-#include "schedule/cost.h"
-#include "schedule/stage.h"
+#include "cost/cost.h"
+#include "kernels/stage.h"
 
 enum { LINE = 16 };                     /* outputs of a line of sums, the least that a tile has */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set

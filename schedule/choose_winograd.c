@@ -9,8 +9,8 @@
  * Weights come from beyond the second cache at first: in a network they were last read a whole run
  * ago. That overlaps with little else. */
 #include "ir/winograd.h"
-#include "schedule/cost.h"
-#include "schedule/stage.h"
+#include "cost/cost.h"
+#include "kernels/stage.h"
 
 enum { PANEL_LANES = 16 };
 /* for a smaller gain than that, constants need not grow, nor errors */

@@ -10,8 +10,8 @@
  *      hand-off    to the others, and back
  *
  * Whatever takes the slowest thread least; what is soon done runs on one. */
-#include "schedule/cost.h"
-#include "schedule/stage.h"
+#include "cost/cost.h"
+#include "kernels/stage.h"
 
 #define GATHERED 4.0                    /* bytes of a strip made in a cycle */
 

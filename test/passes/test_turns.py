@@ -1,4 +1,4 @@
-"""Rows whose elements take turns where they are stored (vectorize_transpose.c): random extents, elements and halos, for every target."""
+"""Rows whose elements take turns where they are stored (transpose.c): random extents, elements and halos, for every target."""
 import pathlib
 import random
 import sys

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/arrange_search.h"
-#include "passes/place.h"
+#include "passes/memory/arrange_search.h"
+#include "passes/memory/place.h"
 
 static uint64_t state = 88172645463325252u;
 static int draw(int count)

@@ -35,7 +35,7 @@ static int failures;
 static const struct { const char *name; char class; } rules[] = {
 #define RULE(code, class, name, algebra, when) { #name, #class[0] },
 #define ELEMENTWISE(class, name, algebra, when) { #name, #class[0] },
-#include "passes/simplify.def"
+#include "passes/simplify/simplify.def"
 };
 enum { RULE_COUNT = sizeof rules / sizeof *rules };
 

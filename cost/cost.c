@@ -1,0 +1,219 @@
+/* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
+ *
+ *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds, loads, and the latency of a sum that has
+ *                 few neighbours run beside each other, and hinder each other where they take
+ *                 equally long
+ *      loops      turns of the innermost loop, and entries into it
+ *      results    the epilogue and the store of each vector of sums
+ *      weights    read from beyond the second cache once, or for every strip; and from the second cache for every tile, where a panel
+ *                 does not stay in the first
+ *      operand    read again for every panel, beyond the second cache
+ *
+ * The numbers were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
+ * network: a fifth of them is off by more than 10 %, but what counts is which of two schedules is
+ * faster. */
+#include "cost/cost.h"
+
+#define CONTENTION .15                  /* of the time of two that take equally long beside each
+                                         * other */
+#define LATENCY 4.0                     /* of a multiply-add */
+#define WORD .15                        /* of x, which takes an instruction of its own to broadcast */
+#define TURN .7
+#define ENTRY 6.5
+#define RESULT 4.8
+
+/* ---- the work ---- */
+
+struct packed_work packed_work_of(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
+                          *w = op_operand(op, 1)->type;
+        struct packed_work work = { .spatial = y->rank - 3,
+                                    .images = y->dims[0],
+                                    .groups = op_int(op, "groups"),
+                                    .blocks = w->dims[1],
+                                    .inner = w->dims[w->rank - 3],
+                                    .panel = packed_panel(x, w),
+                                    .group = (int)packed_group(x, w),
+                                    .x = (enum element)x->element,
+                                    .w = (enum element)w->element };
+        work.panels = w->dims[0] / work.groups;
+        work.channels = divide_up(op_int(op, "channels"), work.group);
+        work.word = (int64_t)element_info[x->element].bytes * work.group;
+        work.weight = (int64_t)element_info[w->element].bytes * work.group;
+        work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
+        bool pointwise = work.spatial <= 2 && work.group == 1 && work.inner % 16 == 0;
+        for (int d = 0; d < work.spatial; d++) {
+                int64_t read = y->dims[2 + d] * w->dims[2 + d];
+                work.extent[d] = y->dims[2 + d];
+                work.window[d] = w->dims[2 + d];
+                work.read[d] = read < x->dims[2 + d] ? read : x->dims[2 + d];
+                pointwise &= w->dims[2 + d] == 1;
+                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && y->dims[2 + d] > 1;
+        }
+        work.skips &= pointwise;
+        return work;
+}
+
+double packed_operand_bytes(const struct packed_work *work)
+{
+        double bytes = (double)(work->word * work->blocks * work->inner);
+        for (int d = 0; d < work->spatial; d++)
+                bytes *= (double)work->read[d];
+        return bytes;
+}
+
+static double offsets(const struct packed_work *work)
+{
+        double count = 1;
+        for (int d = 0; d < work->spatial; d++)
+                count *= (double)work->window[d];
+        return count;
+}
+
+double packed_weights_bytes(const struct packed_work *work)
+{
+        return (double)work->weight * (double)(work->panel * work->panels * work->channels) *
+               offsets(work);
+}
+
+int64_t packed_last_extent(const struct packed_work *work)
+{
+        return work->inner > 1 ? work->inner : work->window[work->spatial - 1];
+}
+
+/* ---- tiles ---- */
+
+static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) { return a < b ? a : b; }
+
+double cost_beside(double a, double b)
+{
+        double share = smaller(a, b) / larger(a, b);
+        return larger(a, b) * (1 + CONTENTION * share * share * share * share * share);
+}
+
+double cost_weights_cycles(double bytes, const struct target *target)
+{
+        return (1 - COST_WEIGHTS_HIDDEN) * bytes / target_memory_speed(target);
+}
+
+/* what a tile of one width and size costs */
+struct tile_cost { double products, loops, results, weights; };
+
+/* positions of one dimension, cut into tiles of two sizes */
+struct cuts { int64_t size[2], count[2]; };
+
+static struct cuts cut(int64_t extent, int64_t most)
+{
+        int64_t count = divide_up(extent, most), size = divide_up(extent, count),
+                large = extent - count * (size - 1);
+        return (struct cuts){ { size, size - 1 }, { large, count - large } };
+}
+
+static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
+                                  const struct target *target, int64_t positions, int64_t vectors)
+{
+        double issue = target_vector_issue(target), sums = (double)(positions * vectors);
+        double steps = (double)work->channels * offsets(work),
+               lines = (double)(work->weight * target_lanes(target, E_F32) * vectors);
+        const struct multiply *multiply =
+                multiply_find(target, work->x, work->w, false, 0, work->group);
+        double adds = sums / issue * (multiply ? multiply->instructions : 2),
+               loads = (double)(positions + vectors) / issue;
+        double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
+        step += work->group > 1 ? WORD * (double)positions : 0;
+        int64_t last = packed_last_extent(work);
+        double entries =
+                (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
+        double turns = (double)(last / s->unroll + last % s->unroll);
+        double panel = steps * (double)(work->panel * work->weight);
+        bool streamed = panel > (double)target_l1_bytes(target) / 2;
+        return (struct tile_cost){ .products = steps * step,
+                                   .loops = entries * (ENTRY + TURN * turns),
+                                   .results = RESULT * sums,
+                                   .weights = streamed ? (1 - COST_L2_HIDDEN) * steps * lines /
+                                                                 target_l2_speed(target)
+                                                       : 0 };
+}
+
+/* all tiles of so many vectors, `count` of them side by side */
+static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
+                      const struct schedule *s, const struct target *target, int64_t vectors,
+                      double count)
+{
+        int k = work->spatial;
+        bool flat = s->flat && k > 1;
+        int64_t columns = work->extent[k - 1], rows = k > 1 ? work->extent[k - 2] : 1;
+        for (int d = 0; d < k; d++) {
+                if (flat && d < k - 1)
+                        columns *= work->extent[d];
+                else if (d < k - 2)
+                        count *= (double)work->extent[d];
+        }
+        struct cuts across = cut(flat ? 1 : rows, s->rows), along = cut(columns, s->columns);
+        for (int i = 0; i < 4; i++) {
+                int64_t size = across.size[i / 2] * along.size[i % 2];
+                double times = count * (double)(across.count[i / 2] * along.count[i % 2]);
+                if (times <= 0 || !size)
+                        continue;
+                struct tile_cost tile = tile_cost(work, s, target, size, vectors);
+                cost->products += times * tile.products;
+                cost->loops += times * tile.loops;
+                cost->results += times * tile.results;
+                cost->weights += times * tile.weights;
+        }
+}
+
+/* ---- the whole ---- */
+
+static void add_memory(struct packed_cost *cost, const struct packed_work *work,
+                       const struct schedule *s, const struct target *target, double passes)
+{
+        double speed = target_memory_speed(target), times = (double)(work->groups * work->images);
+        double x = packed_operand_bytes(work), y = x;
+        double weights = packed_weights_bytes(work) * (double)work->groups;
+        if (s->strip) {
+                int k = work->spatial;
+                int64_t rows = k > 1 && !s->flat ? work->extent[k - 2] : work->extent[k - 1];
+                for (int d = 0; d < k - 1 && s->flat; d++)
+                        rows *= work->extent[d];
+                double strips =
+                        (double)divide_up(divide_up(rows, k > 1 && !s->flat ? s->rows : s->columns),
+                                          s->strip);
+                weights *= strips > 1 ? strips : 1;
+                y = x / (strips > 1 ? strips : 1);
+        }
+        cost->weights += cost_weights_cycles(weights, target);
+        double room = .75 * (double)target_l2_bytes(target);
+        cost->operand += y > room ? (1 - COST_AGAIN_HIDDEN) * times * x * passes / speed : 0;
+}
+
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
+                               const struct target *target)
+{
+        struct packed_cost cost = { 0 };
+        int64_t lanes = target_lanes(target, E_F32), vectors = divide_up(work->outputs, lanes);
+        int64_t panel = work->panel / lanes, whole = vectors / panel * (panel / s->vectors),
+                rest = vectors % panel;
+        double times = (double)(work->groups * work->images);
+        add_tiles(&cost, work, s, target, s->vectors, times * (double)(whole + rest / s->vectors));
+        if (rest % s->vectors)
+                add_tiles(&cost, work, s, target, rest % s->vectors, times);
+        add_memory(&cost, work, s, target, (double)divide_up(vectors, s->vectors));
+        cost.cycles = cost.products + cost.loops + cost.results + cost.weights + cost.operand;
+        return cost;
+}
+
+const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost)
+{
+        const struct { const char *name; double cycles; } parts[] = {
+                { "products", cost->products }, { "loops", cost->loops }, { "results", cost->results },
+                { "weights", cost->weights }, { "operand", cost->operand } };
+        const char *text = arena_printf(arena, "%.4g kcycles:", cost->cycles / 1000);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+                if (parts[i].cycles >= .005 * cost->cycles)
+                        text = arena_printf(arena, "%s %.0f %% %s", text,
+                                            100 * parts[i].cycles / cost->cycles, parts[i].name);
+        return text;
+}

@@ -1,0 +1,51 @@
+/* The cost model of convolve_packed (cost.c): predicted cycles of one core, and what they are made
+ * of. */
+#ifndef COST_COST_H
+#define COST_COST_H
+
+#include "schedule/schedule.h"
+
+/* so much takes no time */
+#define COST_WEIGHTS_HIDDEN .3          /* of weights, read from beyond the second cache */
+#define COST_L2_HIDDEN .5               /* of what a tile reads from the second cache */
+#define COST_AGAIN_HIDDEN .85           /* of what is read again from beyond it, in order and for
+                                         * many tiles */
+
+/* what is to be computed */
+struct packed_work {
+        int spatial;
+        int64_t images, groups;
+        int64_t channels, blocks, inner;        /* of a group: words of channels, blocks of x, words
+                                                 * in a block */
+        int64_t word;                           /* bytes of x in a word */
+        int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; outputs of a
+                                                 * panel */
+        int64_t weight;                         /* bytes of w in a word */
+        int group;                              /* channels of a word */
+        enum element x, w;
+        bool skips;                             /* windows of one position each, which strides set
+                                                 * apart; x in whole lines of floats */
+        /* positions; offsets; positions of x that are read */
+        int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];
+};
+
+struct packed_cost { double cycles, products, loops, results, weights, operand; };
+
+struct packed_work packed_work_of(const struct op *op);
+/* of a group: of an image of x, as far as it is read; of w */
+double packed_operand_bytes(const struct packed_work *work);
+double packed_weights_bytes(const struct packed_work *work);
+/* of the innermost loop of the sums: channels of a block, or columns of the window where a block is
+ * one channel */
+int64_t packed_last_extent(const struct packed_work *work);
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
+                               const struct target *target);
+/* to read so many bytes of weights from beyond the second cache, as far as it takes time */
+double cost_weights_cycles(double bytes, const struct target *target);
+/* cycles of two things that run beside each other: those of the longer one, and more the less it is
+ * longer */
+double cost_beside(double a, double b);
+/* "812 kcycles: 85 % products 10 % weights 5 % results" */
+const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost);
+
+#endif

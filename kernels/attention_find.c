@@ -1,0 +1,195 @@
+/* What is attention: two products, rows between them, and whether these rows are a softmax. */
+#include "kernels/attention.h"
+
+#include "ir/lower.h"
+
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
+
+/* ---- two products ---- */
+
+/* Does v depend on op? */
+static bool depends(const struct region *region, const struct value *v, const struct op *op,
+                    int depth)
+{
+        enum { DEPTH_MAX = 100 };
+        if (v->kind != VALUE_RESULT || v->op->region != region)
+                return false;
+        if (v->op == op || depth == DEPTH_MAX)
+                return true;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (depends(region, op_operand(v->op, i), op, depth + 1))
+                        return true;
+        return false;
+}
+
+static bool find_products(const struct region *region, struct attention *a)
+{
+        int count = 0;
+        for (struct op *op = region->first; op != region->last; op = op->next) {
+                if (op->result_count != 1 || !type_is_static(op_result(op)->type))
+                        return false;
+                if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
+                        continue;
+                const struct type *y = op_result(op)->type;
+                if (op->code != OP_convolve_packed || count == 2 || y->rank != RANK ||
+                    y->dims[0] != 1 || y->dims[GROUP] != op_int(op, "groups") ||
+                    y->element != E_F32)
+                        return false;
+                *(count++ ? &a->second : &a->first) = op;
+        }
+        const struct type *scores = count == 2 ? op_result(a->first)->type : NULL,
+                          *y = count == 2 ? op_result(a->second)->type : NULL;
+        return scores && scores->dims[GROUP] == y->dims[GROUP] && scores->dims[ROW] == y->dims[ROW];
+}
+
+/* down the element-wise operations that one after the other are all that reads the first product */
+static void find_scores(const struct region *region, struct attention *a)
+{
+        a->scores = op_result(a->first);
+        while (value_has_one_use(a->scores)) {
+                struct op *user = a->scores->uses->user;
+                bool alone = op_info[user->code].traits & TRAIT_ELEMENTWISE &&
+                             op_result(user)->type->element == E_F32;
+                for (int i = 0; i < user->operand_count && alone; i++)
+                        alone = op_operand(user, i) == a->scores ||
+                                !depends(region, op_operand(user, i), a->first, 0);
+                if (!alone || op_result(user) == a->shares)
+                        return;
+                a->scores = op_result(user);
+        }
+}
+
+/* what is rounded to bf16 and has zeros behind its columns, as hardware tiles read it; other values
+ * as they are */
+static struct value *unrounded(struct value *v)
+{
+        if (v->type->element != E_BF16)
+                return v;
+        double fill;
+        int64_t low[RANK_MAX];
+        int count;
+        bool padded = op_is(v, OP_pad) && !op_int(v->op, "mode") && op_operand(v->op, 1) &&
+                      value_is_splat(op_operand(v->op, 1), &fill) && fill == 0 &&
+                      value_ints(op_operand(v->op, 2), low, RANK_MAX, &count) && !low[COLUMN] &&
+                      attention_same_rows(v->type, op_operand(v->op, 0)->type);
+        v = padded ? op_operand(v->op, 0) : v;
+        return op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+}
+
+/* What gives every row of v a number: the value spread along columns, or NULL where v is not spread
+ * so. */
+static struct value *spread_of(const struct attention *a, const struct value *v)
+{
+        const struct type *t = op_is(v, OP_broadcast) ? op_operand(v->op, 0)->type : NULL;
+        const int64_t *dims = t ? op_ints(v->op, "dims", NULL) : NULL;
+        for (int d = 0; t && d < t->rank; d++)
+                if (t->dims[d] != 1 && dims[d] == COLUMN)
+                        return NULL;
+        return t && v->type->rank == RANK && v->type->dims[ROW] == a->scores->type->dims[ROW]
+                       ? op_operand(v->op, 0)
+                       : NULL;
+}
+
+/* one number for each row, rows in its last dimension */
+static bool is_per_row(const struct attention *a, const struct value *v)
+{
+        int64_t rows = a->scores->type->dims[ROW];
+        int last = v->type->rank - 1;
+        while (last > 0 && v->type->dims[last] == 1)
+                last--;
+        return v->type->rank && v->type->dims[last] == rows && v->type->element == E_F32 &&
+               type_elements(v->type) == rows * a->scores->type->dims[GROUP];
+}
+
+/* What is between scores and shares may be rows, what follows the second product element-wise;
+ * there they meet only in per_row. */
+static bool check_operations(const struct region *region, struct attention *a)
+{
+        for (const struct op *op = region->first; op != region->last; op = op->next) {
+                bool elementwise = op_info[op->code].traits & TRAIT_ELEMENTWISE;
+                bool moves = op->code == OP_broadcast || op->code == OP_reshape;
+                if (op == a->first || op == a->second ||
+                    !depends(region, op_result(op), a->first, 0))
+                        continue;
+                if (!depends(region, op_result(op), a->second, 0)) {
+                        if (!elementwise && !moves && op->code != OP_reduce &&
+                            op_result(op) != a->multiplied)
+                                return false;
+                        continue;
+                }
+                for (int i = 0; i < op->operand_count; i++) {
+                        struct value *v = op_operand(op, i);
+                        if (!depends(region, v, a->first, 0) || depends(region, v, a->second, 0))
+                                continue;
+                        v = spread_of(a, v);
+                        if (!elementwise || !v || !is_per_row(a, v) ||
+                            (a->per_row && a->per_row != v))
+                                return false;
+                        a->per_row = v;
+                }
+        }
+        return true;
+}
+
+/* ---- softmax ---- */
+
+static struct value *reshaped(struct value *v)
+{
+        while (op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
+        return v;
+}
+
+static bool reduces_row(const struct attention *a, const struct value *v, const struct value *of,
+                        enum reducer kind)
+{
+        unsigned along;
+        return v && v->kind == VALUE_RESULT && rows_reduce(v->op, a->scores->type, &along) &&
+               along == 1u << COLUMN && op_operand(v->op, 0) == of &&
+               (enum reducer)op_int(v->op, "kind") == kind;
+}
+
+/* Are shares exp(score - the largest of its row), and is the second product divided by their
+ * sum? */
+static struct value *find_sum(const struct attention *a)
+{
+        const struct op *power = a->shares->op;
+        const struct value *x = power->code == OP_exp ? op_operand(power, 0) : NULL;
+        if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores || !a->per_row)
+                return NULL;
+        struct value *largest = spread_of(a, op_operand(x->op, 1)), *inverse = reshaped(a->per_row);
+        largest = largest ? reshaped(largest) : NULL;
+        struct value *sum =
+                op_is(inverse, OP_reciprocal) ? reshaped(op_operand(inverse->op, 0)) : NULL;
+        const struct value *y = op_result(a->second);
+        const struct op *user = y->uses ? y->uses->user : NULL;
+        if (!reduces_row(a, largest, a->scores, REDUCE_max) ||
+            !reduces_row(a, sum, a->shares, REDUCE_sum) || !value_has_one_use(y) ||
+            user->code != OP_mul ||
+            spread_of(a, op_operand(user, op_operand(user, 0) == y)) != a->per_row)
+                return NULL;
+        return sum;
+}
+
+bool attention_find(const struct region *region, struct value *result, struct attention *a)
+{
+        struct op *pad;
+        *a = (struct attention){ 0 };
+        if (!find_products(region, a))
+                return false;
+        a->multiplied = op_operand(a->second, 0);
+        a->shares = unrounded(a->multiplied);
+        if (depends(region, op_operand(a->second, 1), a->first, 0) ||
+            !depends(region, a->shares, a->first, 0))
+                return false;
+        find_scores(region, a);
+        if (a->shares == a->scores || a->shares->type != a->scores->type ||
+            !check_operations(region, a))
+                return false;
+        a->sum = find_sum(a);
+        return access_store(region, result, &a->result, &a->y, &pad) && !pad &&
+               element_is_float(a->result->type->element) &&
+               depends(region, a->result, a->second, 0) &&
+               type_same_dims(a->result->type, op_result(a->second)->type);
+}
+

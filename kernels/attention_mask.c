@@ -1,0 +1,347 @@
+/* Which columns a mask hides, as far as that is known now: causal masks, windows that slide along
+ * the rows.
+ *
+ *      columns ->        x x . . . .     visible: columns row + low .. row + high
+ *   rows                 x x x . . .     (here low = -1, high = 1; a causal mask has no low)
+ *                        . x x x . .
+ *
+ * A mask is what the scores are added to (-inf, or -1e9 and less, hides), or the choice between
+ * them and such a number, and says where by comparing indices or as a constant. A share of what is
+ * hidden is exp(-inf) = 0, so that its column need not be computed. A finite number hides only
+ * where rows have a visible column and nothing else is added: else all of a row may be as low. */
+#include <math.h>
+
+#include "kernels/attention.h"
+
+enum { ROW = 2, COLUMN = 3, DEPTH_MAX = 24, SCAN_MAX = 1 << 22 };
+static const double HIDDEN = -1e9;
+
+/* what is known of a mask */
+struct mask { struct band band; bool finite, empty_rows; };
+
+/* A value, and which of its dimensions are the rows and the columns; -1: all of them are alike. It
+ * does not depend on others. */
+struct view { const struct value *v; int row, column; };
+
+enum { FAR = INT32_MAX };
+static const struct band everything = { -FAR, FAR, 0 };
+
+/* Bands of other rows than the first one's are left alone. */
+static void narrow(struct band *band, struct band other)
+{
+        if (other.rows && band->rows && other.rows != band->rows)
+                return;
+        band->rows = other.rows ? other.rows : band->rows;
+        band->low = other.low > band->low ? other.low : band->low;
+        band->high = other.high < band->high ? other.high : band->high;
+}
+
+/* ---- where an element comes from ---- */
+
+static bool view_broadcast(struct view *view)
+{
+        const struct op *op = view->v->op;
+        const struct value *x = op_operand(op, 0);
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        struct view next = { x, -1, -1 };
+        for (int d = 0; d < x->type->rank; d++) {
+                if (x->type->dims[d] == 1)
+                        continue;
+                if (dims[d] == view->row)
+                        next.row = d;
+                else if (dims[d] == view->column)
+                        next.column = d;
+                else
+                        return false;
+        }
+        *view = next;
+        return true;
+}
+
+/* Columns stay the last dimension; rows do before them, or several rows of them become one (heads
+ * that share keys). */
+static bool view_reshape(struct view *view)
+{
+        const struct value *x = op_operand(view->v->op, 0);
+        const struct type *from = x->type, *to = view->v->type;
+        struct view next = { x, -1, -1 };
+        int d = from->rank - 1;
+        for (int k = to->rank - 1; k >= 0 && (k >= view->row || k >= view->column); k--) {
+                if (to->dims[k] == 1)
+                        continue;
+                while (d > 0 && from->dims[d] == 1)
+                        d--;
+                bool row = k == view->row;
+                if (d < 0 || (!row && k != view->column) ||
+                    (row ? to->dims[k] % from->dims[d] : to->dims[k] != from->dims[d]))
+                        return false;
+                *(row ? &next.row : &next.column) = d--;
+        }
+        *view = next;
+        return true;
+}
+
+/* through moves, and into other kernels */
+static bool view_source(struct view *view)
+{
+        for (int depth = 0; view->v->kind == VALUE_RESULT; depth++) {
+                const struct op *op = view->v->op;
+                bool good = depth < DEPTH_MAX;
+                if (op->code == OP_fusion)
+                        view->v = op_operand(op->regions[0]->last, view->v->index);
+                else if (op->code == OP_broadcast)
+                        good = good && view_broadcast(view);
+                else if (op->code == OP_reshape)
+                        good = good && view_reshape(view);
+                else
+                        return true;
+                if (!good)
+                        return false;
+        }
+        return view->v->kind == VALUE_CONSTANT;
+}
+
+static struct view view_operand(const struct view *view, int operand)
+{
+        return (struct view){ op_operand(view->v->op, operand), view->row, view->column };
+}
+
+/* ---- indices that are compared ---- */
+
+struct affine { double row, column, start; int64_t rows; };
+
+static bool affine_of(struct view view, struct affine *a, int depth)
+{
+        struct affine x, y;
+        if (depth == DEPTH_MAX || !view_source(&view))
+                return false;
+        *a = (struct affine){ 0 };
+        if (view.v->kind == VALUE_CONSTANT)
+                return value_is_splat(view.v, &a->start);
+        const struct op *op = view.v->op;
+        switch (op->code) {
+        case OP_iota:
+                a->row = op_int(op, "axis") == view.row;
+                a->column = op_int(op, "axis") == view.column;
+                a->rows = a->row != 0 ? view.v->type->dims[view.row] : 0;
+                return a->row + a->column == 1;
+        case OP_cast: {
+                enum element e = op_operand(op, 0)->type->element;
+                bool whole =
+                        element_is_integer(e) && element_info[view.v->type->element].bytes >= 4;
+                return whole && affine_of(view_operand(&view, 0), a, depth + 1);
+        }
+        case OP_rem: case OP_mod:       /* rows again and again, of heads that share keys */
+                if (!affine_of(view_operand(&view, 0), a, depth + 1) ||
+                    !affine_of(view_operand(&view, 1), &y, depth + 1) || a->row != 1 ||
+                    a->column != 0 || a->start != 0 || y.row != 0 || y.column != 0 || y.start < 1 ||
+                    a->rows % (int64_t)y.start)
+                        return false;
+                a->rows = (int64_t)y.start;
+                return true;
+        case OP_add: case OP_sub: {
+                double sign = op->code == OP_add ? 1 : -1;
+                if (!affine_of(view_operand(&view, 0), &x, depth + 1) ||
+                    !affine_of(view_operand(&view, 1), &y, depth + 1))
+                        return false;
+                *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column, x.start + sign * y.start,
+                                       x.rows ? x.rows : y.rows };
+                return !x.rows || !y.rows || x.rows == y.rows;
+        }
+        default: return false;
+        }
+}
+
+/* where x < y (strict) or x <= y */
+static bool band_of_order(struct view x, struct view y, bool strict, struct band *band)
+{
+        struct affine a, b;
+        if (!affine_of(x, &a, 0) || !affine_of(y, &b, 0))
+                return false;
+        double column = a.column - b.column, start = a.start - b.start + strict;
+        if (fabs(column) != 1 || a.row - b.row != -column || fabs(start) > 1e9 ||
+            start != floor(start))
+                return false;
+        if (a.rows && b.rows && a.rows != b.rows)
+                return false;
+        *band = everything;                     /* column * (c - r) + start <= 0 */
+        band->rows = a.rows ? a.rows : b.rows;
+        if (column > 0)
+                band->high = -(int64_t)start;
+        else
+                band->low = (int64_t)start;
+        return true;
+}
+
+/* ---- constants ---- */
+
+static bool is_visible(const struct view *view, int64_t at, double hidden, struct mask *mask)
+{
+        union scalar s = constant_element(view->v->constant, at);
+        if (view->v->type->element == E_BOOL)
+                return s.u != (hidden != 0);
+        if (s.f <= hidden)
+                mask->finite |= !isinf(s.f);
+        return !(s.f <= hidden);
+}
+
+/* hidden: of numbers those up to it, of truth values that one */
+static bool scan(const struct view *view, const struct type *scores, double hidden,
+                 struct mask *mask)
+{
+        const struct type *t = view->v->type;
+        int64_t columns = scores->dims[COLUMN], row_stride = 0, column_stride = 0, stride = 1;
+        int64_t rows = view->row < 0 ? scores->dims[ROW] : t->dims[view->row];
+        if (type_elements(t) > SCAN_MAX || (double)rows * (double)columns > SCAN_MAX)
+                return false;
+        for (int d = t->rank - 1; d >= 0; stride *= t->dims[d--]) {
+                row_stride = d == view->row ? stride : row_stride;
+                column_stride = d == view->column ? stride : column_stride;
+        }
+        struct band band = { FAR, -FAR, rows };
+        for (int64_t r = 0; r < rows; r++) {
+                int64_t first = 0, last = columns - 1;
+                while (first < columns &&
+                       !is_visible(view, r * row_stride + first * column_stride, hidden, mask))
+                        first++;
+                while (last > first &&
+                       !is_visible(view, r * row_stride + last * column_stride, hidden, mask))
+                        last--;
+                mask->empty_rows |= first == columns;
+                if (first == columns)
+                        continue;
+                band.low = first - r < band.low ? first - r : band.low;
+                band.high = last - r > band.high ? last - r : band.high;
+        }
+        narrow(&mask->band, band);
+        return true;
+}
+
+/* ---- masks ---- */
+
+/* narrows the band to where a truth value is `when` */
+static bool find_condition(struct view view, bool when, const struct type *scores,
+                           struct mask *mask, int depth)
+{
+        struct band band;
+        if (depth == DEPTH_MAX || !view_source(&view))
+                return false;
+        if (view.v->kind == VALUE_CONSTANT)
+                return view.v->type->element == E_BOOL && scan(&view, scores, !when, mask);
+        enum opcode code = view.v->op->code;
+        struct view x = view.v->op->operand_count ? view_operand(&view, 0) : view;
+        struct view y = view.v->op->operand_count > 1 ? view_operand(&view, 1) : view;
+        switch (code) {
+        case OP_not: return find_condition(x, !when, scores, mask, depth + 1);
+        case OP_and: case OP_or: {
+                if (when != (code == OP_and))
+                        return false;
+                bool one = find_condition(x, when, scores, mask, depth + 1);
+                return find_condition(y, when, scores, mask, depth + 1) || one;
+        }
+        case OP_lt: case OP_le: case OP_gt: case OP_ge: {
+                bool less = code == OP_lt || code == OP_le,
+                     strict = (code == OP_lt || code == OP_gt) == when;
+                bool good = less == when ? band_of_order(x, y, strict, &band)
+                                         : band_of_order(y, x, strict, &band);
+                if (good)
+                        narrow(&mask->band, band);
+                return good;
+        }
+        default: return false;
+        }
+}
+
+static bool is_hidden(const struct value *v, struct mask *mask)
+{
+        double number;
+        if (!value_is_splat(v, &number) || !(number <= HIDDEN))
+                return false;
+        mask->finite |= !isinf(number);
+        return true;
+}
+
+/* which of the two a choice takes is hidden; -1: neither or both */
+static int hidden_side(const struct op *select, struct mask *mask)
+{
+        bool x = is_hidden(op_operand(select, 1), mask), y = is_hidden(op_operand(select, 2), mask);
+        return x == y ? -1 : x ? 1 : 2;
+}
+
+/* what is added to the scores */
+static bool find_added(struct view view, const struct type *scores, struct mask *mask)
+{
+        if (!view_source(&view))
+                return false;
+        if (view.v->kind == VALUE_CONSTANT)
+                return element_is_float(view.v->type->element) && scan(&view, scores, HIDDEN, mask);
+        if (view.v->op->code != OP_select)
+                return false;
+        int side = hidden_side(view.v->op, mask);
+        return side > 0 && find_condition(view_operand(&view, 0), side == 2, scores, mask, 0);
+}
+
+/* ---- the scores ---- */
+
+/* what op, which makes scores of scores x, says */
+static bool find_mask(const struct op *op, const struct value *x, struct mask *mask)
+{
+        const struct type *t = x->type;
+        int other = op_operand(op, 0) == x;
+        if (op->code == OP_add)
+                return find_added((struct view){ op_operand(op, other), ROW, COLUMN }, t, mask);
+        if (op->code != OP_select || op_operand(op, 0) == x)
+                return false;
+        int side = hidden_side(op, mask);
+        return side > 0 && op_operand(op, 3 - side) == x &&
+               find_condition((struct view){ op_operand(op, 0), ROW, COLUMN }, side == 2, t, mask,
+                              0);
+}
+
+/* Do scores of -inf stay hidden (others, if *alone: no tensor is involved)? */
+static bool stays_hidden(const struct op *op, const struct value *x, bool *alone)
+{
+        double number;
+        int other = op_operand(op, 0) == x;
+        struct mask mask = { .finite = false };
+        bool splat = op->operand_count == 2 && value_is_splat(op_operand(op, other), &number);
+        *alone = splat && isfinite(number);
+        if (op->code == OP_select) {
+                int side = hidden_side(op, &mask);
+                return side > 0 && op_operand(op, 3 - side) == x && !mask.finite;
+        }
+        if (op->code == OP_mul || op->code == OP_div)
+                return *alone && number > 0 && (op->code == OP_mul || other == 1);
+        return op->code == OP_add;
+}
+
+struct band attention_band(const struct attention *a)
+{
+        struct band exact = everything, finite = everything;
+        bool others = false;            /* than those with finite numbers */
+        int finite_masks = 0;
+        for (const struct value *x = op_result(a->first); x != a->scores;) {
+                const struct op *op = x->uses->user;
+                struct mask mask = { .band = everything };
+                bool alone;
+                if (find_mask(op, x, &mask)) {
+                        narrow(mask.finite ? &finite : &exact, mask.band);
+                        finite_masks += mask.finite;
+                        others |= !mask.finite || mask.empty_rows;
+                } else if (stays_hidden(op, x, &alone)) {
+                        others |= !alone;
+                } else {
+                        exact = finite = everything;
+                        others = true;
+                }
+                x = op_result(op);
+        }
+        int64_t rows = a->scores->type->dims[ROW], last_column = a->scores->type->dims[COLUMN] - 1;
+        bool all_see = finite.low <= finite.high && finite.high >= 0 &&
+                       finite.rows - 1 + finite.low <= last_column;
+        if (finite_masks == 1 && !others && all_see)
+                narrow(&exact, finite);
+        if (!exact.rows || rows % exact.rows)
+                exact = (struct band){ -FAR, FAR, rows };
+        return exact;
+}

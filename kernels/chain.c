@@ -1,0 +1,184 @@
+#include "kernels/chain.h"
+
+enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
+
+/* The link whose result an operation is computed from: marks[k] of the k-th operation of the
+ * region. */
+struct marking { const struct region *region; const struct op **ops; int *marks, count; };
+
+static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; }
+
+static bool can_link(const struct op *op)
+{
+        bool links = op->code == OP_convolve_packed || op->code == OP_convolve_lanes || is_pool(op);
+        return links && op_operand(op, 0)->type->element == E_F32;
+}
+
+/* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial
+ * ones */
+static int64_t along_rows(const struct op *op, const char *name)
+{
+        return op_ints(op, name, NULL)[is_pool(op) ? CHAIN_ROWS : 0];
+}
+
+int64_t chain_window(const struct op *op)
+{
+        if (is_pool(op))
+                return along_rows(op, "window");
+        return op_operand(op, 1)->type->dims[op->code == OP_convolve_packed ? 2 : 1];
+}
+
+int64_t chain_stride(const struct op *op) { return along_rows(op, "strides"); }
+int64_t chain_reach(const struct op *op)
+{
+        return (chain_window(op) - 1) * along_rows(op, "dilations") + 1;
+}
+int64_t chain_low(const struct op *op) { return is_pool(op) ? along_rows(op, "pads") : 0; }
+
+static int mark_of(const struct marking *m, const struct value *v)
+{
+        for (int i = m->count - 1; v->kind == VALUE_RESULT && v->op->region == m->region && i >= 0;
+             i--)
+                if (m->ops[i] == v->op)
+                        return m->marks[i];
+        return STAGE_NONE;
+}
+
+static int mark_operands(const struct marking *m, const struct op *op)
+{
+        int mark = STAGE_NONE;
+        for (int i = 0; i < op->operand_count; i++) {
+                int other = op_operand(op, i) ? mark_of(m, op_operand(op, i)) : STAGE_NONE;
+                if (mark == STAGE_NONE)
+                        mark = other;
+                else if (other != STAGE_NONE && other != mark)
+                        return STAGE_SEVERAL;
+        }
+        return mark;
+}
+
+/* The contractions in order, each marked with its number; what follows one, with that one's. */
+static bool mark_region(struct marking *m, struct op *first, struct chain *chain)
+{
+        for (struct op *op = first; op && op->code != OP_yield; op = m->region ? op->next : NULL) {
+                int mark = mark_operands(m, op);
+                if (mark == STAGE_SEVERAL || op->result_count != 1 ||
+                    !type_is_static(op_result(op)->type))
+                        return false;
+                if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
+                        bool x_only = op->operand_count == 1 ||
+                                      mark_of(m, op_operand(op, 1)) == STAGE_NONE;
+                        if (!can_link(op) || op_result(op)->type->rank != CHAIN_ROWS + 3 ||
+                            !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
+                                return false;
+                        mark = chain->count;
+                        chain->links[chain->count++].op = op;
+                }
+                m->ops[m->count] = op;
+                m->marks[m->count++] = mark;
+        }
+        return chain->count > 0;
+}
+
+/* A halo of rows and columns alone? */
+static bool surrounds_rows(const struct op *pad)
+{
+        const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
+        int64_t low[RANK_MAX];
+        int count;
+        if (!value_ints(op_operand(pad, 2), low, RANK_MAX, &count) ||
+            !value_is_constant(op_operand(pad, 1)))
+                return false;
+        for (int d = 0; d < x->rank; d++)
+                if (d != CHAIN_ROWS && d != CHAIN_ROWS + 1 && x->dims[d] != y->dims[d])
+                        return false;
+        return true;
+}
+
+static bool pads_rows(const struct op *pad)
+{
+        return pad &&
+               op_operand(pad, 0)->type->dims[CHAIN_ROWS] != op_result(pad)->type->dims[CHAIN_ROWS];
+}
+
+static bool is_wide(const struct chain_link *link, const struct op *pad)
+{
+        const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
+        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) ||
+               pads_rows(pad) || x->dims[CHAIN_ROWS] != y->dims[CHAIN_ROWS];
+}
+
+/* the next link can read a result in this halo; a pool has none but what its own attributes say */
+static bool can_read(const struct chain_link *next, const struct op *pad)
+{
+        return !pad || (!is_pool(next->op) && surrounds_rows(pad));
+}
+
+/* what the link before makes for link number i: its result, in a halo or as it is */
+static bool find_between(const struct marking *m, struct chain *chain, int i)
+{
+        struct chain_link *before = &chain->links[i - 1];
+        struct value *x = op_operand(chain->links[i].op, 0);
+        struct access access;
+        if (!access_store(m->region, x, &before->result, &access, &before->pad))
+                return false;
+        bool as_it_is = x == before->result ||
+                        (before->pad && op_operand(before->pad, 0) == before->result);
+        return as_it_is && can_read(&chain->links[i], before->pad) &&
+               mark_of(m, before->result) == i - 1 &&
+               type_same_dims(before->result->type, op_result(before->op)->type);
+}
+
+/* what each link makes is read by the next one alone */
+static bool is_linear(const struct marking *m, const struct chain *chain)
+{
+        for (int i = 0; i < m->count; i++)
+                for (const struct use *u = op_result(m->ops[i])->uses; u && m->region;
+                     u = u->next) {
+                        bool contracts = can_link(u->user) && u->user->region == m->region;
+                        int link = m->marks[i] + 1;
+                        if (contracts &&
+                            (link >= chain->count || u->user != chain->links[link].op || u->index))
+                                return false;
+                }
+        return true;
+}
+
+bool chain_find(const struct region *region, struct op *op, struct value *result,
+                struct chain *chain)
+{
+        *chain = (struct chain){ 0 };
+        int count = 0;
+        for (const struct op *o = region ? region->first : NULL; o; o = o->next)
+                count++;
+        struct arena *arena = arena_new();
+        struct marking m = { .region = region };
+        m.ops = arena_array(arena, (size_t)count + 1, sizeof *m.ops);
+        m.marks = arena_array(arena, (size_t)count + 1, sizeof *m.marks);
+        bool good = mark_region(&m, region ? region->first : op, chain) && is_linear(&m, chain);
+        for (int i = 1; i < chain->count && good; i++) {
+                good = find_between(&m, chain, i);
+                if (good && is_wide(&chain->links[i], chain->links[i - 1].pad)) {
+                        good = !chain->wide;
+                        chain->wide = i;
+                }
+        }
+        good = good && chain->count;
+        struct chain_link *last = good ? &chain->links[chain->count - 1] : NULL;
+        good = good && access_store(region, result, &last->result, &chain->y, &last->pad) &&
+               (!region || mark_of(&m, last->result) == chain->count - 1) &&
+               type_same_dims(last->result->type, op_result(last->op)->type);
+        arena_free(arena);
+        return good;
+}
+
+bool chain_joins(const struct chain *first, const struct chain *second)
+{
+        const struct chain_link *last = &first->links[first->count - 1], *next = &second->links[0];
+        const struct value *made = first->y.value;
+        bool as_it_is =
+                made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
+        bool wide = is_wide(next, last->pad);
+        return first->count + second->count <= CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
+               !(wide && (first->wide || second->wide));
+}

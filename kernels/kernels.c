@@ -1,0 +1,141 @@
+/* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is
+ * meant, too). */
+#include "kernels/attention.h"
+#include "kernels/rings.h"
+#include "kernels/stage.h"
+
+/* sums in hardware tiles where the operands suit them, else in registers */
+static struct stage *contract_prepare(const struct stage *common)
+{
+        bool tiles = tiles_suit(common->op, common->e->options->target);
+        struct stage *s = tiles ? tiles_prepare(common) : NULL;
+        return s ? s : packed_prepare(common);
+}
+
+static struct schedule contract_choose(const struct op *op, const struct schedule_machine *machine,
+                                       struct arena *arena, const char **why)
+{
+        return (tiles_suit(op, machine->target) ? tiles_choose
+                                                : packed_choose)(op, machine, arena, why);
+}
+
+struct lowering {
+        enum opcode code;
+        unsigned reads;                 /* elements */
+        stage_prepare prepare;
+        stage_choose choose;
+};
+#define OF(e) (1u << E_##e)
+static const struct lowering lowerings[] = {
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8), contract_prepare, contract_choose },
+        { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8), lanes_prepare, lanes_choose },
+        { OP_convolve_winograd, OF(F32), winograd_prepare, winograd_choose },
+        { OP_reduce_window, OF(F32) | OF(BF16), windows_prepare, windows_choose },
+};
+enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
+
+static const struct lowering *find_lowering(const struct op *op)
+{
+        for (int i = 0; i < LOWERING_COUNT; i++)
+                if (lowerings[i].code == op->code &&
+                    lowerings[i].reads >> op_operand(op, 0)->type->element & 1)
+                        return &lowerings[i];
+        return NULL;
+}
+
+struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine,
+                             struct arena *arena, const char **why)
+{
+        return find_lowering(contraction)->choose(contraction, machine, arena, why);
+}
+
+stage_prepare schedule_lowering(const struct op *contraction)
+{
+        return find_lowering(contraction)->prepare;
+}
+
+struct op *schedule_contraction(const struct region *region, struct op *op)
+{
+        for (op = region ? region->first : op; op; op = region ? op->next : NULL)
+                if (find_lowering(op))
+                        return op;
+        return NULL;
+}
+
+/* another one of the same region */
+static bool is_followed(const struct op *contraction)
+{
+        for (const struct op *op = contraction->next; op; op = op->next)
+                if (find_lowering(op))
+                        return true;
+        return false;
+}
+
+static struct op *find_contraction(const struct kernel_request *request)
+{
+        return schedule_contraction(request->region, (struct op *)(uintptr_t)request->op);
+}
+
+static bool wants(const struct kernel_request *request)
+{
+        const struct op *op = find_contraction(request);
+        return (op && op->schedule) || rings_wanted(request);
+}
+
+static bool write_kernel(struct emit *e, const struct kernel_request *request,
+                         struct loop_buffer *buffer)
+{
+        if (rings_wanted(request))
+                return rings_kernel(e, request, buffer);
+        struct op *op = find_contraction(request);
+        if (request->region && is_followed(op) && op->code != OP_convolve_winograd)
+                return attention_find(request->region, request->results[0],
+                                      &(struct attention){ 0 })
+                               ? attention_kernel(e, request, buffer)
+                               : strips_kernel(e, request, buffer);
+        return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
+}
+
+const struct kernel_scheduler schedule_kernels = { wants, write_kernel };
+
+/* The kernel, written in arena; NULL: it cannot be, or (refused set) not as it is scheduled. */
+static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel,
+                                               const struct lower_options *options,
+                                               const struct loop_library *library, bool *refused,
+                                               int *input_count, struct diag *diag)
+{
+        bool too_large = false;
+        struct value **inputs, *result = op_result(kernel);
+        struct kernel_request request = { .op = kernel, .results = &result, .result_count = 1 };
+        if (kernel->code == OP_fusion)
+                kernel_request_fusion(arena, &request, kernel);
+        request.too_large = &too_large;
+        request.refused = refused;
+        return kernel_write(arena, library, &request, options, &inputs, input_count, diag);
+}
+
+bool schedule_accepts(const struct op *kernel, const struct lower_options *options,
+                      const struct loop_library *library, struct diag *diag)
+{
+        bool refused = false;
+        int inputs;
+        struct arena *arena = arena_new();
+        bool good = write_trial(arena, kernel, options, library, &refused, &inputs, diag) != NULL;
+        arena_free(arena);
+        return good;
+}
+
+int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options,
+                         const struct loop_library *library, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        int inputs;
+        const struct loop_function *written =
+                write_trial(arena, kernel, options, library, NULL, &inputs, diag);
+        int64_t bytes = 0;
+        for (int i = inputs + 1; written && i < written->buffer_count; i++)
+                bytes += storage_bytes(written->buffers[i]->extent *
+                                       element_info[written->buffers[i]->element].bytes);
+        arena_free(arena);
+        return bytes;
+}

@@ -1,0 +1,225 @@
+/* Prologues: what a contraction reads, computed once for a strip of its positions.
+ *
+ *      x --normalize, max--> strip --contract--> sums --epilogue--> y
+ *
+ *                  low   columns of x                        for each strip of (rows of) tiles, before its panels: the
+ *                +-----+--------------+-----+                element-wise operations in front of the contraction, on all
+ *                |  0  |      0       |  0  |                that the strip reads, into memory of the task's own that stays
+ *      strip     +-----+--------------+-----+                in the second cache. Zeros around x are zeros of what is
+ *      [block]   |  0  | f(x[row, ..])|  0  |                computed, so they are stored behind it. Neighbouring strips
+ *      [row]     |  0  |              |  0  |                compute what both read twice: a few rows, where windows
+ *      [column]  +-----+--------------+-----+                reach over. Where the window is one position wide, only the
+ *      [lane]                                                positions that strides meet are there, side by side.
+ *
+ * The same with nothing to compute gathers x (schedule.pack). */
+#include "kernels/stage.h"
+
+/* one of the spatial dimensions */
+struct side {
+        int64_t low, made;              /* zeros before what is computed, and how many of that */
+        int64_t extent;                 /* with zeros on both sides, or (close) positions */
+        int64_t stride, reach;          /* of the window */
+        bool close;                     /* only what strides meet */
+};
+
+struct prologue {
+        struct value *value;            /* what is computed */
+        struct op *pad;                 /* the zeros around it, or NULL */
+        struct side sides[2];
+        int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position)
+                                                   * of the strip, of all */
+        int64_t lanes;                  /* of a block */
+        struct loop_expr **index, *at;  /* the position that is written, and where */
+        struct lane_part part;
+};
+
+bool prologue_has_halo(const struct prologue *p) { return p->pad; }
+
+/* a pad with zeros of the spatial dimensions alone */
+static bool find_halo(struct prologue *p, struct op *pad)
+{
+        const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
+        int64_t low[RANK_MAX];
+        int count;
+        if (op_int(pad, "mode") || !op_operand(pad, 1) ||
+            !value_is_splat(op_operand(pad, 1), &(double){ 0 }) ||
+            !value_ints(op_operand(pad, 2), low, RANK_MAX, &count))
+                return false;
+        for (int d = 0; d < x->rank; d++) {
+                bool spatial = d >= 2 && d < x->rank - 1;
+                if (spatial ? low[d] < 0 || low[d] + x->dims[d] > y->dims[d]
+                            : x->dims[d] != y->dims[d])
+                        return false;
+                if (spatial)
+                        p->sides[d - 2].low = low[d];
+        }
+        p->pad = pad;
+        p->value = op_operand(pad, 0);
+        return true;
+}
+
+bool prologue_find(struct stage *s)
+{
+        struct value *x = op_operand(s->op, 0);
+        const struct type *t = x->type;
+        bool reads = s->op->code == OP_convolve_packed || s->op->code == OP_convolve_lanes;
+        if (!reads || t->element != E_F32 || t->rank > 5)
+                return false;
+        struct prologue *p = ARENA_NEW(s->arena, struct prologue);
+        p->value = x;
+        p->lanes = t->dims[t->rank - 1];
+        bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
+        if (padded && !find_halo(p, x->op))
+                return false;
+        s->prologue = p;
+        return true;
+}
+
+void prologue_spatial(struct stage *s)
+{
+        struct prologue *p = s->prologue;
+        const int64_t *strides = op_ints(s->op, "strides", NULL),
+                      *dilations = op_ints(s->op, "dilations", NULL);
+        int64_t step = s->x.stride[s->rank - 1] = 1;
+        step = p->lanes;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                struct spatial *along = &s->spatial[d];
+                struct side *side = &p->sides[d];
+                side->made = p->value->type->dims[2 + d];
+                side->stride = strides[d];
+                side->reach = (along->window - 1) * dilations[d] + 1;
+                side->close = along->window == 1 && !p->pad;
+                side->extent =
+                        side->close ? along->extent : op_operand(s->op, 0)->type->dims[2 + d];
+                along->x_step = side->close ? step : step * strides[d];
+                along->x_window = step * dilations[d];
+                s->x.stride[2 + d] = step;
+                step *= side->extent;
+        }
+}
+
+void prologue_memory(struct stage *s, int64_t blocks)
+{
+        struct prologue *p = s->prologue;
+        bool one = s->spatial_count == 1;
+        const struct cut *cut = one ? &s->column : &s->row;
+        const struct side *side = &p->sides[0];
+        int64_t strip = s->schedule.strip, share = divide_up(cut->count, s->schedule.row_tasks);
+        int64_t length = (strip && strip < share ? strip : share) * cut->size;
+        length = length < cut->extent ? length : cut->extent;
+        if (!side->close)
+                length = (length - 1) * side->stride + side->reach;
+        p->unit = one ? p->lanes : s->x.stride[2];
+        p->block = (length * p->unit / p->lanes | 1) * p->lanes;          /* odd: blocks do not meet in the same sets of a cache */
+        p->blocks = blocks;
+        p->size = blocks * p->block;
+        s->x.stride[0] = s->x.offset = 0;
+        s->x.stride[1] = p->block;
+        s->xs = emit_scratch(s->e, "strip", E_F32,
+                             s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
+}
+
+/* ---- one strip ---- */
+
+static void fill(struct stage *s, struct loop_expr *at, struct loop_expr *count)
+{
+        stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
+                   (union scalar){ .f = 0 });
+}
+
+/* the index of x that something stored at number k of a side comes from */
+static struct loop_expr *side_index(struct stage *s, const struct side *side, struct loop_expr *k)
+{
+        return side->close ? times(s->e, k, side->stride) : minus(s->e, k, number(s->e, side->low));
+}
+
+static bool write_vector(struct stage *s, int rows, int columns)
+{
+        (void)rows;
+        (void)columns;
+        struct prologue *p = s->prologue;
+        const struct stage_vector v = { p->value, p->index, NULL, p->part };
+        return stage_write_vector(s, &v, s->xs, p->at);
+}
+
+/* one position, at `at`: index says which, but for the last spatial dimensions */
+static bool write_position(struct stage *s, struct loop_expr **index, struct loop_expr *position,
+                           struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        int last = s->rank - 2;
+        if (s->rank == 5 && s->spatial_count == 1) {      /* two dimensions run as one */
+                bool apart = emit_local(e, p->value)->splits >> last & 1 ||
+                             p->sides[0].stride != 1 || p->sides[1].stride != 1;
+                int64_t columns = p->sides[1].extent;
+                index[last - 1] = apart ? times(e, emit_op_int(e, LOOP_DIV, position, columns),
+                                                p->sides[0].stride)
+                                        : number(e, 0);
+                index[last] = apart ? times(e, emit_op_int(e, LOOP_REM, position, columns),
+                                            p->sides[1].stride)
+                                    : position;
+        } else {
+                index[last] = side_index(s, &p->sides[s->spatial_count - 1], position);
+        }
+        p->index = index;
+        p->at = at;
+        return stage_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
+}
+
+/* numbers from..to of a side, the first of them at `at`: zeros, what is computed, zeros */
+static bool write_side(struct stage *s, int d, struct loop_expr **index, struct loop_expr *from,
+                       struct loop_expr *to, struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        const struct side *side = &p->sides[d];
+        bool last = d == s->spatial_count - 1, before = p->pad && side->low;
+        bool after = p->pad && side->low + side->made < side->extent;
+        int64_t unit = last ? p->lanes : p->unit;
+        struct loop_expr *begin = before ? maximum(e, from, number(e, side->low)) : from;
+        struct loop_expr *end = after ? minimum(e, to, number(e, side->low + side->made)) : to;
+        if (before)
+                fill(s, at, times(e, minus(e, minimum(e, begin, to), from), unit));
+        struct loop_expr *k = emit_for(e, last ? "column" : "row", begin, end);
+        struct loop_expr *here = emit_let(e, "at", plus(e, at, times(e, minus(e, k, from), unit)));
+        if (!last)
+                index[2 + d] = side_index(s, side, k);
+        bool good = last ? write_position(s, index, k, here)
+                         : write_side(s, d + 1, index, number(e, 0),
+                                      number(e, p->sides[d + 1].extent), here);
+        emit_end(e);
+        if (after) {
+                begin = emit_let(e, "behind", maximum(e, from, end));
+                fill(s, plus(e, at, times(e, minus(e, begin, from), unit)),
+                     times(e, minus(e, to, begin), unit));
+        }
+        return good;
+}
+
+bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                    struct loop_expr *first_block)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        const struct side *side = &p->sides[0];
+        bool one = s->spatial_count == 1;
+        const struct cut *cut = one ? &s->column : &s->row;
+        struct loop_expr *first = stage_tile_start(s, cut, from),
+                         *end = stage_tile_start(s, cut, to);
+        if (!side->close) {
+                first = times(e, first, side->stride);
+                end = plus(e, times(e, end, side->stride), number(e, side->reach - side->stride));
+        }
+        first = emit_let(e, "first", first);
+        end = emit_let(e, "last", end);
+        struct loop_expr *start = emit_let(e, "start", times(e, s->task, p->size));
+        struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, p->blocks));
+        struct loop_expr *index[RANK_MAX] = { s->image, plus(e, first_block, block) };
+        struct loop_expr *at = emit_let(e, "at", plus(e, start, times(e, block, p->block)));
+        bool good = write_side(s, 0, index, first, end, at);
+        emit_end(e);
+        struct loop_expr *x = minus(e, start, times(e, first, p->unit));
+        s->x_start = emit_let(e, "x_start", minus(e, x, times(e, first_block, p->block)));
+        return good;
+}

@@ -1,0 +1,489 @@
+/* Stages: what the scheduled lowerings of contractions share. */
+#include "kernels/stage.h"
+
+#include "ir/loop_vector.h"
+
+/* ---- tiles ---- */
+
+struct cut cut_evenly(int64_t extent, int most)
+{
+        struct cut cut = { .extent = extent, .count = divide_up(extent, most) };
+        cut.size = (int)divide_up(extent, cut.count);
+        cut.large = extent - cut.count * (cut.size - 1);
+        return cut;
+}
+
+bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
+                 struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
+                 struct loop_expr **at)
+{
+        struct emit *e = s->e;
+        if (large ? !cut->large : cut->large == cut->count)
+                return false;
+        if (large && cut->large < cut->count)
+                to = minimum(e, to, number(e, cut->large));
+        if (!large && cut->large)
+                from = maximum(e, from, number(e, cut->large));
+        *tile = emit_for(e, name, from, to);
+        *at = plus(e, times(e, *tile, cut_size(cut, large)), number(e, large ? 0 : cut->large));
+        return true;
+}
+
+struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile)
+{
+        struct emit *e = s->e;
+        if (cut->large == cut->count)
+                return times(e, tile, cut->size);
+        struct loop_expr *start = times(e, tile, cut->size - 1);
+        return cut->large ? plus(e, start, minimum(e, tile, number(e, cut->large))) : start;
+}
+
+bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct stage *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        bool one = s->spatial_count == 1, good = true;
+        struct loop_expr *row = number(e, 0), *column = number(e, 0);
+        for (int r = 1; r >= 0 && good; r--) {
+                if (one ? !r
+                        : !stage_tiles(s, &s->row, r, "row", from, to, &row,
+                                       &s->position[s->spatial_count - 2]))
+                        continue;
+                for (int c = 1; c >= 0 && good; c--) {
+                        if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
+                                s->enter(s, cut_size(&s->row, r), cut_size(&s->column, c));
+                        struct loop_expr *begin = one ? from : number(e, 0);
+                        struct loop_expr *end = one ? to : number(e, s->column.count);
+                        if (!stage_tiles(s, &s->column, c, "column", begin, end, &column,
+                                        &s->position[s->spatial_count - 1]))
+                                continue;
+                        struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
+                        s->tile_number =
+                                one ? before : plus(e, times(e, before, s->column.count), column);
+                        good = tile(s, cut_size(&s->row, r), cut_size(&s->column, c));
+                        emit_end(e);
+                }
+                if (!one)
+                        emit_end(e);
+        }
+        return good;
+}
+
+bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to)
+{
+        struct emit *e = s->e;
+        int64_t strip = s->schedule.strip;
+        if (!strip || strip >= (s->spatial_count == 1 ? s->column.count : s->row.count))
+                return false;
+        struct loop_expr *at = emit_for(e, "strip", *from, *to);
+        emit_loop(e, strip, false);
+        *to = emit_let(e, "strip_end", minimum(e, plus(e, at, number(e, strip)), *to));
+        *from = at;
+        return true;
+}
+
+/* Can the spatial dimensions run as one? Then they become that one. */
+static void flatten(struct stage *s)
+{
+        struct spatial one = s->spatial[s->spatial_count - 1];
+        if (s->prologue && prologue_has_halo(s->prologue))
+                return;
+        unsigned splits = emit_local(s->e, s->result)->splits;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                const struct spatial *old = &s->spatial[d];
+                bool last = d == s->spatial_count - 1;
+                if (old->window != 1 || (!last && splits >> (2 + d + 1) & 1) ||
+                    (!last && old->extent > 1 && (old->x_step != one.x_step * one.extent ||
+                                                  old->y_step != one.y_step * one.extent)))
+                        return;
+                if (!last)
+                        one.extent *= old->extent;
+        }
+        s->spatial[0] = one;
+        s->spatial_count = 1;
+}
+
+void stage_spatial(struct stage *s, int window)
+{
+        const struct type *y = op_result(s->op)->type, *w = op_operand(s->op, 1)->type;
+        const int64_t *strides = op_ints(s->op, "strides", NULL);
+        const int64_t *dilations = op_ints(s->op, "dilations", NULL);
+        s->spatial_count = s->rank - 3;
+        for (int d = 0; d < s->spatial_count; d++)
+                s->spatial[d] = (struct spatial){
+                        .extent = y->dims[2 + d], .window = w->dims[window + d],
+                        .x_step = s->x.stride[2 + d] * strides[d],
+                        .x_window = s->x.stride[2 + d] * dilations[d],
+                        .y_step = s->y.stride[2 + d] };
+        if (s->prologue)
+                prologue_spatial(s);
+        if (s->schedule.flat)
+                flatten(s);
+}
+
+void stage_cut(struct stage *s)
+{
+        int k = s->spatial_count;
+        s->column = cut_evenly(s->spatial[k - 1].extent, s->schedule.columns);
+        s->row = cut_evenly(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
+}
+
+struct loop_expr *stage_x(struct stage *s)
+{
+        struct emit *e = s->e;
+        struct loop_expr *x = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
+        for (int d = 0; d < s->spatial_count; d++)
+                x = plus(e, x, times(e, s->position[d], s->spatial[d].x_step));
+        return x;
+}
+
+void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
+{
+        int first = s->rank - 1 - s->spatial_count, last = s->rank - 2;
+        for (int d = 0; d < s->rank; d++)
+                index[d] = number(s->e, 0);
+        index[0] = s->image;
+        for (int d = 0; d < s->spatial_count; d++)
+                index[first + d] = s->position[d];
+        index[last] = plus(s->e, index[last], number(s->e, column));
+        if (s->spatial_count > 1)
+                index[last - 1] = plus(s->e, index[last - 1], number(s->e, row));
+}
+
+/* ---- the sums and what becomes of them ---- */
+
+struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
+{
+        enum element sum = s->multiply ? s->multiply->sum : E_F32;
+        struct loop_variable *sums =
+                emit_var(s->e, "acc", LOOP_VECTOR(sum, s->lanes), NULL);
+        sums->rows = rows;
+        sums->columns = columns;
+        return sums;
+}
+
+void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *value)
+{
+        struct loop_stmt *set = loop_append(s->arena, s->e->scope->block, STMT_SET);
+        set->variable = sums;
+        set->row = row;
+        set->column = column;
+        set->a = value;
+}
+
+/* what the multiply's function makes of a sum and two words */
+static struct loop_expr *multiplied(struct stage *s, struct loop_expr *sum, struct loop_expr *x,
+                                    struct loop_expr *w)
+{
+        const struct multiply *m = s->multiply;
+        struct loop_function *body = loop_library_find(s->e->library, m->body, m->sum);
+        return loop_call(s->arena, body, (struct loop_expr *[]){ sum, x, w });
+}
+
+void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *a, struct loop_expr *b)
+{
+        struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
+        const char *body = s->multiply ? s->multiply->body : NULL;
+        stage_set(s, sums, row, column,
+                  body ? multiplied(s, sum, a, b)
+                  : s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
+                             : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
+}
+
+struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+                                struct loop_buffer *b, struct loop_expr *at, int64_t add, int live)
+{
+        struct loop_expr *mask =
+                live < s->lanes ? vector_mask(s->arena, s->lanes, number(s->e, live)) : NULL;
+        struct loop_expr *x =
+                loop_load_vector(s->arena, b, plus(s->e, at, number(s->e, add)), s->lanes, mask);
+        return emit_let(s->e, name, loop_cast(s->arena, e, x));
+}
+
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+                             struct loop_expr *at, int64_t add, int live)
+{
+        return stage_load_as(s, element_info[b->element].compute, name, b, at, add, live);
+}
+
+bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct stage *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        int64_t whole = depth - depth % s->lanes;
+        bool good = true;
+        if (whole) {
+                part->first =
+                        times(e, emit_for(e, "part", number(e, 0), number(e, whole / s->lanes)),
+                              s->lanes);
+                part->live = s->lanes;
+                good = write(s, rows, columns);
+                emit_end(e);
+        }
+        part->first = number(e, whole);
+        part->live = (int)(depth - whole);
+        return good && (!part->live || write(s, rows, columns));
+}
+
+bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to,
+                        struct loop_expr *at)
+{
+        struct emit *e = s->e;
+        struct loop_block *scalar = emit_aside(e);
+        struct loop_variable *lane =
+                loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        enum element element = op_result(s->op)->type->element;
+        struct loop_variable *value =
+                loop_variable_new(s->arena, "sum", LOOP_TYPE(element), VARIABLE_LET);
+        lane->number = value->number = e->scope->depth;
+        v->index[s->rank - 1] = loop_use(s->arena, lane);
+        if (v->sum)
+                emit_define(e, op_result(s->op), v->index, value);
+        struct loop_expr *result = emit_element(e, v->value, v->index);
+        at = plus(e, at, v->index[s->rank - 1]);
+        emit_store(e, to, at, result);
+        emit_mark_overlaps(e, scalar, v->sum && !s->between ? at : number(e, -1));
+        emit_end(e);
+        const struct vector_substitution known = { value,
+                                                   v->sum ? loop_cast(s->arena, element, v->sum)
+                                                          : NULL };
+        const struct vector_request request = {
+                .arena = s->arena,
+                .lane = lane,
+                .base = v->part.first,
+                .lanes = s->lanes,
+                .mask = v->part.live < s->lanes
+                                ? vector_mask(s->arena, s->lanes, number(e, v->part.live))
+                                : NULL,
+                .substitutions = &known,
+                .substitution_count = v->sum ? 1 : 0
+        };
+        return vector_block(&request, scalar, e->scope->block);
+}
+
+struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index)
+{
+        struct loop_expr *at = s->y_start;
+        for (int d = 0; d + 1 < s->rank; d++)
+                at = plus(s->e, at, times(s->e, index[d], s->y.stride[d]));
+        return at;
+}
+
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index,
+                 struct loop_expr *first_lane, int live)
+{
+        const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
+        return stage_write_vector(s, &v, s->ys, stage_y(s, index));
+}
+
+/* ---- the halo ---- */
+
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at,
+                struct loop_expr *count, int lanes, union scalar value)
+{
+        struct emit *e = s->e;
+        int64_t known;
+        bool one = loop_is_int(count, &known) && known == lanes;
+        struct loop_expr *i = emit_for(e, "halo", number(e, 0), one ? number(e, 1) : count);
+        emit_loop(e, lanes, false);
+        struct loop_expr *element = loop_literal(s->arena, LOOP_TYPE(buffer->element), value);
+        emit_store(e, buffer, plus(e, at, i),
+                   lanes > 1 ? loop_splat(s->arena, lanes, element) : element);
+        emit_end(e);
+}
+
+/* elements from * stride .. to * stride of the padded result, from `base` on */
+static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr *from,
+                      struct loop_expr *to, int64_t stride)
+{
+        struct emit *e = s->e;
+        bool vectors = s->ys->element == E_F32 || element_info[s->ys->element].bytes == 1,
+             whole = vectors && stride % s->lanes == 0;
+        struct loop_expr *count = times(e, minus(e, to, from), stride);
+        stage_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
+                   constant_element(op_operand(s->pad, 1)->constant, 0));
+}
+
+void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
+{
+        struct emit *e = s->e;
+        const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
+        int64_t low[RANK_MAX], stride = type_elements(y);
+        int count, opened = 0, last = y->rank - 1;
+        value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
+        while (last > 0 && x->dims[last] == y->dims[last])
+                last--;
+        shared = shared < last ? shared : last;
+        struct loop_expr *base = number(e, 0);
+        /* outer dimensions run over all of x, inner ones are filled whole */
+        for (int d = 0; d <= last; d++) {
+                int64_t end = low[d] + x->dims[d];
+                struct loop_expr *from, *to;
+                stride /= y->dims[d];
+                stage_share(e, task, d == shared ? tasks : 1, y->dims[d], &from, &to);
+                if (low[d])
+                        fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
+                if (end < y->dims[d])
+                        fill_halo(s, base, maximum(e, from, number(e, end)), to, stride);
+                if (d == last)
+                        break;
+                from = low[d] ? maximum(e, from, number(e, low[d])) : from;
+                to = end < y->dims[d] ? minimum(e, to, number(e, end)) : to;
+                base = plus(e, base, times(e, emit_for(e, "i", from, to), stride));
+                opened++;
+        }
+        while (opened-- > 0)
+                emit_end(e);
+}
+
+/* ---- the kernel ---- */
+
+void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
+                 struct loop_expr **from, struct loop_expr **to)
+{
+        *from = number(e, 0);
+        *to = number(e, extent);
+        if (n == 1)
+                return;
+        *from = emit_let(e, "from", emit_op_int(e, LOOP_DIV, times(e, k, extent), n));
+        struct loop_expr *after = times(e, plus(e, k, number(e, 1)), extent);
+        *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
+}
+
+/* Rows of tiles in all panels, one panel behind the other, each as wide as a whole one. */
+static int64_t rows_of_panels(const struct stage *s, int64_t rows)
+{
+        int64_t width = s->panel_width, last = s->last_width;
+        return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
+}
+
+/* Are panels cut where tasks cannot share them evenly? Not where what a strip reads is computed for
+ * all of its panels at once. */
+static bool cuts_panels(const struct stage *s, int64_t rows)
+{
+        int tasks = s->schedule.panel_tasks;
+        bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
+        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 && s->panels >= tasks &&
+               !s->prologue && !s->schedule.strip && !s->all_rows;
+}
+
+/* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the
+ * middle of a panel. */
+static bool write_cut_panels(struct stage *s, int64_t rows, struct loop_expr *task)
+{
+        struct emit *e = s->e;
+        int64_t count = rows_of_panels(s, rows);
+        int tasks = s->schedule.panel_tasks;
+        struct loop_expr *first, *end;
+        stage_share(e, task, tasks, count, &first, &end);
+        /* the last has all of the last panel, which may be a narrow one */
+        struct loop_expr *is_last = emit_op_int(e, LOOP_DIV, plus(e, task, number(e, 1)), tasks);
+        end = emit_let(e, "end", plus(e, end, times(e, is_last, rows * s->panels - count)));
+        struct loop_expr *stop = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, rows - 1)), rows);
+        struct loop_expr *panel = emit_for(e, "panel", emit_op_int(e, LOOP_DIV, first, rows), stop),
+                         *before = times(e, panel, rows);
+        struct loop_expr *from =
+                emit_let(e, "from", maximum(e, minus(e, first, before), number(e, 0)));
+        struct loop_expr *to =
+                emit_let(e, "to", minimum(e, minus(e, end, before), number(e, rows)));
+        bool good = s->write(s, from, to, panel,
+                             emit_let(e, "next_panel", plus(e, panel, number(e, 1))));
+        emit_end(e);
+        return good;
+}
+
+/* tasks, images, outer spatial dimensions; the rest is the stage's */
+static bool write_tasks(struct stage *s)
+{
+        struct emit *e = s->e;
+        int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
+        int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
+        bool cut = cuts_panels(s, row_count);
+        struct loop_expr *task =
+                emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
+        emit_loop(e, 1, rows * panels > 1);
+        s->task = task;
+        struct loop_expr *from, *to, *first, *end;
+        stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
+                    &from, &to);
+        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, cut ? 1 : panels,
+                    s->panels, &first, &end);
+        if (s->pad)
+                stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
+        s->image =
+                emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
+        for (int d = 0; d < s->spatial_count - 2; d++, opened++)
+                s->position[d] =
+                        emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
+        bool good = cut ? write_cut_panels(s, row_count, task) : s->write(s, from, to, first, end);
+        for (opened += 2; opened > 0; opened--)
+                emit_end(e);
+        return good;
+}
+
+/* what has vectors as long as those of f32: what an epilogue makes of sums are floats, or integers
+ * where it quantizes them */
+static bool can_store(const struct value *v)
+{
+        enum element e = v->type->element;
+        return e == E_F32 || e == E_BF16 || (element_is_integer(e) && element_info[e].bytes <= 4);
+}
+
+/* what is stored is a window's of result */
+static void find_pool(struct stage *s)
+{
+        if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) ||
+            s->result->op->region != s->region)
+                return;
+        s->pool = s->result->op;
+        s->result = op_operand(s->pool, 0);
+}
+
+/* what the contraction reads and where its result goes, through the moves around it */
+static bool find_access(struct stage *s, struct value *result)
+{
+        struct access w;
+        struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
+        struct value *x = op_operand(s->op, 0);
+        bool packed = s->schedule.pack && prologue_find(s);
+        if (!(packed || access_read(s->region, x, &s->x) || prologue_find(s)) ||
+            (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||
+            !access_store(s->region, result, &s->result, &s->y, &s->pad))
+                return false;
+        find_pool(s);
+        return type_same_dims(s->result->type, op_result(s->op)->type) &&
+               s->y.stride[s->rank - 1] == 1;
+}
+
+bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
+{
+        const struct target *target = e->options->target;
+        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .region = region, .lanes = target_lanes(target, E_F32),
+                             .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
+        if (!schedule_parse(op, &s->schedule, e->diag)) {
+                e->failed = true;
+                return false;
+        }
+        return s->lanes > 1 && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
+               type_elements(op_operand(op, 0)->type);
+}
+
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
+                  struct loop_buffer *buffer, stage_prepare prepare)
+{
+        struct stage common;
+        if (!stage_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
+            !find_access(&common, request->results[0]))
+                return false;
+        common.ys = buffer;
+        struct stage *s = prepare(&common);
+        if (!s)
+                return false;
+        s->x_start = number(e, s->x.offset);
+        s->y_start = number(e, s->y.offset);
+        s->xs = s->prologue ? s->xs : emit_parameter(e, s->x.value);
+        s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
+        return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;
+}

@@ -1,0 +1,238 @@
+/* What the scheduled lowerings of contractions share: where a contraction reads and stores through
+ * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
+ * halo.
+ *
+ * A lowering is a row in kernels.c: it prepares a stage and writes its rows; stage.c writes what is
+ * around them. */
+#ifndef KERNELS_STAGE_H
+#define KERNELS_STAGE_H
+
+#include "ir/lower_emit.h"
+#include "kernels/access.h"
+#include "schedule/schedule.h"
+
+/* A dimension in tiles: the first `large` of them have `size` elements, the others one less. */
+struct cut { int64_t extent, count, large; int size; };
+
+struct cut cut_evenly(int64_t extent, int most);
+static inline int cut_size(const struct cut *cut, bool large)
+{
+        return large ? cut->size : cut->size - 1;
+}
+
+struct spatial {
+        int64_t extent;                 /* positions of the result */
+        int64_t window;
+        int64_t x_step, x_window;       /* in x, from one position, one offset of the window, to the
+                                         * next */
+        int64_t y_step;                 /* where the result is stored */
+};
+
+/* One contraction of a kernel, from what it reads to what is stored. */
+struct stage {
+        struct emit *e;
+        struct arena *arena;
+        struct schedule schedule;
+        int lanes;                      /* of a native vector */
+        bool has_fma;
+        const struct multiply *multiply;          /* of convolve_packed; NULL: floats are multiplied */
+        const struct op *op;            /* the contraction */
+        const struct region *region;
+        struct value *result;           /* in the index space of op: before the moves at the end */
+        struct access x, y;
+        struct op *pad;
+        struct op *pool;                /* of convolve_winograd: windows of the result that are
+                                         * stored in its place, or NULL */
+        struct loop_buffer *xs, *ws, *ys;
+        bool between;                   /* ys lies between two stages of one kernel: it is not the
+                                         * kernel's result */
+        struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or
+                                         * NULL */
+        int rank;                       /* of x and y */
+        int spatial_count;
+        struct spatial spatial[RANK_MAX];
+        struct cut row, column;         /* of the last two spatial dimensions */
+        int64_t panels;                 /* what panel_tasks share */
+        int64_t panel_width, last_width;          /* of a panel, and of the last one, which may be
+                                                   * narrower; 0: all are equal */
+        /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial
+         * dimension has rows of one tile */
+        bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                      struct loop_expr *first, struct loop_expr *end);
+        bool all_rows;                  /* write does not look at from and to */
+        /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
+        void (*enter)(struct stage *s, int rows, int columns);
+        bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of
+                                                   * its own; or NULL */
+        /* where element 0 of x and of the result is, and where the loops are */
+        struct loop_expr *x_start, *y_start;
+        struct loop_expr *task, *image, *position[RANK_MAX];
+        struct loop_expr *group;        /* of convolve_packed: the only group of channels that write
+                                         * is for; NULL: all groups */
+        struct loop_expr *first_channel, *channels;       /* the only channels that write sums over:
+                                                           * x_start is where first_channel is;
+                                                           * NULL: all channels */
+        bool adds;                      /* sums go on from what lies where they are stored */
+        struct loop_expr *tile_number;  /* among those that this call of write is for */
+};
+
+/* The lowering of one contraction: fills in panels and write, cuts the positions. False where it
+ * cannot be scheduled so. */
+typedef struct stage *(*stage_prepare)(const struct stage *common);
+
+/* a good schedule for it: the one of least predicted time; *why, in arena: for the reader, or left
+ * as it is */
+typedef struct schedule (*stage_choose)(const struct op *contraction,
+                                        const struct schedule_machine *machine, struct arena *arena,
+                                        const char **why);
+
+/* convolve_packed: packed.c, choose.c */
+struct stage *packed_prepare(const struct stage *common);
+struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
+/* the same in hardware tiles: tiles.c. Do the channels of the operands fill them? */
+bool tiles_suit(const struct op *contraction, const struct target *target);
+struct stage *tiles_prepare(const struct stage *common);
+struct schedule tiles_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
+/* convolve_lanes: lanes.c */
+struct stage *lanes_prepare(const struct stage *common);
+struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
+/* convolve_winograd: winograd.c, choose_winograd.c */
+struct stage *winograd_prepare(const struct stage *common);
+struct schedule winograd_choose(const struct op *contraction,
+                                const struct schedule_machine *machine, struct arena *arena,
+                                const char **why);
+
+/* reduce_window: windows.c */
+struct stage *windows_prepare(const struct stage *common);
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena, const char **why);
+/* of any contraction that can be scheduled: kernels.c */
+stage_prepare schedule_lowering(const struct op *contraction);
+/* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
+
+/* What is read is computed by the fusion around the contraction (or schedule.pack says to gather
+ * it). False: it cannot be. */
+bool prologue_find(struct stage *s);
+bool prologue_has_halo(const struct prologue *p);
+/* where its memory has the positions along the spatial dimensions */
+void prologue_spatial(struct stage *s);
+/* the memory, for `blocks` of x, once positions are cut */
+void prologue_memory(struct stage *s, int64_t blocks);
+/* what the tiles (rows of them) from..to read of blocks first_block.. of x; from here on, x is
+ * there */
+bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                    struct loop_expr *first_block);
+
+/* a kernel of two products and rows between them: attention.c */
+bool attention_kernel(struct emit *e, const struct kernel_request *request,
+                      struct loop_buffer *buffer);
+/* a kernel of several contractions: strips.c */
+bool strips_kernel(struct emit *e, const struct kernel_request *request,
+                   struct loop_buffer *buffer);
+
+/* ---- stage.c ---- */
+
+/* A whole kernel, of one contraction. False: it cannot be written so. */
+bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
+                  struct loop_buffer *buffer, stage_prepare prepare);
+/* What all stages begin with: fields up to rank, the schedule. False where no contraction can be
+ * scheduled so. */
+bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
+/* Fills what the pad at the end puts around the result: task number `task` of so many its share of
+ * dimension `shared`. Any share is right, as nothing else is ever stored there; the one that lies
+ * around what the task stores is in its own cache. */
+void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared);
+/* `value` in count elements of a buffer, by vectors of `lanes` that divide count, or one by one */
+void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at,
+                struct loop_expr *count, int lanes, union scalar value);
+/* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the
+ * cuts */
+void stage_spatial(struct stage *s, int window);
+void stage_cut(struct stage *s);
+/* The loop over the tiles from..to of a cut that have this size; *at: where a tile begins. False
+ * (nothing opened) where there is none. */
+bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
+                 struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
+                 struct loop_expr **at);
+/* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip.
+ * False: all are one. */
+bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to);
+/* All tiles at the rows of tiles from..to: `tile` writes one of rows * columns positions, from
+ * s->position on. */
+bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct stage *s, int rows, int columns));
+/* where the window of the tile's first position begins, in channel 0 of x */
+struct loop_expr *stage_x(struct stage *s);
+/* where tile number `tile` of a cut begins */
+struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile);
+/* index of the position in a tile, block 0; all but the lane */
+void stage_index(struct stage *s, int row, int column, struct loop_expr **index);
+/* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once
+ * where the target can */
+struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
+void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *value);
+void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
+               struct loop_expr *a, struct loop_expr *b);
+/* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
+struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+                             struct loop_expr *at, int64_t add, int live);
+/* the same, as another element */
+struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+                                struct loop_buffer *b, struct loop_expr *at, int64_t add, int live);
+/* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions
+ * of part->live lanes from part->first on. */
+struct lane_part { struct loop_expr *first; int live; };
+bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct stage *s, int rows, int columns));
+/* share number k of n of `extent`: from, to */
+void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
+                 struct loop_expr **from, struct loop_expr **to);
+/* A vector of the elements of `value` at index (all but the lane), which the fusion computes:
+ * part->live of them, from lane part->first of the last dimension on. sum: what stands for the
+ * contraction's elements, or NULL: it does not depend on them. */
+struct stage_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
+/* stored, lane 0 of the last dimension at `at` */
+bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to,
+                        struct loop_expr *at);
+/* where lane 0 of the result at index is stored */
+struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index);
+/* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the
+ * lane), stored. It begins at first_lane of the last dimension; live: how many of its lanes there
+ * are. */
+bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index,
+                 struct loop_expr *first_lane, int live);
+
+/* ---- shorthands ---- */
+
+static inline struct loop_expr *number(struct emit *e, int64_t value) { return emit_int(e, value); }
+
+static inline struct loop_expr *plus(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_ADD, a, b);
+}
+
+static inline struct loop_expr *times(struct emit *e, struct loop_expr *a, int64_t b)
+{
+        return emit_op_int(e, LOOP_MUL, a, b);
+}
+
+static inline struct loop_expr *minus(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_SUB, a, b);
+}
+
+static inline struct loop_expr *minimum(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_MIN, a, b);
+}
+
+static inline struct loop_expr *maximum(struct emit *e, struct loop_expr *a, struct loop_expr *b)
+{
+        return emit_op(e, LOOP_MAX, a, b);
+}
+
+#endif

@@ -1,0 +1,288 @@
+/* attention: the kernels of two products, with rows between them, become one.
+ *
+ *   %1 = fusion(%q, %k) { ... convolve_packed groups=12 ... }        %4 = fusion(%q, %k, %v) { ... convolve_packed groups=12 ...
+ *   %2 = fusion(%1) { ... reduce ... exp ... }                  ->          ... reduce ... exp ...
+ *   %3 = fusion(%2) { reduce, reciprocal }                                  reduce, reciprocal
+ *   %4 = fusion(%2, %v, %3) { ... convolve_packed ... mul ... }             ... convolve_packed ... mul ... schedule="strip=4" }
+ *
+ * It computes scores for a block of rows at a time, into memory that stays in the second cache, and
+ * no workspace holds all of them. The operations and what they add up in which order stay as they
+ * were: the same bits.
+ *
+ * Where the rows between are those of a softmax, they may be cut into blocks of columns (keys=512),
+ * too: when few whole rows fit into the cache, and when a mask is known to hide columns (a causal
+ * one), which are then left out. That changes rounding. And a key or value that is hidden from all
+ * rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
+ *
+ * Where something else reads what is between, or the scheduled lowering (kernels/attention.c)
+ * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
+ * half of that cache. */
+#include "passes/fuse/join.h"
+#include "kernels/attention.h"
+#include "schedule/schedule.h"
+
+enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
+enum { KERNELS_MAX = 12, LEAST_KEYS = 64 };
+
+/* ---- which kernels ---- */
+
+/* those that become one, in order */
+struct candidates { struct op *kernels[KERNELS_MAX]; int count; };
+
+static bool is_member(const struct candidates *c, const struct op *op)
+{
+        for (int i = 0; i < c->count; i++)
+                if (c->kernels[i] == op)
+                        return true;
+        return false;
+}
+
+/* the operation of the function's (or a branch's) region that op is, or is in */
+static struct op *kernel_of(struct op *op)
+{
+        struct op *owner = op->region->owner;
+        return owner && owner->code == OP_fusion ? owner : op;
+}
+
+/* a packed product that has a schedule, alone or in a fusion of one result; NULL: none, or
+ * several */
+static struct op *product_of(struct op *kernel)
+{
+        struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        struct op *found = NULL;
+        for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
+                if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
+                        continue;
+                if (found || op->code != OP_convolve_packed || !op->schedule)
+                        return NULL;
+                found = op;
+        }
+        return kernel->result_count == 1 ? found : NULL;
+}
+
+static bool comes_before(const struct op *a, const struct op *b)
+{
+        while (b && b != a)
+                b = b->previous;
+        return b != NULL;
+}
+
+static bool add_in_order(struct candidates *c, struct op *kernel)
+{
+        int at = c->count++;
+        for (; at > 0 && comes_before(kernel, c->kernels[at - 1]); at--)
+                c->kernels[at] = c->kernels[at - 1];
+        c->kernels[at] = kernel;
+        return kernel->result_count == 1 && kernel->code != OP_yield;
+}
+
+/* Whoever reads first's result, and what is made of that, up to second: false when somebody else
+ * does in the end. */
+static bool add_readers(struct candidates *c, struct op *kernel, const struct op *second)
+{
+        for (const struct use *u = op_result(kernel)->uses; u; u = u->next) {
+                struct op *reader = kernel_of(u->user);
+                if (is_member(c, reader))
+                        continue;
+                if (reader->region != second->region || c->count == KERNELS_MAX ||
+                    !add_in_order(c, reader))
+                        return false;
+                if (reader != second && !add_readers(c, reader, second))
+                        return false;
+        }
+        return true;
+}
+
+/* upward from x through kernels of one large operand (rows), to a product of the same shape */
+static struct op *find_first(const struct value *x)
+{
+        for (int hops = 0; hops < 4 && x->kind == VALUE_RESULT; hops++) {
+                struct op *kernel = x->op;
+                if (product_of(kernel))
+                        return kernel;
+                int count = kernel->operand_count;
+                struct arena *arena = arena_new();
+                struct value **captures =
+                        kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
+                const struct value *next = NULL;
+                for (int i = 0; i < count; i++) {
+                        const struct value *read = captures ? captures[i] : op_operand(kernel, i);
+                        if (read && read->kind == VALUE_RESULT &&
+                            attention_same_rows(read->type, x->type) &&
+                            (!next || read->type->dims[COLUMN] > next->type->dims[COLUMN]))
+                                next = read;
+                }
+                arena_free(arena);
+                if (!next || next->op->region != kernel->region)
+                        return NULL;
+                x = next;
+        }
+        return NULL;
+}
+
+static bool find_kernels(struct op *second, struct candidates *c)
+{
+        struct op *product = product_of(second);
+        struct value *x = product ? op_operand(product, 0) : NULL;
+        struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
+                                   ? find_first(x)
+                                   : NULL;
+        if (!first || first == second || first->region != second->region)
+                return false;
+        *c = (struct candidates){ .kernels = { first }, .count = 1 };
+        return add_readers(c, first, second) && c->kernels[c->count - 1] == second;
+}
+
+/* ---- how ---- */
+
+/* rows in tiles of so many, most of them of `size` */
+struct tiles { int64_t count, size; };
+
+static struct tiles tiles_of(const struct attention *a, int columns)
+{
+        int64_t rows = a->scores->type->dims[ROW], count = divide_up(rows, columns);
+        return (struct tiles){ count, divide_up(rows, count) };
+}
+
+/* tiles of so many columns of scores that fill a quarter of the second cache */
+static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
+                                const struct schedule_machine *machine)
+{
+        return target_l2_bytes(machine->target) / 4 /
+               (tiles.size * columns * (int64_t)sizeof(float));
+}
+
+/* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks
+ * as threads share evenly. 0: not even one fits into half of it. */
+static int64_t block_tiles(const struct attention *a, struct tiles tiles,
+                           const struct schedule_machine *machine)
+{
+        int64_t most = tiles_in_quarter(tiles, attention_columns(a), machine);
+        if (!most && !tiles_in_quarter(tiles, divide_up(attention_columns(a), 2), machine))
+                return 0;
+        int64_t threads = machine->threads > 1 ? machine->threads : 1,
+                blocks = divide_up(tiles.count, most ? most : 1);
+        while (a->scores->type->dims[GROUP] * blocks % threads && blocks < tiles.count)
+                blocks++;
+        return divide_up(tiles.count, blocks);
+}
+
+/* Columns in a block, where rows need not be whole: those whose keys and values fill a quarter of
+ * the second cache. */
+static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
+{
+        int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
+        int64_t keys = target_l2_bytes(machine->target) / 4 /
+                       (depth * element_info[op_operand(a->first, 1)->type->element].bytes) /
+                       LEAST_KEYS * LEAST_KEYS;
+        int64_t columns = attention_columns(a);
+        return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
+}
+
+/* Of a block of so many columns: its scores fill a quarter of the second cache, too. What the mask
+ * hides from all rows of a block is left out, the more the fewer they are. The same blocks for
+ * every number of threads: they decide what is left out. */
+static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles, bool hides,
+                                   int64_t keys, const struct schedule_machine *machine)
+{
+        enum { HIDING_BLOCKS = 16 };
+        int64_t most = tiles_in_quarter(tiles, keys, machine);
+        int64_t hiding = attention_columns(a) / HIDING_BLOCKS / tiles.size;
+        most = hides && hiding < most ? hiding : most;
+        return divide_up(tiles.count, divide_up(tiles.count, most > 1 ? most : 1));
+}
+
+/* Does the mask hide enough of the columns from blocks of so many rows? */
+static bool hides_much(const struct attention *a, int64_t rows)
+{
+        const struct type *t = a->scores->type;
+        const struct band band = attention_band(a);
+        int64_t seen = 0;
+        for (int64_t from = 0; from < band.rows; from += rows) {
+                int64_t to = from + rows < band.rows ? from + rows : band.rows;
+                int64_t low = from + band.low > 0 ? from + band.low : 0;
+                int64_t high = to + band.high < t->dims[COLUMN] ? to + band.high : t->dims[COLUMN];
+                seen += high > low ? (high - low) * (to - from) : 0;
+        }
+        return (double)seen < .9 * (double)band.rows * (double)t->dims[COLUMN];
+}
+
+/* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides:
+ * because of the mask */
+static bool cuts_rows(const struct attention *a, struct tiles tiles,
+                      const struct schedule_machine *machine, bool *hides)
+{
+        enum { FEW = 2 };
+        int64_t fit = tiles_in_quarter(tiles, attention_columns(a), machine);
+        *hides = hides_much(a, tiles.size);
+        return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
+}
+
+/* Every block of rows reads both products' second operands. Beyond the second cache that must be
+ * less than what no longer goes through memory, the scores: as it is for keys and values, but not
+ * for two layers' weights with a norm between them. */
+static bool reads_less(const struct attention *a, int64_t blocks,
+                       const struct schedule_machine *machine)
+{
+        const struct type *scores = a->scores->type;
+        int64_t again = (type_bytes(op_operand(a->first, 1)->type) +
+                         type_bytes(op_operand(a->second, 1)->type)) /
+                        scores->dims[GROUP];
+        int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
+        return again <= target_l2_bytes(machine->target) || again <= spared / blocks;
+}
+
+static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
+                          struct pass_context *context, struct arena *arena)
+{
+        struct schedule first, second;
+        if (!schedule_parse(a->first, &first, context->diag) ||
+            !schedule_parse(a->second, &second, context->diag))
+                return false;
+        int columns = first.columns * first.rows < second.columns * second.rows
+                              ? first.columns * first.rows
+                              : second.columns * second.rows;
+        struct tiles tiles = tiles_of(a, columns);
+        int64_t strip = block_tiles(a, tiles, machine);
+        bool hides;
+        first.columns = second.columns = columns;
+        first.rows = second.rows = first.row_tasks = first.panel_tasks = second.panel_tasks = 1;
+        first.flat = second.flat = first.strip = 0;
+        if (a->sum && !context->exact && cuts_rows(a, tiles, machine, &hides)) {
+                second.keys = (int)block_keys(a, machine);
+                strip = block_tiles_of_keys(a, tiles, hides, second.keys, machine);
+        }
+        second.strip = (int)strip;
+        second.row_tasks = machine->threads > 1 ? machine->threads : 1;
+        a->first->schedule = schedule_text(arena, &first);
+        a->second->schedule = schedule_text(arena, &second);
+        return strip > 0 && reads_less(a, divide_up(tiles.count, strip), machine);
+}
+
+static bool join(struct op *second, struct pass_context *context)
+{
+        const struct schedule_machine machine = { context->target, context->lower.threads };
+        struct candidates c;
+        struct attention a;
+        if (!find_kernels(second, &c))
+                return false;
+        struct op *joined = kernel_join(c.kernels, c.count, context->diag);
+        bool good =
+                joined &&
+                attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
+                set_schedules(&a, &machine, context, second->region->function->module->arena);
+        if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+                if (joined)
+                        op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(second), op_result(joined));
+        for (int i = c.count - 1; i >= 0; i--)
+                op_erase(c.kernels[i]);
+        return true;
+}
+
+int pass_attention(struct function *f, struct pass_context *context)
+{
+        return kernels_join_all(&f->body, join, context);
+}

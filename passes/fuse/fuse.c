@@ -1,0 +1,621 @@
+/* fuse: operations that can run as one loop nest become one kernel.
+ *
+ *   %2 = convolve(%0, @w)                    %5 = fusion(%0, @w, @b) {
+ *   %3 = broadcast(@b)                         %1 = convolve(%0, @w)
+ *   %4 = add(%2, %3)                 ->        %2 = broadcast(@b)
+ *   %5 = max(%4, 0.0)                          %3 = add(%1, %2)
+ *                                              %4 = max(%3, 0.0)
+ *                                              yield(%4) }
+ *
+ * From the last operation to the first, an operation joins the group of its users when all its uses
+ * are in one group and joining repeats no work:
+ *
+ *   - element-wise operations join users that read each of their elements once: element-wise ones
+ *     (same index), reductions (as a prologue), transposes and slices; never below a broadcast, a
+ *     window or a contraction, which would compute an element again for every read, and never two
+ *     users that read at different indices;
+ *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user;
+ *     a broadcast or iota with several users is copied for each of them first, so that it is never
+ *     stored;
+ *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a
+ *     contraction: they keep positions from being one loop. What they read stays outside: they may
+ *     read it again;
+ *   - what computes the indices of gather_elements joins it, and nothing else does;
+ *   - so do element-wise operations on constants and indices alone (with gathers by constant indices
+ *     and reshapes between), which decode weights that are kept in 8 bits or fewer, or say what a
+ *     causal mask hides: else a copy of the weights in their full size, or the whole mask, would be
+ *     stored with every run;
+ *   - one contraction or reduction a group, and only where its element is stored at the index it is
+ *     computed for: the element-wise rest of the group is its epilogue;
+ *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of
+ *     a row, and is broadcast along it again, joins with all between; so does a reduction that a
+ *     row ends in. Each is computed once for a row; what several loops over the row need is
+ *     computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
+ *
+ * Packed contractions (made by layout) take more:
+ *
+ *   - a pad that surrounds their result with the zeros that the next one reads may be the root: the
+ *     elements are stored inside the halo (halo.c sees to it that nothing else of the value is
+ *     stored);
+ *   - an element-wise chain is the epilogue of the last contraction it follows, not the prologue of
+ *     a reduction behind it, nor part of another contraction's epilogue.
+ *
+ * A group whose uses are all inside has one way out, its root, so no cycle can arise. Exact: the
+ * same operations in the same order on each element. reshape and concat stay outside: they are
+ * views (lower.h). (But for a reshape of what a transpose or a broadcast moves anyway, where the
+ * target has vectors: blocks become rows, rows become blocks, and go on.) */
+#include "passes/fuse/fuse.h"
+
+#include <string.h>
+
+struct member {                         /* what is known of an operation while groups form */
+        struct group *group;
+        const struct op *home;          /* the packed contraction whose epilogue it could be */
+        bool epilogue;                  /* it could be one of any contraction, or is a
+                                         * contraction */
+        bool stays;                     /* one of these two, and no more than element-wise
+                                         * operations (or one halo) read it */
+        bool identity;                  /* its element i is needed where the root's element i (in a
+                                         * halo) is stored, once */
+        bool repeated;                  /* some element may be read more than once */
+        const struct op *map;           /* members with the same map are read at the same index, and
+                                         * computed once for it */
+        bool decoded;                   /* computed from constants, which were to stay as small as
+                                         * they are, and indices alone */
+        bool widens;                    /* what its reader wants to find narrow (narrow.c) */
+        bool summed;                    /* a reduction, or computed from one and no larger */
+        bool per_row;                   /* needed once for a row */
+        bool along_row;                 /* element i is needed where the root's is stored, and in
+                                         * loops over its row */
+        unsigned loops;                 /* a bit for each of those */
+};
+
+struct group {
+        struct op *root;
+        const struct op *home;          /* of the root */
+        int size;
+        bool anchored;                  /* holds a contraction or reduction */
+        const struct type *shape;       /* of what it stores; where rows become one element each: of
+                                         * what is reduced */
+        bool reduced;                   /* they do */
+        unsigned along;                 /* dimensions of its rows; 0: it has none */
+        unsigned loop_count;            /* over a row */
+        const struct op *kept;          /* what its rows keep */
+};
+
+struct fusing {
+        struct member *members;         /* by number */
+        int limit;                      /* operations of a group */
+        bool vectors;                   /* the target has them */
+};
+
+static bool is_move(const struct fusing *f, const struct op *op)
+{
+        if (f->members[op->number].decoded)
+                return true;
+        switch (op->code) {
+        case OP_broadcast: case OP_iota: case OP_transpose:
+                return true;
+        case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own
+                                         * kernel */
+                return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        case OP_reshape:                /* of elements on the move anyway: no view of memory is
+                                         * lost */
+                return f->vectors &&
+                       (op_is(op_operand(op, 0), OP_transpose) ||
+                        op_is(op_operand(op, 0), OP_broadcast)) &&
+                       value_has_one_use(op_operand(op, 0));
+        default:
+                return false;
+        }
+}
+
+/* at indices that are known, and so in range */
+static bool is_known_gather(const struct op *op)
+{
+        return op->code == OP_gather && value_is_constant(op_operand(op, 1));
+}
+
+/* op reads each index for one element of its result: the kernel that computes the indices can join
+ * the kernel of op; op itself joins no kernel before it, for a gather can fail. */
+static bool reads_indices(const struct op *op)
+{
+        return op->code == OP_gather_elements && type_is_static(op->results[0].type) &&
+               type_elements(op->results[0].type);
+}
+
+static bool can_join_any(const struct fusing *f, const struct op *op)
+{
+        if (op->result_count != 1 || !type_is_static(op->results[0].type))
+                return false;
+        return fuse_is_elementwise(op) || fuse_is_anchor(op) || is_move(f, op) ||
+               fuse_is_halo(op) || is_known_gather(op);
+}
+
+/* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
+static bool keeps_index(const struct op *op)
+{
+        return fuse_is_elementwise(op) || op->code == OP_pad;
+}
+
+/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that
+ * is read element by element is better copied once. */
+static bool packed_accepts(const struct op *op, int operand)
+{
+        int rank = op_result(op)->type->rank;
+        return operand == 0 &&
+               (op->code == OP_slice ||
+                (op->code == OP_transpose && op_ints(op, "perm", NULL)[rank - 1] == rank - 1));
+}
+
+/* whether op may stand in user's group, as far as this one use goes */
+static bool accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
+{
+        const struct member *at = &f->members[user->number];
+        bool widens = f->members[op->number].widens;
+        if (reads_indices(user))
+                return operand == 1 && (is_move(f, op) || fuse_is_elementwise(op));
+        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 ||
+            (at->widens && !widens && operand == 0))
+                return false;
+        if (fuse_is_packed(user))
+                return packed_accepts(op, operand);
+        if (widens && (at->widens || operand == 0))
+                return true;
+        if (is_move(f, op)) {
+                /* operands that say where (axes) are read as they are */
+                return op_info[user->code].operand_count <= operand ||
+                       op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
+        }
+        if (fuse_is_anchor(op))
+                return keeps_index(user) && at->identity && !at->group->anchored;
+        if (at->repeated)
+                return false;
+        switch (user->code) {
+        case OP_transpose: case OP_slice: case OP_reduce:
+                return operand == 0;
+        default:
+                return keeps_index(user);
+        }
+}
+
+/* ---- rows ---- */
+
+/* Along which dimensions of `shape` does a broadcast repeat what it has once for all the others? 0:
+ * no such. */
+static unsigned repeats_along(const struct op *op, const struct type *shape)
+{
+        unsigned along = 0;
+        if (op->code != OP_broadcast || !type_same_dims(op_result(op)->type, shape))
+                return 0;
+        const struct type *x = op_operand(op, 0)->type;
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        for (int d = 0; d < shape->rank; d++)
+                along |= (unsigned)(shape->dims[d] != 1) << d;
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] != 1)
+                        along &= ~(1u << dims[k]);
+        return along;
+}
+
+static bool is_row_operation(const struct op *op)
+{
+        return fuse_is_elementwise(op) || op->code == OP_reshape || op->code == OP_reduce;
+}
+
+/* A group that has no anchor but this reduction: it stores one element for each row. */
+static void begin_rows(struct group *group, const struct op *op)
+{
+        const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
+        if (op->code != OP_reduce || !type_is_static(x) || !rows_reduce(op, x, &group->along) ||
+            !group->along)
+                return;
+        group->shape = x;
+        group->reduced = true;
+}
+
+static bool needed_per_row(const struct member *m)
+{
+        return m->per_row || (m->group->reduced && m->identity);
+}
+
+/* op makes of reductions along the rows of user's group what user needs once for a row */
+static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op,
+                       unsigned *along)
+{
+        const struct member *at = &f->members[user->number];
+        const struct group *group = at->group;
+        const struct type *shape = group->shape;
+        unsigned reduced;
+        if (!f->members[op->number].summed || !is_row_operation(op) || group->home ||
+            (group->anchored && !group->along))
+                return false;
+        if (!needed_per_row(at))
+                *along = at->along_row ? repeats_along(user, shape) : 0;
+        else if (!is_row_operation(user) || user->code == OP_reduce)
+                return false;
+        else
+                *along = group->along;
+        if (!*along || (group->along && group->along != *along))
+                return false;
+        return op->code != OP_reduce || (rows_reduce(op, shape, &reduced) && reduced == *along);
+}
+
+/* It costs little for each element: a division of indices only where it is one for all of a row. */
+static bool is_cheap(const struct op *op)
+{
+        bool divides = op->code == OP_div || op->code == OP_rem || op->code == OP_mod;
+        const struct value *x = divides ? op_operand(op, 0) : NULL;
+        bool once = divides && op_is(x, OP_iota) && op_int(x->op, "axis") != x->type->rank - 1;
+        return op->code == OP_broadcast ||
+               (fuse_is_elementwise(op) && !(op_info[op->code].traits & TRAIT_COSTLY) &&
+                (!divides || once));
+}
+
+/* It moves what is decoded on: element-wise operations alone read it. */
+static bool is_read_by_maps(const struct op *op)
+{
+        for (const struct use *u = op->results[0].uses; u; u = u->next)
+                if (!fuse_is_elementwise(u->user))
+                        return false;
+        return true;
+}
+
+static void find_decoded(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                bool moves = op->code == OP_reshape || is_known_gather(op);
+                bool decoded = op->code == OP_iota || (op->operand_count && is_cheap(op)) ||
+                               (moves && is_read_by_maps(op));
+                for (int i = 0; i < op->operand_count && decoded; i++) {
+                        const struct value *x = op_operand(op, i);
+                        decoded = x->kind == VALUE_CONSTANT ||
+                                  (x->kind == VALUE_RESULT && x->op->region == region &&
+                                   members[x->op->number].decoded);
+                }
+                members[op->number].decoded = decoded;
+        }
+}
+
+static void find_widening(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                const struct widening w = fuse_widening(op);
+                for (int i = 0; i < w.count; i++)
+                        members[w.ops[i]->number].widens = true;
+                if (w.count && w.pad)
+                        members[w.pad->number].widens = true;
+        }
+}
+
+static void find_summed(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                bool *summed = &members[op->number].summed;
+                if (op->result_count != 1 || !type_is_static(op_result(op)->type) ||
+                    !is_row_operation(op))
+                        continue;
+                *summed = op->code == OP_reduce && value_is_constant(op_operand(op, 1));
+                for (int i = 0; i < op->operand_count && !*summed && op->code != OP_reduce; i++) {
+                        const struct value *x = op_operand(op, i);
+                        *summed = x->kind == VALUE_RESULT && x->op->region == region && members[x->op->number].summed;
+                }
+        }
+}
+
+/* What loops over a row would compute again: nothing, what is cheap, or what the group then
+ * keeps. */
+static bool may_repeat(struct group *group, const struct op *op, struct member *joined)
+{
+        enum { LOOP_KEPT = 2 };
+        if (!(joined->loops & (joined->loops - 1)))
+                return true;
+        if (!joined->along_row || !group->along)
+                return false;
+        for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes
+                                                                 * it once */
+                const struct value *x = op_operand(op, i);
+                if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION &&
+                    value_has_one_use(x))
+                        return false;
+        }
+        if (!(op_info[op->code].traits & TRAIT_COSTLY))
+                return true;
+        if (group->kept || op_result(op)->type != group->root->results[0].type)
+                return false;
+        group->kept = op;
+        joined->loops = LOOP_KEPT;
+        return true;
+}
+
+/* ---- packed contractions ---- */
+
+/* A value that only element-wise operations read does not leave its contraction's kernel. */
+static bool stays(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
+                        return value_has_one_use(v) && fuse_is_halo(u->user);
+        return true;
+}
+
+static void find_homes(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                struct member *member = &members[op->number];
+                if (member->widens)
+                        continue;
+                if (fuse_is_packed(op))
+                        member->home = op;
+                member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
+                for (int i = 0;
+                     i < op->operand_count && (fuse_is_elementwise(op) || fuse_is_halo(op)); i++) {
+                        const struct value *x = op_operand(op, i);
+                        if (!x || x->kind != VALUE_RESULT || x->op->region != region ||
+                            !members[x->op->number].stays)
+                                continue;
+                        const struct op *home = members[x->op->number].home;
+                        member->epilogue |= members[x->op->number].epilogue;
+                        if (home && (!member->home || home->number > member->home->number))
+                                member->home = home;
+                }
+                member->stays = (member->home || member->epilogue) && stays(op_result(op));
+        }
+}
+
+/* What decodes bytes for another kernel's epilogue is a part of that one: between kernels lie bytes. */
+static void leave_bytes(const struct region *region, struct member *members)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                const struct member *at = &members[op->number];
+                for (int i = 0; i < op->operand_count && at->home && fuse_is_elementwise(op); i++) {
+                        struct op *ops[WIDENING_MAX];
+                        int count = fuse_decoding(op_operand(op, i), region, ops);
+                        bool apart = count && members[ops[0]->number].home != at->home;
+                        for (int k = 0; k < count && apart; k++)
+                                members[ops[k]->number].home = NULL;
+                }
+        }
+}
+
+/* how op's element is needed, as far as this one use goes */
+static void add_use(const struct fusing *f, const struct op *user, struct member *joined)
+{
+        const struct member *at = &f->members[user->number];
+        bool reduces = user->code == OP_reduce && needed_per_row(at);
+        joined->identity &= keeps_index(user) && at->identity;
+        joined->along_row &= (fuse_is_elementwise(user) && at->along_row) || reduces;
+        joined->loops |= at->loops;
+        joined->repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||
+                            user->code == OP_broadcast || user->code == OP_reduce_window ||
+                            user->code == OP_arg_window;
+}
+
+/* as per row: computed before the loops over the row, whoever needs it in them */
+static bool join_rows(struct group *group, const struct op *op, unsigned along,
+                      struct member *joined)
+{
+        enum { LOOP_FIRST = 4, LOOPS_MAX = 28 };
+        if (joined->home || group->loop_count == LOOPS_MAX)
+                return false;
+        group->along = along;
+        group->anchored = true;
+        joined->identity = joined->along_row = joined->repeated = false;
+        joined->per_row = true;
+        joined->loops = op->code == OP_reduce ? LOOP_FIRST << group->loop_count++ : 1;
+        return true;
+}
+
+/* op on its way into the group of those who read it */
+struct joining {
+        struct group *group;
+        struct member member;           /* op, as it will be there */
+        unsigned rows;                  /* dimensions along which it is computed once per row; 0: it
+                                         * is not */
+        bool others;                    /* somebody reads it elsewhere than per row */
+        bool several_maps;              /* different operations, not element-wise, have it in front
+                                         * of them */
+};
+
+/* what all readers of op ask of it; false: they are not of one group, or one of them wants it
+ * stored */
+static bool find_readers(const struct fusing *f, struct op *op, struct joining *j)
+{
+        unsigned along;
+        for (const struct use *u = op->results[0].uses; u; u = u->next) {
+                struct op *user = u->user;
+                if (user->region != op->region || user->code == OP_yield)
+                        return false;
+                const struct member *at = &f->members[user->number];
+                if (!at->group || (j->group && at->group != j->group))
+                        return false;
+                j->group = at->group;
+                if (is_per_row(f, user, op, &along) && (!j->rows || j->rows == along)) {
+                        j->rows = along;
+                        continue;
+                }
+                j->others = true;
+                if (!accepts(f, user, op, u->index))
+                        return false;
+                add_use(f, user, &j->member);
+                const struct op *map = fuse_is_elementwise(user) ? at->map : user;
+                j->several_maps |= j->member.map && j->member.map != map;
+                j->member.map = map;
+        }
+        return j->group != NULL;
+}
+
+static bool can_join(const struct fusing *f, struct op *op, struct joining *j)
+{
+        struct group *group = j->group;
+        if (group->size >= f->limit || (j->rows ? j->others : !can_join_any(f, op)))
+                return false;
+        if (j->member.home && (!j->member.identity || group->home != j->member.home))
+                return false;
+        if (op->code == OP_gather && f->members[group->root->number].epilogue)
+                return false;
+        if (j->rows ? !join_rows(group, op, j->rows, &j->member)
+                    : !is_move(f, op) && !may_repeat(group, op, &j->member))
+                return false;
+        return !j->several_maps || is_move(f, op) || (group->along && j->member.along_row);
+}
+
+static bool join(const struct fusing *f, struct op *op)
+{
+        struct joining j = { .member = f->members[op->number] };
+        if (op->code == OP_pad)         /* a halo: always the root */
+                return false;
+        j.member.identity = j.member.along_row = true;
+        if (!find_readers(f, op, &j) || !can_join(f, op, &j))
+                return false;
+        if (j.several_maps)
+                j.member.map = op;
+        j.member.group = j.group;
+        f->members[op->number] = j.member;
+        j.group->size++;
+        if (!j.group->anchored && j.member.identity)
+                begin_rows(j.group, op);
+        j.group->anchored |= fuse_is_anchor(op);
+        return true;
+}
+
+static bool is_spread(const struct op *op)
+{
+        return op->code == OP_broadcast || op->code == OP_iota;
+}
+
+/* Copies of broadcasts and iotas, one for each user, so that each can join its user's kernel. The
+ * first user keeps the old one, unless that leaves the region. In the order of the program: that of
+ * uses is not in a dump. */
+static void split_moves(struct region *region)
+{
+        for (struct op *op = region->first; op; op = op->next) {
+                op->number = 0;
+                for (const struct use *u = is_spread(op) ? op_result(op)->uses : NULL; u;
+                     u = u->next)
+                        op->number |= u->user->code == OP_yield || u->user->region != region;
+        }
+        for (struct op *user = region->first; user; user = user->next) {
+                for (int i = 0; i < user->operand_count && user->code != OP_yield; i++) {
+                        const struct value *v = op_operand(user, i);
+                        if (!v || v->kind != VALUE_RESULT || v->op->region != region ||
+                            !is_spread(v->op) || !v->op->number++)
+                                continue;
+                        struct builder b = { .m = region->function->module,
+                                             .region = region,
+                                             .before = user,
+                                             .location = v->op->location };
+                        op_set_operand(user, i, op_result(op_clone(&b, v->op)));
+                }
+        }
+}
+
+/* moves the members, in order, into the region of a fusion that takes the root's place */
+static void build_fusion(struct module *m, struct op **ops, int count, struct diag *diag)
+{
+        struct op *root = ops[count - 1];
+        struct text location = { 0 };
+        for (int i = 0; i < count; i++) {
+                const char *part = ops[i]->location;
+                bool known = !part;
+                for (int j = 0; j < i && !known; j++)
+                        known = ops[j]->location && !strcmp(ops[j]->location, part);
+                if (!known)
+                        text_add(&location, "%s%s", location.length ? ", " : "", part);
+        }
+        struct builder b = { .m = m,
+                             .region = root->region,
+                             .before = root,
+                             .diag = diag,
+                             .location = location.length ? arena_string(m->arena, location.data)
+                                                         : NULL };
+        text_free(&location);
+        const struct type *type = root->results[0].type;
+        struct op *fusion = op_build(&b, OP_fusion, NULL, 0, NULL, &type, 1);
+        if (!fusion)
+                return;
+        value_replace(op_result(root), op_result(fusion));
+        struct region *body = op_add_region(fusion, 0);
+        struct builder inside = { .m = m, .region = body, .diag = diag };
+        struct value *result = op_result(root);
+        struct op *yield = build_yield(&inside, &result, 1);
+        for (int i = 0; i < count; i++)
+                op_move_before(ops[i], yield);
+}
+
+/* from the last operation to the first, so that users come before what they use */
+static void form_groups(struct region *region, const struct fusing *f, struct arena *arena)
+{
+        for (struct op *op = region->last; op; op = op->previous) {
+                struct member *member = &f->members[op->number];
+                bool known = can_join_any(f, op);
+                if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
+                        continue;
+                member->group = ARENA_NEW(arena, struct group);
+                *member->group = (struct group){ .root = op, .home = member->home, .size = 1, .anchored = fuse_is_anchor(op),
+                                                 .shape = op->results[0].type };
+                member->identity = true;
+                member->along_row = fuse_is_elementwise(op);
+                begin_rows(member->group, op);
+                member->loops = 1;
+                member->map = op;
+        }
+}
+
+static int build_groups(struct region *region, const struct member *members, struct arena *arena,
+                        int count, struct diag *diag)
+{
+        struct op ***lists = arena_array(arena, (size_t)count, sizeof *lists);
+        int *filled = arena_array(arena, (size_t)count, sizeof *filled);
+        int fused = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                next = op->next;
+                struct group *group = members[op->number].group;
+                if (!group || group->size < 2)
+                        continue;
+                int at = group->root->number;
+                if (!lists[at])
+                        lists[at] = arena_array(arena, (size_t)group->size, sizeof **lists);
+                lists[at][filled[at]++] = op;
+                if (op != group->root)
+                        continue;
+                build_fusion(region->function->module, lists[at], group->size, diag);
+                fused++;
+        }
+        return fused;
+}
+
+static int fuse_region(struct region *region, struct pass_context *context)
+{
+        int count = 0, halos = fuse_share_halos(region, context->diag),
+            narrow = fuse_narrow(region, context->diag);
+        int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
+        for (struct op *op = region->first; op; op = op->next)
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++) {
+                        int inside = fuse_region(op->regions[i], context);
+                        fused = inside < 0 || fused < 0 ? -1 : fused + inside;
+                }
+        if (fused < 0)
+                return -1;
+        split_moves(region);
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = count++;
+        struct arena *arena = arena_new();
+        struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
+                            .limit = (int)context->limits.kernel_operations,
+                            .vectors = target_lanes(context->target, E_F32) > 1 };
+        find_decoded(region, f.members);
+        find_widening(region, f.members);
+        find_summed(region, f.members);
+        find_homes(region, f.members);
+        leave_bytes(region, f.members);
+        form_groups(region, &f, arena);
+        fused += build_groups(region, f.members, arena, count, context->diag);
+        arena_free(arena);
+        return fused;
+}
+
+int pass_fuse(struct function *f, struct pass_context *context)
+{
+        return fuse_region(&f->body, context);
+}

@@ -1,0 +1,211 @@
+/* Fuse, halos: what is computed once is stored once, inside the zeros that a contraction wants
+ * around it.
+ *
+ *   %2 = max(%1, 0.0)                           %2 = max(%1, 0.0)
+ *   %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])          %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])
+ *   %4 = convolve_packed(%3, @v)         ->     %4 = convolve_packed(%3, @v)
+ *   %5 = convolve_packed(%2, @w)                %s = slice(%3, [0, 0, 1, 1, 0], 1)
+ *                                               %5 = convolve_packed(%s, @w)
+ *
+ * Where several pads surround a value, one does: the largest amounts of each, the others are slices
+ * of it. Around a concat, one surrounds each part. The pad then becomes the root of its producer's
+ * kernel (fuse.c), and each slice is part of the address in the kernel that reads it. */
+#include "passes/fuse/fuse.h"
+
+#include <string.h>
+
+static bool is_zero(const struct value *v)
+{
+        double number;
+        return !v || (value_is_splat(v, &number) && number == 0);
+}
+
+static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX])
+{
+        int count;
+        if (op->code != OP_pad || op_int(op, "mode") != 0 || !is_zero(op_operand(op, 1)) ||
+            !value_ints(op_operand(op, 2), lows, RANK_MAX, &count))
+                return false;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        for (int d = 0; d < y->rank; d++)
+                if (lows[d] < 0 || y->dims[d] < lows[d] + x->dims[d])
+                        return false;
+        return true;
+}
+
+static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
+
+/* v is for packed contractions, directly, through slices, or as part of a concat; *contracted:
+ * there is one */
+static bool is_for_contractions(const struct value *v, int depth, bool *contracted)
+{
+        enum { DEPTH_MAX = 2 };         /* concats of concats are flat */
+        for (const struct use *u = v->uses; u; u = u->next) {
+                if (u->user->code == OP_slice)
+                        for (const struct use *w = op_result(u->user)->uses; w; w = w->next)
+                                *contracted |= is_contracted(w);
+                else if (is_contracted(u))
+                        *contracted = true;
+                else if (u->user->code != OP_concat || depth == DEPTH_MAX ||
+                         !is_for_contractions(op_result(u->user), depth + 1, contracted))
+                        return false;
+        }
+        return true;
+}
+
+bool fuse_is_halo(const struct op *op)
+{
+        int64_t lows[RANK_MAX];
+        bool contracted = false;
+        return halo_lows(op, lows) && is_for_contractions(op_result(op), 0, &contracted) &&
+               contracted;
+}
+
+/* The union of all halos around v: amounts below and extents of the result. False when there is
+ * none. */
+static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX])
+{
+        bool any = false;
+        int64_t highs[RANK_MAX] = { 0 };
+        memset(lows, 0, RANK_MAX * sizeof *lows);
+        for (const struct use *u = v->uses; u; u = u->next) {
+                int64_t own[RANK_MAX];
+                if (!fuse_is_halo(u->user) || u->user->region != v->op->region)
+                        continue;
+                halo_lows(u->user, own);
+                any = true;
+                for (int d = 0; d < v->type->rank; d++) {
+                        int64_t high =
+                                op_result(u->user)->type->dims[d] - v->type->dims[d] - own[d];
+                        lows[d] = own[d] > lows[d] ? own[d] : lows[d];
+                        highs[d] = high > highs[d] ? high : highs[d];
+                }
+        }
+        for (int d = 0; d < v->type->rank; d++)
+                dims[d] = lows[d] + v->type->dims[d] + highs[d];
+        return any;
+}
+
+/* every user of v but the halo itself reads a slice of it at starts, one of its own */
+static bool read_slices(struct value *v, struct op *halo, const int64_t *starts, struct builder *b)
+{
+        int64_t steps[RANK_MAX];
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = 1;
+        for (;;) {
+                const struct use *u = v->uses;
+                while (u && u->user == halo)
+                        u = u->next;
+                if (!u)
+                        return true;
+                struct op *user = u->user;
+                b->before = user;
+                b->location = user->location;
+                struct value *part = build_slice(b, op_result(halo), starts, steps, v->type->dims);
+                for (int i = 0; part && i < user->operand_count; i++)
+                        if (op_operand(user, i) == v)
+                                op_set_operand(user, i, part);
+                if (!part)
+                        return false;
+        }
+}
+
+static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_t dims[RANK_MAX],
+                       struct builder *b)
+{
+        struct op *op = v->op;
+        *b = (struct builder){ .m = b->m, .region = op->region, .before = op->next, .location = op->location,
+                               .diag = b->diag };
+        struct value *operands[] = { v, build_scalar(b, v->type->element, 0),
+                                     constant_ints(b->m, lows, v->type->rank) };
+        const struct type *type = type_tensor(b->m, v->type->element, v->type->rank, dims);
+        struct op *halo = op_build(b, OP_pad, operands, 3, NULL, &type, 0);
+        if (!halo)
+                return false;
+        for (struct use *u = v->uses, *next; u; u = next) {     /* smaller halos are parts of it */
+                int64_t own[RANK_MAX], starts[RANK_MAX];
+                struct op *pad = u->user;
+                next = u->next;
+                if (pad == halo || !fuse_is_halo(pad) || pad->region != op->region)
+                        continue;
+                halo_lows(pad, own);
+                for (int d = 0; d < v->type->rank; d++)
+                        starts[d] = lows[d] - own[d];
+                if (op_result(pad)->type == type)
+                        value_replace(op_result(pad), op_result(halo));
+                else if (!read_slices(op_result(pad), halo, starts, b))
+                        return false;
+                op_erase(pad);
+        }
+        return read_slices(v, halo, lows, b);
+}
+
+/* ---- concats ---- */
+
+/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, in its place. Only
+ * where parts lie one after the other in memory. */
+static bool push_halo(struct op *concat, struct builder *b)
+{
+        struct value *v = op_result(concat);
+        struct op *halo = v->uses->user;
+        int64_t lows[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int axis = (int)op_int(concat, "axis"), rank = v->type->rank;
+        struct value **parts =
+                arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
+        halo_lows(halo, lows);
+        memcpy(dims, op_result(halo)->type->dims, (size_t)rank * sizeof *dims);
+        for (int i = 0; i < concat->operand_count; i++) {
+                struct value *x = op_operand(concat, i);
+                bool here = x->kind == VALUE_RESULT && x->op->region == concat->region;
+                b->before = here ? x->op->next : concat;
+                b->location = here ? x->op->location : concat->location;
+                dims[axis] = x->type->dims[axis];
+                struct value *operands[] = { x, op_operand(halo, 1),
+                                             constant_ints(b->m, lows, rank) };
+                parts[i] = value_build(b, OP_pad, operands, 3, NULL,
+                                       type_tensor(b->m, x->type->element, rank, dims));
+        }
+        b->before = halo;
+        b->location = concat->location;
+        struct value *whole = build_concat(b, parts, concat->operand_count, axis);
+        if (!whole)
+                return false;
+        value_replace(op_result(halo), whole);
+        op_erase(halo);
+        op_erase(concat);
+        return true;
+}
+
+/* ---- all of it ---- */
+
+int fuse_share_halos(struct region *region, struct diag *diag)
+{
+        int rewrites = 0;
+        struct builder b = { .m = region->function->module, .diag = diag };
+        int64_t lows[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        for (struct op *op = region->last, *previous; op; op = previous) {
+                previous = op->previous;
+                struct value *v = op->result_count == 1 ? op_result(op) : NULL;
+                if (!v || !op_is_stack(op) || !unite_halos(v, lows, dims))
+                        continue;
+                int axis = (int)op_int(op, "axis");
+                if (dims[axis] != v->type->dims[axis])
+                        continue;
+                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, &b)) || !push_halo(op, &b))
+                        return -1;
+                rewrites++;
+        }
+        for (struct op *op = region->first; op; op = op->next) {
+                bool computed =
+                        fuse_is_elementwise(op) || fuse_is_anchor(op) || op->code == OP_transpose;
+                if (op->result_count != 1 || !computed || value_has_one_use(op_result(op)) ||
+                    !unite_halos(op_result(op), lows, dims))
+                        continue;
+                if (!share_halo(op_result(op), lows, dims, &b))
+                        return -1;
+                rewrites++;
+        }
+        return rewrites;
+}

@@ -1,0 +1,298 @@
+/* siblings: kernels with the same index, element-wise ones and reductions of the same rows, become
+ * one kernel of several results where that moves fewer bytes.
+ *
+ *   %1 = fusion(%g, %c) { ... tanh ... mul ... add }            %1, %2 = fusion(%g, %c) { ... tanh ... mul ... add
+ *   %2 = fusion(%g, %1) { ... tanh ... mul }              ->                              ... tanh ... mul
+ *                                                                                         yield(..,
+ *                                                                                         ..) }
+ *
+ * Two kernels join where one reads the elements that the other makes, or both read the same ones of
+ * a tensor: these bytes are then read once. Both are element-wise (with the broadcasts, slices,
+ * transposes and gathers that fuse has put in), or end in reductions along the same dimensions, and
+ * have results of the same extents; what they share is read at the index of the result, or along
+ * its row, in both. So the state of a recurrent cell and its output become one kernel, several
+ * functions of one value do, and so do the mean and the largest, or the mean and the variance, of a
+ * row: such reductions share a loop (ir/lower_merge.c), or the row lies in the first cache.
+ *
+ * The joined kernel stands where the later one is, if nothing between reads what the first one
+ * makes, or else where the earlier one is, if what the later one reads is there by then: so no
+ * cycle can arise. Contractions and rows that are stored stay alone. Exact: the same operations on
+ * each element, in the same order. */
+#include "passes/fuse/join.h"
+
+enum { READERS_MAX = 16 };              /* of a value that are looked at */
+
+static bool is_map(const struct op *op)
+{
+        switch (op->code) {
+        case OP_broadcast:
+        case OP_iota:
+        case OP_slice:
+        case OP_transpose:
+        case OP_reshape:
+        case OP_gather: return true;
+        default:
+                return op_info[op->code].traits & TRAIT_ELEMENTWISE;
+        }
+}
+
+/* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of
+ * its own), a result for each row. */
+struct walk { const struct type *shape; unsigned along; int64_t rows; int size; };
+
+static bool add_reduction(struct walk *w, const struct op *op)
+{
+        const struct type *t = op_operand(op, 0)->type;
+        unsigned along;
+        if (!type_is_static(t) || !rows_reduce(op, t, &along) || !along)
+                return false;
+        bool first = !w->along;
+        if (first)
+                *w = (struct walk){ .shape = t, .along = along, .size = w->size };
+        return first || (along == w->along && type_same_dims(t, w->shape));
+}
+
+/* element-wise operations of one index alone, or reductions of one row, all results of the same
+ * extents; size: how many operations */
+static bool is_kernel(struct op *kernel, struct walk *w)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        const struct type *result = kernel->results[0].type;
+        *w = (struct walk){ .shape = result };
+        if (kernel->result_count < 1 || !type_is_static(result) || !type_elements(result))
+                return false;
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
+             op = region ? op->next : NULL, w->size++) {
+                bool map = region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE;
+                if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
+                        return false;
+        }
+        for (int i = 1; i < kernel->result_count; i++)
+                if (!type_same_dims(kernel->results[i].type, result))
+                        return false;
+        w->rows = type_elements(w->shape);
+        for (int d = 0; d < w->shape->rank && w->rows; d++)
+                w->rows /= w->along >> d & 1 ? w->shape->dims[d] : 1;
+        return type_elements(result) == w->rows;
+}
+
+/* Has v an element for each one that the kernel goes over, or one for each row? */
+static bool is_walked(const struct walk *w, const struct value *v)
+{
+        return type_same_dims(v->type, w->shape) ||
+               (w->along && type_is_static(v->type) && type_elements(v->type) == w->rows);
+}
+
+/* What is needed of op at an index, or in a row, is of that index or row of its operands. */
+static bool keeps_row(const struct op *op, const struct walk *w)
+{
+        if (op->code == OP_yield || op->code == OP_reduce ||
+            op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return true;
+        if (!w->along || (op->code != OP_reshape && op->code != OP_broadcast))
+                return false;
+        const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
+        if (type_elements(x) != w->rows || op->code == OP_reshape)
+                return type_elements(x) == w->rows;
+        const int64_t *onto = op_ints(op, "dims", NULL);
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] != 1 && w->along >> onto[k] & 1)
+                        return false;
+        return type_same_dims(y, w->shape);
+}
+
+/* Does the kernel read v, and only at the index of its result, or in its row? */
+static bool reads_in_place(struct op *kernel, const struct walk *w, const struct value *v)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        bool found = false;
+        if (!is_walked(w, v))
+                return false;
+        if (!region) {
+                for (int i = 0; i < kernel->operand_count; i++)
+                        found |= op_operand(kernel, i) == v;
+                return found;
+        }
+        /* numbers of operations: 1 where elements are needed at that index, 2 where at others */
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = 0;
+        for (struct op *op = region->last; op; op = op->previous) {
+                bool same = keeps_row(op, w) && (op->code == OP_yield || op->number == 1);
+                for (int i = 0; i < op->operand_count; i++) {
+                        const struct value *x = op_operand(op, i);
+                        if (x == v && !same)
+                                return false;
+                        found |= x == v;
+                        if (x && x->kind == VALUE_RESULT && x->op->region == region)
+                                x->op->number |= same ? 1 : 2;
+                }
+        }
+        return found;
+}
+
+/* the operation of `region` that the use is in, or NULL */
+static struct op *reader_in(const struct use *u, const struct region *region)
+{
+        struct op *op = u->user;
+        while (op && op->region != region)
+                op = op->region->owner;
+        return op;
+}
+
+/* ---- pairs ---- */
+
+struct pair {
+        struct op *first, *second;
+        struct walk walks[2];           /* theirs */
+        int64_t bytes;                  /* that are no longer read */
+        struct op *place;               /* the joined kernel stands in front of it */
+        struct value **read;            /* by the second one */
+        int read_count;
+};
+
+static struct value **values_read(struct arena *arena, struct op *kernel, int *count)
+{
+        if (kernel->code == OP_fusion)
+                return op_captures(arena, kernel, count);
+        struct value **values = arena_array(arena, (size_t)kernel->operand_count, sizeof *values);
+        *count = 0;
+        for (int i = 0; i < kernel->operand_count; i++)
+                if (op_operand(kernel, i))
+                        values[(*count)++] = op_operand(kernel, i);
+        return values;
+}
+
+/* All that is shared, and nothing else of what the first one makes, is read in place. */
+static bool count_bytes(struct pair *p)
+{
+        p->bytes = 0;
+        for (int i = 0; i < p->read_count; i++) {
+                const struct value *v = p->read[i];
+                bool made = v->kind == VALUE_RESULT && v->op == p->first,
+                     here = reads_in_place(p->second, &p->walks[1], v);
+                if (made && !here)
+                        return false;
+                if (made || (here && v->kind != VALUE_CONSTANT &&
+                             reads_in_place(p->first, &p->walks[0], v)))
+                        p->bytes += type_bytes(v->type);
+        }
+        return p->bytes > 0;
+}
+
+static bool find_place(struct pair *p)
+{
+        const struct region *region = p->second->region;
+        bool late = true, early = true;
+        for (int i = 0; i < p->first->result_count; i++)
+                for (const struct use *u = p->first->results[i].uses; u; u = u->next) {
+                        const struct op *reader = reader_in(u, region);
+                        late &= reader == p->second || reader->number > p->second->number;
+                }
+        for (int i = 0; i < p->read_count; i++) {
+                const struct value *v = p->read[i];
+                early &= v->kind != VALUE_RESULT || v->op->region != region || v->op == p->first ||
+                         v->op->number < p->first->number;
+        }
+        p->place = late ? p->second : p->first;
+        return late || early;
+}
+
+/* the same elements in the same rows; or one of the two has nothing but what there is for each
+ * row */
+static bool go_together(const struct walk *x, const struct walk *y)
+{
+        return !x->along || !y->along ||
+               (x->along == y->along && type_same_dims(x->shape, y->shape));
+}
+
+static void look_at(struct pair *best, struct op *first, int limit)
+{
+        struct pair p = *best;
+        p.first = first;
+        if (first->region == p.second->region && first->number < p.second->number &&
+            is_kernel(first, &p.walks[0]) && p.walks[0].size + p.walks[1].size <= limit &&
+            type_same_dims(first->results[0].type, p.second->results[0].type) &&
+            go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
+            p.bytes > best->bytes)
+                *best = p;
+}
+
+/* the kernel in front that shares most */
+static void find_first(struct pair *best, int limit)
+{
+        for (int i = 0; i < best->read_count; i++) {
+                struct value *v = best->read[i];
+                int readers = 0;
+                if (v->kind == VALUE_CONSTANT || !is_walked(&best->walks[1], v))
+                        continue;
+                if (v->kind == VALUE_RESULT)
+                        look_at(best, v->op, limit);
+                for (const struct use *u = v->uses; u && readers < READERS_MAX;
+                     u = u->next, readers++) {
+                        struct op *reader = reader_in(u, best->second->region);
+                        if (reader)
+                                look_at(best, reader, limit);
+                }
+        }
+}
+
+/* ---- joining ---- */
+
+/* results that others read */
+static int find_results(const struct pair *p, struct arena *arena, struct value ***results)
+{
+        struct op *kernels[] = { p->first, p->second };
+        int count = 0;
+        *results = arena_array(arena, (size_t)p->first->result_count + (size_t)p->second->result_count, sizeof **results);
+        for (int k = 0; k < 2; k++)
+                for (int i = 0; i < kernels[k]->result_count; i++) {
+                        bool wanted = false;
+                        for (const struct use *u = kernels[k]->results[i].uses; u; u = u->next)
+                                wanted |= reader_in(u, p->second->region) != p->second;
+                        if (wanted)
+                                (*results)[count++] = &kernels[k]->results[i];
+                }
+        return count;
+}
+
+static bool join(struct op *second, struct pass_context *context)
+{
+        struct pair p = { .second = second };
+        if (!is_kernel(second, &p.walks[1]))
+                return false;
+        struct arena *arena = arena_new();
+        struct value **results;
+        p.read = values_read(arena, second, &p.read_count);
+        find_first(&p, (int)context->limits.kernel_operations);
+        int count = p.first ? find_results(&p, arena, &results) : 0;
+        struct op *joined = NULL;
+        if (count)
+                joined = kernel_join_results((struct op *const[]){ p.first, second }, 2, results,
+                                             count, context->diag);
+        if (joined) {
+                for (int i = 0; i < count; i++)
+                        value_replace(results[i], &joined->results[i]);
+                op_move_before(joined, p.place);
+                joined->number = p.place->number;
+                op_erase(second);
+                op_erase(p.first);
+        }
+        arena_free(arena);
+        return joined;
+}
+
+static void number_operations(struct region *region)
+{
+        int count = 0;
+        for (struct op *op = region->first; op; op = op->next) {
+                op->number = count++;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        number_operations(op->regions[i]);
+        }
+}
+
+int pass_siblings(struct function *f, struct pass_context *context)
+{
+        number_operations(&f->body);
+        return kernels_join_all(&f->body, join, context);
+}

@@ -1,0 +1,533 @@
+/* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one
+ * block, "last"), or the value as it is, channel by channel ("plain").
+ *
+ *   region     what is of one kind: values that operations join which work on any (element-wise, windows, concats, slices,
+ *              depthwise convolutions); contractions and all else end it
+ *   cost       of every kind, in cycles: of contractions that read its values, of copies in it, of depthwise convolutions, of
+ *              conversions from and to the logical form, where the walk of layout.c would make them
+ *
+ *      convolve -> <58 channels> -> concat -> shuffle -> slice -> convolve      last: copies, where blocks would be taken apart
+ *      convolve -> <64 channels> -> max, pool -> convolve                       blocks of 16
+ *      image of 3 channels -> convolve, depthwise 5 x 5 -> image                plain: neighbours along the width are the lanes
+ *
+ * A contraction reads one region and writes another, and what it costs is a sum of both, so regions
+ * are decided one by one: a walk over the graph, in time proportional to it. One with fewer outputs
+ * than a vector has lanes may stay as it is, too: its nest has the width for lanes, loads a vector
+ * for every product, and wins where outputs are as few as 4 of 16. With more it never does, because
+ * each vector of a panel serves a tile of positions; so plain values lie between the edges of the
+ * graph and such operations only. Fewer channels than a block has are one block either way: without
+ * lanes that pad it, unless what they join needs whole ones. Blocks of 16 where costs are equal:
+ * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
+ * that stays in registers, strips, stores without masks). */
+#include "ir/loop_vector.h"
+#include "passes/layout/layout.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+        BLOCKS = LAYOUT_BLOCKS,
+        LAST = LAYOUT_LAST,
+        PLAIN = LAYOUT_PLAIN,
+        KIND_COUNT = LAYOUT_KIND_COUNT
+};
+
+/* Bytes that a core moves in a cycle: in order; and where channels and positions change places, or
+ * lanes are cut out of blocks. */
+#define COPIED 8.0
+#define TRANSPOSED 4.0
+#define TRANSPOSED_WHOLE 8.0
+/* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured
+ * with gcc, 10 to 18 % */
+#define FAR .12
+/* and what one of bytes loses that reads blocks: sums over a few words each */
+#define SHORT .3
+/* and what it loses where channels are not whole vectors, which Winograd's algorithm wants */
+#define DIRECT .5
+/* what a depthwise one loses whose weights are not one vector a block, and so are read again for
+ * every tile */
+#define READ_AGAIN .3
+/* what packed contractions of few channels, or into few, reach of a target's products, and
+ * depthwise ones */
+#define REACHED .7
+/* Cycles of a plain nest: for a vector's product with a weight, and more the more of its loads
+ * straddle two lines; as much again so many times where strides set neighbours apart; for a vector
+ * of results. */
+#define PRODUCT 1.2
+#define STRADDLING .05
+#define STRIDED 3.0
+#define RESULT 3.0
+/* another kind than blocks must be better by so much: costs are no more exact than that */
+#define WORTH .9
+
+/* ---- regions ---- */
+
+static struct form *region_of(struct layout *l, struct value *v)
+{
+        struct form *form = layout_form(l, v), *root = form;
+        while (root->joined)
+                root = root->joined;
+        while (form->joined) {          /* a shorter way the next time */
+                struct form *next = form->joined;
+                form->joined = root;
+                form = next;
+        }
+        return root;
+}
+
+static void join(struct layout *l, struct value *a, struct value *b)
+{
+        struct form *x = region_of(l, a), *y = region_of(l, b);
+        if (x == y)
+                return;
+        for (int k = 0; k < KIND_COUNT; k++)
+                x->cost[k] += y->cost[k];
+        x->blocked_cost += y->blocked_cost;
+        y->joined = x;
+}
+
+static void add_cost(struct layout *l, struct value *v, int kind, double cycles)
+{
+        region_of(l, v)->cost[kind] += cycles;
+}
+
+/* ---- costs ---- */
+
+static double bytes_of(const struct layout *l, const struct type *t, int kind)
+{
+        int64_t lanes = kind == LAST ? t->dims[1] : l->block,
+                stored = layout_blocks(t->dims[1], lanes) * lanes;
+        return (double)type_bytes(t) / (double)t->dims[1] * (double)stored;
+}
+
+static bool is_whole(const struct layout *l, const struct type *t)
+{
+        return t->dims[1] % l->block == 0;
+}
+
+/* less than a block: one block either way, with lanes that pad it or without */
+static bool is_few(const struct layout *l, const struct type *t) { return t->dims[1] < l->block; }
+
+/* the blocks that a value of this kind has where a contraction makes or wants them */
+static int blocks_in(const struct layout *l, const struct type *t, int kind)
+{
+        return kind != PLAIN ? kind : is_few(l, t) ? LAST : BLOCKS;
+}
+
+/* between blocks and the logical form: nothing moves where there is one position, or one channel */
+static double conversion(const struct layout *l, const struct type *t, int kind)
+{
+        double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
+        int blocks = blocks_in(l, t, kind);
+        bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || t->dims[1] == 1);
+        return same ? 0
+                    : ((double)type_bytes(t) + bytes_of(l, t, blocks)) /
+                               (is_whole(l, t) ? TRANSPOSED_WHOLE : TRANSPOSED);
+}
+
+static double copy(const struct layout *l, const struct type *t, int kind)
+{
+        return 2 * bytes_of(l, t, kind) / COPIED;
+}
+
+/* v is needed in its blocks; in its own shape */
+static void want_blocks(struct layout *l, struct value *v, int kind)
+{
+        struct form *state = layout_form(l, v);
+        if (!state->blocked[kind])
+                add_cost(l, v, kind, conversion(l, v->type, kind));
+        state->blocked[kind] = true;
+}
+
+static void want_logical(struct layout *l, struct value *v, int kind)
+{
+        struct form *state = layout_form(l, v);
+        if (!state->logical[kind])
+                add_cost(l, v, kind, conversion(l, v->type, kind));
+        state->logical[kind] = true;
+}
+
+/* v is made in its blocks, or in its own shape */
+static void make(struct layout *l, struct value *v, int kind, bool blocked)
+{
+        struct form *state = layout_form(l, v);
+        state->blocked[kind] = blocked;
+        state->logical[kind] = !blocked;
+}
+
+static void make_logical(struct layout *l, struct value *v)
+{
+        for (int k = 0; k < KIND_COUNT; k++)
+                make(l, v, k, false);
+}
+
+/* ---- operations ---- */
+
+static bool carries(const struct value *v)
+{
+        return v && v->type->rank >= 2 && v->type->rank < RANK_MAX && type_is_static(v->type) &&
+               type_elements(v->type);
+}
+
+static bool keeps_channels(const struct type *x, const struct type *y)
+{
+        return y->rank >= 2 && y->dims[0] == x->dims[0] && y->dims[1] == x->dims[1];
+}
+
+/* made anew in any form */
+static bool is_spread(const struct value *v)
+{
+        return v->kind == VALUE_CONSTANT || op_is(v, OP_broadcast);
+}
+
+/* an operand that has the form of the result */
+static bool has_form(const struct op *op, int operand)
+{
+        const struct value *v = op_operand(op, operand);
+        return carries(v) && !is_spread(v) && v->type->rank == op_result(op)->type->rank;
+}
+
+/* channels spread over positions, as those of a squeeze: of the form that they spread to */
+static bool spreads_channels(const struct op *op, int operand)
+{
+        const struct value *v = op_operand(op, operand),
+                           *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
+        return x && carries(v) && carries(x) && keeps_channels(x->type, v->type);
+}
+
+/* The operation is done in blocks where one of its operands is there in blocks; never where they
+ * are plain. */
+static void work_in(struct layout *l, struct op *op, int kind)
+{
+        bool any = false;
+        for (int i = 0; i < op->operand_count; i++)
+                any |= kind != PLAIN && has_form(op, i) &&
+                       layout_form(l, op_operand(op, i))->blocked[kind];
+        for (int i = 0; i < op->operand_count; i++) {
+                if (has_form(op, i) && any)
+                        want_blocks(l, op_operand(op, i), kind);
+                else if (has_form(op, i))
+                        want_logical(l, op_operand(op, i), kind);
+        }
+        make(l, op_result(op), kind, any);
+}
+
+static void join_all(struct layout *l, struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (has_form(op, i) || spreads_channels(op, i))
+                        join(l, op_operand(op, i), op_result(op));
+}
+
+/* one operand, and a result that may have another rank */
+static void join_one(struct layout *l, struct value *x, struct value *y)
+{
+        join(l, x, y);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == PLAIN)
+                        want_logical(l, x, k);
+                make(l, y, k, k != PLAIN && layout_form(l, x)->blocked[k]);
+        }
+}
+
+/* Channels are put together, taken apart or moved: copies in the last kind and the logical form,
+ * which all is done in where blocks are not whole. */
+static void choose_parts(struct layout *l, struct op *op, bool whole)
+{
+        struct value *y = op_result(op);
+        join_all(l, op);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == LAST || whole) {
+                        work_in(l, op, k);
+                } else {
+                        for (int i = 0; i < op->operand_count; i++)
+                                if (has_form(op, i))
+                                        want_logical(l, op_operand(op, i), k);
+                        make(l, y, k, false);
+                }
+                if (k != BLOCKS || !whole)
+                        add_cost(l, y, k, copy(l, y->type, LAST));
+        }
+}
+
+static void choose_shuffle(struct layout *l, struct value *x, struct value *y)
+{
+        join(l, x, y);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k != LAST)
+                        want_logical(l, x, k);
+                make(l, y, k, k == LAST && layout_form(l, x)->blocked[k]);
+                add_cost(l, y, k, (k == LAST ? 2 : 1) * copy(l, y->type, LAST));
+        }
+}
+
+/* ---- convolutions ---- */
+
+/* multiply-adds of vectors, in a nest with lanes along the last dimension: at its ends one more
+ * vector, masked */
+static double plain_cycles(const struct layout *l, const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        int spatial;
+        const int64_t *strides = op_ints(op, "strides", &spatial), extent = y->dims[y->rank - 1];
+        int64_t lanes = target_lanes(l->context->target, E_F32);
+        double vectors = (double)(type_elements(y) / extent) *
+                         (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
+        double product =
+                (PRODUCT + STRADDLING * (double)lanes) * (strides[spatial - 1] == 1 ? 1 : STRIDED);
+        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product + RESULT);
+}
+
+/* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole
+ * vector one by one. */
+static double packed_cycles(const struct layout *l, const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        const struct target *target = l->context->target;
+        int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
+        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
+                          (double)y->dims[1];
+        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(l, y);
+        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
+               target_vector_issue(target);
+}
+
+/* every output sums what lies under its own window, of all channels or of one */
+static bool is_simple(const struct op *op)
+{
+        return layout_is_direct(op) && (op_int(op, "groups") == 1 || layout_is_depthwise(op));
+}
+
+/* its nest has vectors, where rows end, too */
+static bool may_stay(const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        return is_simple(op) && w->dims[w->rank - 1] <= VECTOR_JOINED_MAX;
+}
+
+static void choose_depthwise(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        double packed = packed_cycles(l, op);
+        join(l, x, y);
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (k == PLAIN)
+                        want_logical(l, x, k);
+                else
+                        want_blocks(l, x, k);
+                make(l, y, k, k != PLAIN);
+        }
+        region_of(l, y)->blocked_cost += packed / REACHED;
+        bool may = may_stay(op) && element_is_float((enum element)x->type->element);
+        add_cost(l, y, PLAIN, may ? plain_cycles(l, op) : INFINITY);
+        add_cost(l, x, LAST,
+                 !layout_is_direct(op) ? INFINITY
+                 : is_few(l, x->type)     ? 0
+                                       : READ_AGAIN * packed);
+}
+
+/* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every
+ * product) */
+static bool stays(struct layout *l, const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        return may_stay(op) && is_few(l, y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
+               plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(l, y, LAST));
+}
+
+static bool loses_winograd(const struct layout *l, const struct type *t, int kind)
+{
+        return blocks_in(l, t, kind) == LAST && !is_whole(l, t);
+}
+
+/* the convolution itself; in blocks y is of any kind after it */
+static void choose_convolve(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        const struct type *w = op_operand(op, 1)->type;
+        double cycles = packed_cycles(l, op);
+        const struct multiply *bytes = layout_bytes(l, op);
+        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
+                     x->type->element == E_F32;
+        bool stay = stays(l, op);
+        layout_form(l, y)->stays = stay;
+        for (int k = 0; k < KIND_COUNT; k++) {
+                if (stay)
+                        want_logical(l, x, k);
+                else if (!is_few(l, x->type) || !layout_form(l, x)->logical[k])
+                        want_blocks(l, x, k);
+                make(l, y, k, !stay);
+        }
+        if (stay)
+                return;
+        if (!is_simple(op)) {           /* made of blocks (convolve.c) */
+                add_cost(l, x, LAST, INFINITY);
+                add_cost(l, y, LAST, INFINITY);
+        }
+        /* more than half of a block may be lanes that pad it */
+        for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
+                add_cost(l, y, k, bytes_of(l, y->type, blocks_in(l, y->type, k)) / COPIED);
+        if (bytes) {                    /* words of a block are few, and want to be whole */
+                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : SHORT * cycles / bytes->group);
+                add_cost(l, x, LAST, x->type->dims[1] % bytes->group ? cycles : 0);
+                return;
+        }
+        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : FAR * cycles);
+        for (int k = 0; k < KIND_COUNT && tiled; k++) {
+                add_cost(l, x, k, loses_winograd(l, x->type, k) ? DIRECT * cycles : 0);
+                add_cost(l, y, k, loses_winograd(l, y->type, k) ? DIRECT * cycles : 0);
+        }
+}
+
+/* ---- moves ---- */
+
+static bool ints_of(const struct op *op, int operand, int64_t *ints)
+{
+        int count;
+        return value_ints(op_operand(op, operand), ints, RANK_MAX, &count);
+}
+
+/* false: in no form but the logical one */
+static bool choose_moves(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0), *y = op_result(op), *shuffled = layout_shuffled(op);
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        bool whole = true;
+        switch (op->code) {
+        case OP_concat:
+                for (int i = 0; i + 1 < op->operand_count && op_int(op, "axis") == 1; i++)
+                        whole &= is_whole(l, op_operand(op, i)->type);
+                choose_parts(l, op, whole);
+                return true;
+        case OP_slice:
+                if (!ints_of(op, 1, starts) || !ints_of(op, 2, steps))
+                        return false;
+                choose_parts(l, op,
+                             starts[1] % l->block == 0 &&
+                                     (steps[1] == 1 || y->type->dims[1] == 1));
+                return true;
+        case OP_reshape:
+        case OP_reduce_window:
+        case OP_reduce:
+        case OP_gather:
+        case OP_broadcast:
+        case OP_pad:
+                if (shuffled)
+                        choose_shuffle(l, shuffled, y);
+                else if (keeps_channels(x->type, y->type))
+                        join_one(l, x, y);
+                return shuffled || keeps_channels(x->type, y->type);
+        default:
+                return false;
+        }
+}
+
+/* a part of a shuffle, which its last operation stands for */
+static bool is_inside_shuffle(const struct op *op)
+{
+        const struct value *y = op_result(op);
+        const struct use *u = y->uses;
+        if (op->code == OP_reshape && value_has_one_use(y) && u->user->code == OP_transpose) {
+                y = op_result(u->user);
+                u = y->uses;
+        } else if (op->code != OP_transpose) {
+                return false;
+        }
+        return value_has_one_use(y) && layout_shuffled(u->user);
+}
+
+static void choose_op(struct layout *l, struct op *op)
+{
+        if (op->result_count == 1 && carries(op_result(op)) && op->operand_count &&
+            carries(op_operand(op, 0))) {
+                bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
+                             (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
+                enum element x = (enum element)op_operand(op, 0)->type->element;
+                if (op->code == OP_convolve && (x == E_F32 || x == E_BF16 || bytes)) {
+                        if (layout_is_depthwise(op))
+                                choose_depthwise(l, op);
+                        else
+                                choose_convolve(l, op);
+                        return;
+                }
+                if (op_info[op->code].traits & TRAIT_ELEMENTWISE) {
+                        join_all(l, op);
+                        for (int k = 0; k < KIND_COUNT; k++)
+                                work_in(l, op, k);
+                        return;
+                }
+                if (choose_moves(l, op) || is_inside_shuffle(op))
+                        return;
+        }
+        for (int i = 0; i < op->operand_count; i++)
+                for (int k = 0;
+                     k < KIND_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i));
+                     k++)
+                        want_logical(l, op_operand(op, i), k);
+        for (int i = 0; i < op->result_count; i++)
+                if (carries(&op->results[i]))
+                        make_logical(l, &op->results[i]);
+}
+
+static void choose_region(struct layout *l, struct region *region)
+{
+        for (int i = 0; i < region->argument_count; i++)
+                if (carries(&region->arguments[i]))
+                        make_logical(l, &region->arguments[i]);
+        for (struct op *op = region->first; op; op = op->next) {
+                choose_op(l, op);
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        choose_region(l, op->regions[i]);
+        }
+}
+
+static enum layout_kind best_kind(const struct form *region)
+{
+        enum layout_kind blocks =
+                region->cost[LAST] < WORTH * region->cost[BLOCKS] ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        return region->cost[PLAIN] < WORTH * (region->cost[blocks] + region->blocked_cost)
+                       ? LAYOUT_PLAIN
+                       : blocks;
+}
+
+/* how many regions are of each kind, where that mattered; and convolutions that stay as they are */
+static void add_notes(struct layout *l)
+{
+        static const char
+                *const names[] = { [BLOCKS] = "blocks", [LAST] = "last", [PLAIN] = "plain" };
+        int counts[KIND_COUNT] = { 0 }, staying = 0;
+        for (int i = 0; i < l->formed_count; i++) {
+                const struct form *form = l->formed[i]->scratch;
+                bool matters = form->blocked_cost > 0;
+                for (int k = 0; k < KIND_COUNT; k++)
+                        matters |= form->cost[k] > 0;
+                counts[form->kind] += matters && !form->joined;
+                staying += form->stays;
+        }
+        for (int k = 0; k < KIND_COUNT; k++)
+                text_add(l->context->notes, "%s%s %d", k ? ", " : "regions ", names[k], counts[k]);
+        text_add(l->context->notes, ", convolutions that stay %d", staying);
+}
+
+bool layout_stays(const struct op *convolve)
+{
+        const struct value *y = op_result(convolve);
+        return layout_is_depthwise(convolve)
+                       ? is_plain(y)
+                       : y->scratch && ((const struct form *)y->scratch)->stays;
+}
+
+void layout_choose(struct layout *l, struct region *region)
+{
+        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(l->context->target, E_F32);
+        lanes = lanes > line ? lanes : line;
+        if (l->block != lanes)          /* rows of hardware tiles */
+                return;
+        choose_region(l, region);
+        for (int i = 0; i < l->formed_count; i++) {
+                const struct form *root = region_of(l, l->formed[i]);
+                layout_form(l, l->formed[i])->kind = best_kind(root);
+        }
+        if (l->context->notes)
+                add_notes(l);
+}

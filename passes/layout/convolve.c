@@ -1,0 +1,522 @@
+/* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes.
+ *
+ *   groups        few channels of several groups are one group whose weights are blocks on a diagonal of zeros; several outputs
+ *                 of one channel each read a copy of it
+ *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a convolution of its own, and
+ *                 the results lie interleaved in the whole */
+#include "passes/layout/layout.h"
+#include "passes/simplify/ranges.h"
+
+#include <string.h>
+
+enum { SPATIAL_MAX = 6, MERGED_MAX = 8, PHASES_MAX = 64 };
+
+struct convolution {
+        struct layout *l;
+        const struct op *op;
+        struct value *x, *w;            /* logical: [N, C, S..], [M, C / groups, K..] */
+        const struct multiply *multiply;
+        int64_t groups;
+        int spatial;
+};
+
+static bool is_depthwise(const struct convolution *c)
+{
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups;
+}
+
+/* ---- groups ---- */
+
+/* each channel `times` times */
+static struct value *repeat_channels(struct builder *b, struct value *x, int64_t times)
+{
+        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], times };
+        int64_t onto[RANK_MAX] = { 0, 1 };
+        int rank = x->type->rank;
+        for (int d = 2; d < rank; d++) {
+                dims[d + 1] = x->type->dims[d];
+                onto[d] = d + 1;
+        }
+        x = build_broadcast(b, x, type_tensor(b->m, x->type->element, rank + 1, dims), onto);
+        dims[1] *= times;
+        memmove(dims + 2, dims + 3, (size_t)(rank - 2) * sizeof *dims);
+        return build_reshape(b, x, rank, dims);
+}
+
+/* Weights of `merged` groups as those of one: [.., i, outputs, channels, ..] becomes row i of a
+ * square whose diagonal it is. Rows of n * m elements with n behind them, cut to n * m each, begin
+ * one m further to the left every time. */
+static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups,
+                                  int64_t merged)
+{
+        const dim_t *old = w->type->dims;
+        int64_t outputs = old[0] / groups, channels = old[1], left = groups / merged, window = 1;
+        for (int d = 2; d < w->type->rank; d++)
+                window *= old[d];
+        dim_t dims[RANK_MAX] = { left, merged, outputs, channels, window };
+        dim_t padded[] = { left, merged, outputs, (merged + 1) * channels, window };
+        static const int64_t swap[] = { 0, 2, 1, 3, 4 };
+        struct value *v = layout_pack(b, layout_reshape(b, w, 5, dims), padded, 5, padded, swap);
+        v = layout_reshape(b, v, 4,
+                           (dim_t[]){ left, outputs, merged * (merged + 1) * channels, window });
+        v = layout_slice_to(b, v, (dim_t[]){ left, outputs, merged * merged * channels, window });
+        v = layout_reshape(b, v, 5, (dim_t[]){ left, outputs, merged, merged * channels, window });
+        v = layout_transpose(b, v, swap);
+        memcpy(dims, old, (size_t)w->type->rank * sizeof *dims);
+        dims[1] *= merged;
+        return layout_reshape(b, v, w->type->rank, dims);
+}
+
+/* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too
+ * much */
+static bool bring_groups(struct convolution *c)
+{
+        int64_t channels = c->w->type->dims[1], outputs = c->w->type->dims[0] / c->groups;
+        if (c->groups == 1 || is_depthwise(c) ||
+            (channels % c->l->block == 0 && outputs % c->l->block == 0))
+                return true;
+        if (channels == 1) {
+                c->x = repeat_channels(&c->l->b, c->x, outputs);
+                c->groups *= outputs;
+                return true;
+        }
+        for (int64_t t = 2; t <= MERGED_MAX && t <= c->groups; t++) {
+                bool whole = t * channels % c->l->block == 0 && t * outputs % c->l->block == 0;
+                if (c->groups % t || !(whole || t == c->groups))
+                        continue;
+                c->w = merge_groups(&c->l->b, c->w, c->groups, t);
+                c->groups /= t;
+                return true;
+        }
+        return false;
+}
+
+/* ---- operands ---- */
+
+/* x in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N,
+ * S.., C] */
+static struct value *few_channels(struct layout *l, struct value *x)
+{
+        int rank = x->type->rank;
+        dim_t dims[RANK_MAX];
+        bool channels_last = op_is(x, OP_transpose);
+        const int64_t *perm = channels_last ? op_ints(x->op, "perm", NULL) : NULL;
+        for (int d = 0; channels_last && d < rank; d++)
+                channels_last = perm[d] == (d == 0 ? 0 : d == 1 ? rank - 1 : d - 1);
+        memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
+        dims[rank] = channels_last ? dims[1] : 1;
+        dims[1] = channels_last ? 1 : dims[1];
+        return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
+}
+
+/* the same for words, and for tiles, whose rows are the channels of a row of the window: [N, 1,
+ * S.., C], C whole words; rounded where they are moved */
+static struct value *grouped_channels(struct layout *l, struct value *x, int group)
+{
+        int rank = x->type->rank;
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX] = { 0 },
+                missing = round_up(x->type->dims[1], group) - x->type->dims[1];
+        bool rounded = x->type->element == E_BF16 && op_is(x, OP_cast) &&
+                       op_operand(x->op, 0)->type->element == E_F32;
+        x = rounded ? op_operand(x->op, 0) : x;
+        for (int d = 1; d < rank; d++)
+                perm[d] = d + 1 < rank ? d + 1 : 1;
+        x = layout_transpose(&l->b, x, perm);
+        if (!x)
+                return NULL;
+        memcpy(dims + 2, x->type->dims + 1, (size_t)(rank - 1) * sizeof *dims);
+        dims[0] = x->type->dims[0];
+        dims[1] = 1;
+        x = layout_reshape(&l->b, x, rank + 1, dims);
+        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank,
+                           (int64_t[]){ 0, missing }, 1);
+}
+
+/* w [M, C / groups, K..] as panels [P, blocks, K.., inner / group, vectors, lanes * group], the
+ * channels of a word behind each other; stored: outputs of a group, with those that pad a block */
+static struct value *pack_panels(struct layout *l, struct value *w, const struct multiply *m,
+                                 int64_t groups, int64_t blocks, int64_t inner, int64_t stored,
+                                 int64_t positions)
+{
+        int64_t vectors = multiply_panel(m, stored, positions);
+        const dim_t *old = w->type->dims;
+        int window = w->type->rank - 2;
+        int64_t outputs = old[0] / groups, panel = vectors * m->outputs;
+        int64_t panels = divide_up(stored, panel);
+        dim_t split[RANK_MAX] = { groups, outputs, old[1] };
+        dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
+        int pair = m->group, pairs = pair > 1;
+        dim_t dims[RANK_MAX] = { groups, panels, vectors, m->outputs, blocks, inner / pair, pair };
+        int64_t perm[RANK_MAX] = { 0, 1, 4 };
+        for (int d = 0; d < window; d++) {
+                split[3 + d] = padded[3 + d] = dims[6 + pairs + d] = old[2 + d];
+                perm[3 + d] = 6 + pairs + d;
+        }
+        const int64_t inside[] = { 5, 2, 3, 6 };
+        memcpy(perm + 3 + window, inside, sizeof inside);
+        struct value *packed = layout_reshape(&l->b, w, 3 + window, split);
+        packed = packed ? layout_pack(&l->b, packed, padded, 6 + pairs + window, dims, perm) : NULL;
+        if (!packed)
+                return NULL;
+        int rank = 6 + window;
+        memcpy(dims, packed->type->dims, (size_t)rank * sizeof *dims);
+        dims[1] *= groups;
+        dims[rank - 1] *= pair;
+        return layout_reshape(&l->b, packed, rank - 1, dims + 1);
+}
+
+/* depthwise: [C, 1, K..] as [C / 16, K.., 16] */
+static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes)
+{
+        dim_t dims[RANK_MAX] = { w->type->dims[0] };
+        int spatial = w->type->rank - 2;
+        memcpy(dims + 1, w->type->dims + 2, (size_t)spatial * sizeof *dims);
+        w = layout_reshape(&l->b, w, 1 + spatial, dims);
+        return w ? layout_split(&l->b, w, 0, lanes) : NULL;
+}
+
+/* ---- the operation ---- */
+
+static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op,
+                      const char *name)
+{
+        int count;
+        const int64_t *values = op_ints(op, name, &count);
+        attr_set_ints(m, attrs, code, name, values, count);
+}
+
+/* channels of a block of results, of so many outputs of a group */
+static int64_t block_of(const struct convolution *c, int64_t outputs)
+{
+        return is_last(c->l, op_result(c->op)) ? outputs : c->l->block;
+}
+
+/* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
+static struct value *contract(const struct convolution *c, struct value *x, struct value *w)
+{
+        struct layout *l = c->l;
+        bool lanes = is_depthwise(c);
+        enum opcode code = lanes ? OP_convolve_lanes : OP_convolve_packed;
+        struct attr *attrs = attrs_new(l->m, code);
+        copy_ints(l->m, attrs, code, c->op, "strides");
+        copy_ints(l->m, attrs, code, c->op, "dilations");
+        bool bytes = lanes && element_is_integer((enum element)c->x->type->element);
+        attr_set(attrs, code, "accumulator", bytes ? E_F32 : op_int(c->op, "accumulator"));
+        if (!x || !w)
+                return NULL;
+        if (lanes) {
+                w = pack_lanes(l, w, x->type->dims[x->type->rank - 1]);
+        } else {
+                int64_t outputs = w->type->dims[0] / c->groups, block = block_of(c, outputs);
+                int64_t stored = layout_blocks(outputs, block) * block;
+                int64_t positions =
+                        type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
+                int64_t inner = x->type->dims[x->type->rank - 1],
+                        blocks = x->type->dims[1] / c->groups;
+                attr_set(attrs, code, "groups", c->groups);
+                /* which take whole blocks: zeros behind the channels */
+                bool whole = c->multiply->registers || c->multiply->sum == E_I32;
+                attr_set(attrs, code, "channels", whole ? blocks * inner : w->type->dims[1]);
+                attr_set(attrs, code, "outputs", outputs);
+                attr_set(attrs, code, "block", block);
+                w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
+        }
+        w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        return bytes ? build_cast(&l->b, w, (enum element)op_result(c->op)->type->element) : w;
+}
+
+/* ---- transposed convolution ---- */
+
+/* One dimension in one phase: outputs s * q + r, q below `count`, sum the weights first + s * t, t
+ * below taps, times x at q - low + t. */
+struct phase { int64_t first, taps, low, high; };
+
+static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent,
+                             int64_t count)
+{
+        int64_t turn = (pad - r) % step;
+        struct phase p = { .first = turn < 0 ? turn + step : turn };
+        p.low = (pad - r - p.first) / step;
+        p.taps = p.first < window ? (window - p.first + step - 1) / step : 0;
+        p.high = count + p.taps - 1 - p.low - extent;
+        return p;
+}
+
+struct phases {
+        const struct convolution *c;
+        const int64_t *steps, *pads;
+        int64_t count[SPATIAL_MAX];     /* positions of each phase, the same for all */
+        int64_t low[SPATIAL_MAX];       /* of the halo that serves all */
+        struct value *x;                /* in it */
+};
+
+static struct phase phase_in(const struct phases *p, int d, int64_t r)
+{
+        const struct convolution *c = p->c;
+        return phase_of(r, p->steps[d], p->pads[d], c->w->type->dims[2 + d],
+                        c->x->type->dims[2 + d], p->count[d]);
+}
+
+static struct value *contract_phase(const struct phases *p, const int64_t *r)
+{
+        struct builder *b = &p->c->l->b;
+        struct value *w = p->c->w;
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX], from[RANK_MAX] = { 0 }, ones[RANK_MAX];
+        dim_t dims[RANK_MAX], part[RANK_MAX];
+        bool none = false;
+        memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
+        memcpy(part, p->x->type->dims, (size_t)p->x->type->rank * sizeof *part);
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = ones[d] = 1;
+        for (int d = 0; d < p->c->spatial; d++) {
+                struct phase phase = phase_in(p, d, r[d]);
+                starts[2 + d] = phase.first;
+                steps[2 + d] = p->steps[d];
+                dims[2 + d] = phase.taps;
+                from[2 + d] = p->low[d] - phase.low;
+                part[2 + d] = p->count[d] + phase.taps - 1;
+                none |= !phase.taps;
+        }
+        if (none) {                     /* no weight meets an element */
+                memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
+                int64_t outputs = w->type->dims[0] / p->c->groups, block = block_of(p->c, outputs);
+                if (!is_depthwise(p->c)) {      /* whose results lie as x does */
+                        part[1] = p->c->groups * layout_blocks(outputs, block);
+                        part[p->x->type->rank - 1] = block;
+                }
+                enum element e = (enum element)op_result(p->c->op)->type->element;
+                return constant_number(b->m, type_tensor(b->m, e, p->x->type->rank, part), 0);
+        }
+        return contract(p->c, build_slice(b, p->x, from, ones, part),
+                        layout_slice(b, w, starts, steps, dims));
+}
+
+/* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut
+ * to the extents of y */
+static struct value *interleave(const struct phases *p, struct value *parts, const struct type *y)
+{
+        struct builder *b = &p->c->l->b;
+        int spatial = p->c->spatial;
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX] = { spatial, spatial + 1 };
+        for (int d = 0; d < spatial; d++) {
+                dims[d] = p->steps[d];
+                dims[spatial + 2 + d] = p->count[d];
+                perm[2 + 2 * d] = spatial + 2 + d;
+                perm[3 + 2 * d] = d;
+        }
+        dims[spatial] = y->dims[0];
+        dims[spatial + 1] = parts->type->dims[1];
+        dims[2 * spatial + 2] = parts->type->dims[spatial + 2];
+        perm[2 * spatial + 2] = 2 * spatial + 2;
+        struct value *v = build_transpose(b, build_reshape(b, parts, 2 * spatial + 3, dims), perm);
+        dims[0] = y->dims[0];
+        dims[1] = parts->type->dims[1];
+        for (int d = 0; d < spatial; d++)
+                dims[2 + d] = p->count[d] * p->steps[d];
+        dims[2 + spatial] = parts->type->dims[spatial + 2];
+        v = build_reshape(b, v, spatial + 3, dims);
+        memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
+        return v ? layout_slice_to(b, v, dims) : NULL;
+}
+
+static struct phases phases_of(const struct convolution *c)
+{
+        const struct type *y = op_result(c->op)->type;
+        struct phases p = { .c = c,
+                            .steps = op_ints(c->op, "input_dilations", NULL),
+                            .pads = op_ints(c->op, "pads", NULL) };
+        for (int d = 0; d < c->spatial; d++)
+                p.count[d] = divide_up(y->dims[2 + d], p.steps[d]);
+        return p;
+}
+
+/* x: in blocks */
+static struct value *contract_phases(const struct convolution *c, struct value *x)
+{
+        const struct type *y = op_result(c->op)->type;
+        struct phases p = phases_of(c);
+        int64_t halo[2 * SPATIAL_MAX] = { 0 }, total = 1;
+        for (int d = 0; d < c->spatial; d++) {
+                total *= p.steps[d];
+                for (int64_t r = 0; r < p.steps[d]; r++) {
+                        struct phase phase = phase_in(&p, d, r);
+                        if (!phase.taps)
+                                continue;
+                        p.low[d] = phase.low > p.low[d] ? phase.low : p.low[d];
+                        int64_t *high = &halo[c->spatial + d];
+                        *high = phase.high > *high ? phase.high : *high;
+                }
+        }
+        memcpy(halo, p.low, (size_t)c->spatial * sizeof *halo);
+        p.x = layout_halo(&c->l->b, x, 2, halo, c->spatial);
+        struct value *parts[PHASES_MAX];
+        int64_t r[SPATIAL_MAX] = { 0 };
+        for (int64_t i = 0; p.x && i < total; i++) {
+                parts[i] = contract_phase(&p, r);
+                for (int d = c->spatial - 1; d >= 0 && ++r[d] == p.steps[d]; d--)
+                        r[d] = 0;
+        }
+        struct value *all = p.x ? build_concat(&c->l->b, parts, (int)total, 0) : NULL;
+        return all ? interleave(&p, all, y) : NULL;
+}
+
+/* Few outputs: all phases in one convolution, as outputs of it, when they read the same elements of
+ * x. */
+static bool phases_alike(const struct convolution *c, struct phases *p)
+{
+        for (int d = 0; d < c->spatial; d++) {
+                struct phase first = phase_in(p, d, 0);
+                p->low[d] = first.low;
+                for (int64_t r = 0; r < p->steps[d]; r++) {
+                        struct phase phase = phase_in(p, d, r);
+                        if (!phase.taps || phase.taps != first.taps || phase.low != first.low)
+                                return false;
+                }
+        }
+        return c->groups == 1 && c->w->type->dims[0] < c->l->block;
+}
+
+static struct value *weights_of_phases(const struct convolution *c, const struct phases *p,
+                                       int64_t total)
+{
+        struct builder b = c->l->b;
+        struct value *parts[PHASES_MAX];
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, r[SPATIAL_MAX] = { 0 };
+        dim_t dims[RANK_MAX] = { c->w->type->dims[0], c->w->type->dims[1] };
+        b.fold = fold_op;
+        b.fold_context = c->l->context;
+        for (int64_t i = 0; i < total; i++) {
+                for (int d = 0; d < c->spatial; d++) {
+                        struct phase phase = phase_in(p, d, r[d]);
+                        starts[2 + d] = phase.first;
+                        steps[2 + d] = p->steps[d];
+                        dims[2 + d] = phase.taps;
+                }
+                parts[i] = layout_slice(&b, c->w, starts, steps, dims);
+                for (int d = c->spatial - 1; d >= 0 && ++r[d] == p->steps[d]; d--)
+                        r[d] = 0;
+        }
+        return build_concat(&b, parts, (int)total, 0);
+}
+
+/* the logical value */
+static struct value *contract_phases_at_once(const struct convolution *c, struct value *x,
+                                             const struct phases *p)
+{
+        struct builder *b = &c->l->b;
+        const struct type *y = op_result(c->op)->type;
+        int64_t halo[2 * SPATIAL_MAX], total = 1, perm[RANK_MAX] = { 0, 1 + c->spatial };
+        dim_t dims[RANK_MAX] = { y->dims[0] }, split[RANK_MAX] = { y->dims[0] };
+        for (int d = 0; d < c->spatial; d++) {
+                struct phase phase = phase_in(p, d, 0);
+                halo[d] = phase.low;
+                halo[c->spatial + d] = phase.high;
+                total *= p->steps[d];
+                split[1 + d] = p->steps[d];
+                dims[2 + d] = split[2 + c->spatial + d] = p->count[d];
+                perm[2 + 2 * d] = 2 + c->spatial + d;
+                perm[3 + 2 * d] = 1 + d;
+        }
+        dims[1] = total * y->dims[1];
+        split[1 + c->spatial] = y->dims[1];
+        struct value *w = weights_of_phases(c, p, total);
+        struct value *v = contract(c, layout_halo(b, x, 2, halo, c->spatial), w);
+        v = v ? layout_unblock(b, v, type_tensor(b->m, y->element, y->rank, dims)) : NULL;
+        v = build_transpose(b, build_reshape(b, v, 2 * c->spatial + 2, split), perm);
+        dims[1] = y->dims[1];
+        for (int d = 0; d < c->spatial; d++)
+                dims[2 + d] = p->count[d] * p->steps[d];
+        v = build_reshape(b, v, y->rank, dims);
+        return v ? layout_slice_to(b, v, y->dims) : NULL;
+}
+
+/* ---- all of it ---- */
+
+/* channels of a block up to whole words: what is added is multiplied by zeros */
+static struct value *whole_words(struct layout *l, struct value *x, int group)
+{
+        int last = x ? x->type->rank - 1 : 0;
+        int64_t inner = x ? x->type->dims[last] : 0, missing = round_up(inner, group) - inner;
+        return missing ? layout_halo(&l->b, x, last, (int64_t[]){ 0, missing }, 1) : x;
+}
+
+bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
+{
+        enum element x = (enum element)op_operand(depthwise, 0)->type->element;
+        return !element_is_integer(x) ||
+               (layout_bytes(l, depthwise) && whole_sum_bound(depthwise) <= 1 << 24);
+}
+
+/* what multiplies x by w, or NULL: it is done in its own shape */
+static const struct multiply *layout_multiply(const struct layout *l, const struct op *op,
+                                              const struct value *w)
+{
+        enum element x = (enum element)op_operand(op, 0)->type->element;
+        if (element_is_integer(x))
+                return layout_bytes(l, op);
+        return op_result(op)->type->element == E_F32 && w->type->element == x
+                       ? multiply_in(l->context, x, x)
+                       : NULL;
+}
+
+bool layout_has_phases(const struct op *convolve)
+{
+        int spatial;
+        const int64_t *steps = op_ints(convolve, "input_dilations", &spatial);
+        int64_t total = 1;
+        for (int d = 0; d < spatial && total <= PHASES_MAX; d++)
+                total *= steps[d];
+        return total <= PHASES_MAX && op_all_ones(convolve, "strides") &&
+               op_all_ones(convolve, "dilations");
+}
+
+bool layout_is_depthwise(const struct op *convolve)
+{
+        const struct type *w = op_operand(convolve, 1)->type;
+        return op_int(convolve, "groups") > 1 && w->dims[1] == 1 &&
+               w->dims[0] == op_int(convolve, "groups");
+}
+
+bool layout_is_direct(const struct op *convolve)
+{
+        return op_all_ones(convolve, "input_dilations");
+}
+
+bool layout_convolve(struct layout *l, struct op *op)
+{
+        struct convolution c = { .l = l,
+                                 .op = op,
+                                 .x = op_operand(op, 0),
+                                 .w = layout_decoded(l, op_operand(op, 1)),
+                                 .groups = op_int(op, "groups"),
+                                 .spatial = op_operand(op, 0)->type->rank - 2 };
+        bool whole = op_all_ones(op, "input_dilations");
+        c.multiply = layout_multiply(l, op, c.w);
+        if (!c.multiply || (is_depthwise(&c) && !layout_lanes_sum(l, op)) || c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
+            (!whole && !layout_has_phases(op)) || !bring_groups(&c))
+                return false;
+        bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
+        int group = is_depthwise(&c) ? 1 : c.multiply->group;
+        struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
+                          : group > 1 ? grouped_channels(l, c.x, group)
+                                      : few_channels(l, c.x);
+        struct value *y;
+        struct phases p = phases_of(&c);
+        if (!whole && phases_alike(&c, &p)) {
+                y = contract_phases_at_once(&c, x, &p);
+                l->failed |= !y;
+                if (y)                  /* in its own shape */
+                        value_replace(op_result(op), y);
+                return false;
+        }
+        if (whole)
+                y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial),
+                             c.w);
+        else
+                y = contract_phases(&c, x);
+        layout_form(l, op_result(op))->blocks = y;
+        l->failed |= !y;
+        return y != NULL;
+}

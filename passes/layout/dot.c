@@ -1,0 +1,360 @@
+/* Layout of dot: a product of matrices is a convolution with one spatial dimension, a row each
+ * position.
+ *
+ *   %1 = dot(%a, @b) contract_a=[1] contract_b=[0] : <M x N>
+ *     ->
+ *   %x = reshape(%a) : <1 x 1 x M x K>
+ *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
+ *
+ * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it
+ * has a few rows to be multiplied with (keys of a cache, in a step): then it is x, and they are the
+ * weights.
+ *
+ * For tiles K has zeros behind it, up to whole rows of them. Batch dimensions are groups. Rows are
+ * not blocked: a row of a is all of its K channels, a row of the result all of its N outputs.
+ * Element-wise operations that follow are built on the rows, so that they can be the contraction's
+ * epilogue; the logical value is a reshape away. */
+#include "passes/layout/layout.h"
+
+#include <string.h>
+
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run
+                                                 * time */
+enum { LINE = LAYOUT_LINE / 4, PANEL_MOST = 8 };  /* outputs of a line of sums; lines of a panel that is
+                                                   * not packed */
+enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
+
+/* the dimensions of an operand, by what they are in the product, and extents */
+enum { BATCH, FREE, CONTRACT, ROLE_COUNT };
+struct matrix {
+        struct value *value;
+        int count[ROLE_COUNT];
+        int64_t dims[ROLE_COUNT][RANK_MAX];
+        int64_t extent[ROLE_COUNT];
+};
+
+static struct matrix matrix_of(const struct op *op, int operand)
+{
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
+        static const int roles[] = { BATCH, CONTRACT };
+        struct matrix m = { .value = op_operand(op, operand) };
+        const struct type *t = m.value->type;
+        unsigned used = 0;
+        for (int i = 0; i < 2; i++) {
+                const int64_t *dims = op_ints(op, names[operand][i], &m.count[roles[i]]);
+                for (int k = 0; k < m.count[roles[i]]; k++) {
+                        m.dims[roles[i]][k] = dims[k];
+                        used |= 1u << dims[k];
+                }
+        }
+        for (int d = 0; d < t->rank; d++)
+                if (!(used >> d & 1))
+                        m.dims[FREE][m.count[FREE]++] = d;
+        for (int r = 0; r < ROLE_COUNT; r++) {
+                m.extent[r] = 1;
+                for (int k = 0; k < m.count[r]; k++)
+                        m.extent[r] *= t->dims[m.dims[r][k]];
+        }
+        return m;
+}
+
+/* the dimensions of m, its roles in this order; *straight: as they are already, but for extents of
+ * 1 */
+static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_t perm[RANK_MAX],
+                     bool *straight)
+{
+        int n = 0;
+        int64_t last = -1;
+        *straight = true;
+        for (int i = 0; i < ROLE_COUNT; i++)
+                for (int k = 0; k < m->count[order[i]]; k++) {
+                        int64_t d = m->dims[order[i]][k];
+                        perm[n++] = d;
+                        if (m->value->type->dims[d] == 1)
+                                continue;
+                        *straight &= d > last;
+                        last = d;
+                }
+}
+
+/* m as [B, order[1], order[2]] */
+static struct value *as_matrix(struct layout *l, const struct matrix *m,
+                               const int order[ROLE_COUNT])
+{
+        int64_t perm[RANK_MAX];
+        bool straight;
+        order_of(m, order, perm, &straight);
+        dim_t dims[] = { m->extent[order[0]], m->extent[order[1]], m->extent[order[2]] };
+        struct value *x = straight ? m->value : layout_transpose(&l->b, m->value, perm);
+        return layout_reshape(&l->b, x, 3, dims);
+}
+
+/* constants that are brought to f32 where they are read */
+static struct value *stored_weights(struct value *w)
+{
+        bool narrow = op_is(w, OP_cast) && value_is_constant(op_operand(w->op, 0)) &&
+                      op_operand(w->op, 0)->type->element == E_BF16;
+        return narrow ? op_operand(w->op, 0) : w;
+}
+
+/* b as panels <B * P x 1 x 1 x inner / group x vectors x lanes * group>; inner: K, with zeros
+ * behind it */
+static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
+                                 int64_t vectors, const struct multiply *m)
+{
+        const int pair = m->group;
+        const int64_t lanes = m->outputs;
+        static const int by_rows[] = { BATCH, CONTRACT, FREE },
+                         by_columns[] = { BATCH, FREE, CONTRACT };
+        static const int64_t rows_perm[2][6] = { { 0, 2, 1, 3, 4 }, { 0, 3, 1, 4, 5, 2 } };
+        static const int64_t columns_perm[2][6] = { { 0, 1, 4, 2, 3 }, { 0, 1, 4, 2, 3, 5 } };
+        int64_t perm[RANK_MAX], panel = vectors * lanes,
+                                panels = divide_up(b->extent[FREE], panel);
+        int64_t batch = b->extent[BATCH];
+        int pairs = pair > 1;
+        bool columns;
+        order_of(b, by_columns, perm, &columns);
+        struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
+        if (!w)
+                return NULL;
+        if (columns)
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5 + pairs,
+                                (dim_t[]){ batch, panels, vectors, lanes, inner / pair, pair },
+                                columns_perm[pairs]);
+        else if (pairs)
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 6,
+                                (dim_t[]){ batch, inner / pair, pair, panels, vectors, lanes },
+                                rows_perm[pairs]);
+        else
+                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
+                                (dim_t[]){ batch, inner, panels, vectors, lanes },
+                                rows_perm[pairs]);
+        return layout_reshape(&l->b, w, 6,
+                              (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, lanes * pair });
+}
+
+/* computed from constants alone: weights of 8 bits, which the kernel that reads them decodes */
+static bool is_decoded(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 8 };
+        if (value_is_constant(v))
+                return true;
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX ||
+            !(op_info[v->op->code].traits & (TRAIT_ELEMENTWISE | TRAIT_FREE)))
+                return false;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (op_operand(v->op, i) && !is_decoded(op_operand(v->op, i), depth + 1))
+                        return false;
+        return true;
+}
+
+/* It lies in memory in this order, and nothing brings it there that could pack it as well. */
+static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
+{
+        int64_t perm[RANK_MAX];
+        bool straight;
+        const struct value *v = m->value;
+        order_of(m, order, perm, &straight);
+        while (op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
+        return straight && !is_decoded(v, 0) && !op_is(v, OP_transpose);
+}
+
+/* b is a panel as it lies */
+static bool is_panel(const struct matrix *b, const struct multiply *m)
+{
+        static const int by_rows[] = { BATCH, CONTRACT, FREE };
+        int64_t outputs = b->extent[FREE], lines = outputs / LINE;
+        return m->group == 1 && outputs % LINE == 0 && outputs % m->outputs == 0 &&
+               lines <= PANEL_MOST && (lines == 1 || lines % 2 == 0) && lies(b, by_rows);
+}
+
+/* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a
+ * column is a position of x, and the rows are the weights, so that nothing large is packed. */
+static bool is_turned(const struct matrix *a, const struct matrix *b)
+{
+        static const int by_columns[] = { BATCH, FREE, CONTRACT };
+        return !value_is_constant(a->value) && a->extent[FREE] > 1 &&
+               a->extent[FREE] <= TURNED_ROWS && b->extent[FREE] >= TURNED_COLUMNS &&
+               lies(b, by_columns);
+}
+
+/* packing at run time should not pad */
+static int64_t panel_vectors(const struct matrix *a, const struct matrix *b,
+                             const struct multiply *m)
+{
+        int64_t outputs = b->extent[FREE];
+        if (is_panel(b, m))
+                return outputs / m->outputs;
+        if (value_is_constant(b->value))
+                return multiply_panel(m, outputs, a->extent[FREE]);
+        int64_t width = outputs % (2 * LINE) == LINE || outputs <= LINE ? LINE : 2 * LINE;
+        return width > m->outputs ? width / m->outputs : 1;
+}
+
+/* what multiplies rows by b as it is stored, or NULL: the product stays as it is */
+static const struct multiply *multiply_of(const struct layout *l, const struct op *op,
+                                          const struct matrix *a, const struct matrix *b)
+{
+        enum element x = (enum element)a->value->type->element;
+        if (element_is_integer(x))
+                return layout_bytes(l, op);
+        return op_result(op)->type->element == E_F32
+                       ? multiply_in(l->context, x, (enum element)b->value->type->element)
+                       : NULL;
+}
+
+bool layout_dot(struct layout *l, struct op *op)
+{
+        static const int order[] = { BATCH, FREE, CONTRACT };
+        struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
+        bool turned = is_turned(&a, &b);
+        if (turned) {
+                struct matrix rows = a;
+                a = b;
+                b = rows;
+        }
+        b.value =
+                stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+        int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
+                outputs = b.extent[FREE];
+        const struct multiply *m = multiply_of(l, op, &a, &b);
+        if (!m || outputs > INT32_MAX ||
+            2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
+            (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, m)))
+                return false;
+        bool halves = m->registers && element_is_float(m->x.memory);
+        int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, m), m),
+                     *x = as_matrix(l, &a, order);
+        x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
+        x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
+        struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
+        attr_set(attrs, OP_convolve_packed, "groups", batch);
+        attr_set(attrs, OP_convolve_packed, "channels", padded);
+        attr_set(attrs, OP_convolve_packed, "outputs", outputs);
+        attr_set(attrs, OP_convolve_packed, "block", outputs);
+        attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
+        struct value *y = x && w ? value_build(&l->b, OP_convolve_packed,
+                                               (struct value *[]){ x, w }, 2, attrs, NULL)
+                                 : NULL;
+        y = y && turned ? build_transpose(&l->b, y, (int64_t[]){ 0, 1, 3, 2 }) : y;
+        struct form *form = layout_form(l, op_result(op));
+        *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = turned ? b.count[FREE] : a.count[FREE] };
+        l->failed |= !y;
+        return y != NULL;
+}
+
+/* ---- element-wise operations on rows ---- */
+
+static const struct type *rows_type(struct layout *l, const struct value *rows, enum element e)
+{
+        return type_with_element(l->m, rows->type, e);
+}
+
+/* a broadcast onto rows: in B, M and N its operand has every element or one; NULL where it has
+ * some */
+static struct value *broadcast_rows(struct layout *l, const struct op *op, const struct form *form)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *t = op_result(op)->type;
+        const int64_t *onto = op_ints(op, "dims", NULL);
+        const int ends[] = { form->batch, form->batch + form->free, t->rank };
+        dim_t dims[3];
+        int64_t to[3];
+        int rank = 0, k = 0;
+        for (int part = 0, d = 0; part < 3; part++) {
+                int64_t whole = 1, own = 1;
+                for (; d < ends[part]; d++)
+                        whole *= t->dims[d];
+                for (; k < x->type->rank && onto[k] < ends[part]; k++)
+                        own *= x->type->dims[k];
+                if (own != 1 && own != whole)
+                        return NULL;
+                if (own == 1)
+                        continue;
+                dims[rank] = own;
+                to[rank++] = part + 1;
+        }
+        x = layout_reshape(&l->b, x, rank, dims);
+        return x ? build_broadcast(&l->b, x, rows_type(l, form->rows, t->element), to) : NULL;
+}
+
+static struct value *operand_rows(struct layout *l, struct value *v, const struct form *form)
+{
+        const struct type *to = rows_type(l, form->rows, v->type->element);
+        const struct form *own = v->scratch;
+        if (own && own->rows && own->batch == form->batch && own->free == form->free)
+                return own->rows;
+        if (value_is_splat(v, NULL))
+                return constant_splat(l->m, to, v->constant->data);
+        return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form)
+                                      : layout_reshape(&l->b, v, to->rank, to->dims);
+}
+
+/* How dimensions t are B, M and N of rows: false when one belongs to two of them. */
+static bool split_rows(const struct type *t, const struct value *rows, struct form *form)
+{
+        int64_t product = 1;
+        int d = 0;
+        *form = (struct form){ .rows = (struct value *)(uintptr_t)rows };
+        for (; d < t->rank && product < rows->type->dims[1]; d++)
+                product *= t->dims[d];
+        form->batch = d;
+        if (product != rows->type->dims[1])
+                return false;
+        for (product = 1; d < t->rank && product < rows->type->dims[2]; d++)
+                product *= t->dims[d];
+        form->free = d - form->batch;
+        return product == rows->type->dims[2];
+}
+
+/* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what
+ * follows reads it as it is. */
+static bool goes_on(const struct value *v, const struct value *rows, int depth)
+{
+        enum { DEPTH_MAX = 4 };
+        struct form form;
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                if (user->code == OP_reshape && depth < DEPTH_MAX &&
+                    split_rows(op_result(user)->type, rows, &form) &&
+                    goes_on(op_result(user), rows, depth + 1))
+                        continue;
+                if (!(op_info[user->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+        }
+        return rows != NULL;
+}
+
+static bool rows_go_on(const struct value *v)
+{
+        return rows_of(v) && goes_on(v, rows_of(v), 0);
+}
+
+bool layout_rows(struct layout *l, struct op *op)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        const struct form *form = NULL;
+        if (op->code == OP_reshape && rows_go_on(op_operand(op, 0))) {
+                struct value *rows = rows_of(op_operand(op, 0));
+                return split_rows(op_result(op)->type, rows, layout_form(l, op_result(op)));
+        }
+        if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                return false;
+        for (int i = 0; i < op->operand_count && !form; i++)
+                if (rows_go_on(op_operand(op, i)))
+                        form = op_operand(op, i)->scratch;
+        for (int i = 0; form && i < op->operand_count; i++) {
+                operands[i] = operand_rows(l, op_operand(op, i), form);
+                if (!operands[i])
+                        return false;
+        }
+        struct value *rows =
+                form ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
+                     : NULL;
+        if (rows)
+                *layout_form(l, op_result(op)) = (struct form){ .rows = rows, .batch = form->batch, .free = form->free };
+        return rows != NULL;
+}

@@ -1,0 +1,182 @@
+/* layout: contractions read and write channels in blocks of 16, and what lies between them does,
+ * too.
+ *
+ *   %1 = convolve(%0, @w) pads=[1, 1, 1, 1]               %1 = pad(%0b, 0.0, [0, 0, 1, 1, 0])
+ *          : <1 x 64 x 56 x 56>                           %2 = convolve_packed(%1, @w packed) channels=32 outputs=64
+ *   %2 = broadcast(@b) dims=[1]                 ->               : <1 x 4 x 56 x 56 x 16>
+ *   %3 = add(%1, %2)                                      %3 = broadcast(@b as <4 x 16>) dims=[1, 4]
+ *                                                         %4 = add(%2, %3)
+ *
+ * A layout is a shape: the blocked form of <N x C x S..> is <N x C/16 x S.. x 16>, the channels
+ * padded to a multiple of 16 (32 where hardware tiles multiply bf16, so that a block is a row of a
+ * tile). What the lanes behind the last channel hold is whatever the operations make of it;
+ * contractions do not read them, and conversions to the logical value slice them off.
+ *
+ * First integers.c makes contractions of floats of those of integers, windows.c windows
+ * of one dimension of those of several. Then choose.c says where all channels of a
+ * position better lie side by side, in one block: <N x 1 x S.. x C>.
+ *
+ * One walk, first to last. Convolutions (convolve.c) always become blocked; operations that
+ * keep channels apart (moves.c) where an operand is. Products of matrices (dot.c) are
+ * convolutions of rows. A logical value is blocked once, where it is made, when the first operation
+ * asks; at the end, a value that others still read in its logical form is brought back from its
+ * other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to
+ * do for a target without vectors. */
+#include "passes/layout/layout.h"
+
+/* in front of whatever may read v */
+static struct builder builder_behind(struct layout *l, const struct value *v)
+{
+        struct builder b = l->b;
+        if (v->kind == VALUE_RESULT) {
+                b.region = v->op->region;
+                b.before = v->op->next;
+                b.location = v->op->location;
+        } else if (v->kind == VALUE_ARGUMENT) {
+                b.region = v->region;
+                b.before = v->region->first;
+        }
+        return b;
+}
+
+struct form *layout_form(struct layout *l, struct value *v)
+{
+        if (!v->scratch) {
+                v->scratch = ARENA_NEW(l->arena, struct form);
+                ARENA_GROW(l->arena, l->formed, l->formed_count);
+                l->formed[l->formed_count++] = v;
+        }
+        return v->scratch;
+}
+
+struct value *layout_blocked(struct layout *l, struct value *v)
+{
+        if (blocks_of(v))
+                return blocks_of(v);
+        struct builder b = builder_behind(l, v);
+        struct value *blocks = layout_split(&b, v, 1, layout_lanes(l, v->type, is_last(l, v)));
+        layout_form(l, v)->blocks = blocks;
+        l->failed |= !blocks;
+        return blocks;
+}
+
+struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
+{
+        if (is_last(l, v) == last)
+                return layout_blocked(l, v);
+        struct value *blocks = layout_split(&l->b, v, 1, layout_lanes(l, v->type, last));
+        l->failed |= !blocks;
+        return blocks;
+}
+
+/* tensors of known extents, none 0 */
+static bool has_elements(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count + op->result_count; i++) {
+                const struct value *v = i < op->operand_count ? op_operand(op, i)
+                                                              : &op->results[i - op->operand_count];
+                if (v && (!type_is_static(v->type) || !type_elements(v->type)))
+                        return false;
+        }
+        return op->result_count == 1;
+}
+
+static bool convert(struct layout *l, struct op *op)
+{
+        l->b.region = op->region;
+        l->b.before = op;
+        l->b.location = op->location;
+        switch (op->code) {
+        case OP_convolve: return layout_convolve(l, op);
+        case OP_dot:      return layout_dot(l, op);
+        default:          return layout_transparent(l, op) || layout_rows(l, op);
+        }
+}
+
+/* What op computes has been built anew: it needs no weights any more. */
+static void release_weights(struct layout *l, struct op *op)
+{
+        for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION; i++)
+                if (value_is_constant(op_operand(op, i)))
+                        op_set_operand(op, i, constant_number(l->m, op_operand(op, i)->type, 0));
+}
+
+/* the memory of weights that have been packed, for the next ones */
+static void reuse_weights(struct layout *l)
+{
+        for (int i = 0; i < l->formed_count; i++) {
+                struct form *form = l->formed[i]->scratch;
+                if (form->blocks && value_is_constant(form->blocks) && !form->blocks->uses)
+                        form->blocks = NULL;
+        }
+        module_drop_constants(l->m);
+}
+
+static void visit_region(struct layout *l, struct region *region)
+{
+        for (struct op *op = region->first, *next; op && !l->failed; op = next) {
+                next = op->next;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        visit_region(l, op->regions[i]);
+                if (!has_elements(op) || !convert(l, op))
+                        continue;
+                ARENA_GROW(l->arena, l->replaced, l->replaced_count);
+                l->replaced[l->replaced_count++] = op;
+                release_weights(l, op);
+                if (module_wants_sweep(l->m))
+                        reuse_weights(l);
+        }
+}
+
+/* logical values for those who still read them */
+static void restore_logical(struct layout *l)
+{
+        for (int i = l->replaced_count - 1; i >= 0 && !l->failed; i--) {
+                struct op *op = l->replaced[i];
+                struct value *v = op_result(op), *rows = rows_of(v);
+                if (v->uses) {
+                        struct builder b = builder_behind(l, rows ? rows : blocks_of(v));
+                        b.location = op->location;
+                        struct value *logical =
+                                rows ? build_reshape(&b, rows, v->type->rank, v->type->dims)
+                                     : layout_unblock(&b, blocks_of(v), v->type);
+                        if (logical)
+                                value_replace(v, logical);
+                        else
+                                l->failed = true;
+                }
+                if (!v->uses)
+                        op_erase(op);
+        }
+}
+
+/* of bf16 that tiles multiply, or of f32: a line, or a vector that is longer */
+static int64_t choose_block(const struct function *f, const struct pass_context *context)
+{
+        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(context->target, E_F32);
+        for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                if ((op->code == OP_convolve || op->code == OP_dot) &&
+                    op_operand(op, 0)->type->element == E_BF16 &&
+                    multiply_in_tiles(context, E_BF16, E_BF16))
+                        return LAYOUT_LINE / 2;
+        return lanes > line ? lanes : line;
+}
+
+int pass_layout(struct function *f, struct pass_context *context)
+{
+        if (target_lanes(context->target, E_F32) == 1 || context->exact || context->unblocked)
+                return 0;
+        struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
+                            .block = choose_block(f, context),
+                            .b = { .m = f->module, .diag = context->diag } };
+        layout_whole(&l, &f->body);
+        layout_windows(&l, &f->body);
+        layout_choose(&l, &f->body);
+        visit_region(&l, &f->body);
+        restore_logical(&l);
+        for (int i = 0; i < l.formed_count; i++)
+                l.formed[i]->scratch = NULL;
+        arena_free(l.arena);
+        pass_dce(f, context);
+        return l.failed ? -1 : l.replaced_count;
+}

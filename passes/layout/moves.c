@@ -1,0 +1,335 @@
+/* Layout of operations that keep channels apart: the same operation on blocked operands, its
+ * dimensions numbered as in the blocked form (0: N, 1: blocks of C, 2 ..: as before, last:
+ * lanes). */
+#include "passes/layout/layout.h"
+
+#include <string.h>
+
+/* ---- element-wise ---- */
+
+/* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become
+ * blocks and lanes */
+static struct value *broadcast_blocked(struct layout *l, const struct op *op, const struct type *to)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *old = op_ints(op, "dims", NULL);
+        int64_t dims[RANK_MAX];
+        int rank = x->type->rank, at = -1;
+        for (int k = 0; k < rank; k++) {
+                dims[k] = old[k];
+                if (old[k] == 1 && x->type->dims[k] > 1)
+                        at = k;
+        }
+        if (at < 0)
+                return build_broadcast(&l->b, x, to, dims);
+        dims[rank] = to->rank - 1;
+        int64_t lanes = to->dims[to->rank - 1];
+        bool same = at == 1 && blocks_of(x) && blocks_of(x)->type->dims[x->type->rank] == lanes;
+        x = same ? blocks_of(x) : layout_split(&l->b, x, at, lanes);
+        return build_broadcast(&l->b, x, to, dims);
+}
+
+/* a splat, a broadcast, or element-wise of those: made anew in blocks rather than brought there */
+static bool is_spread(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 4 };
+        if (value_is_splat(v, NULL) || op_is(v, OP_broadcast))
+                return true;
+        bool all = depth < DEPTH_MAX && v->kind == VALUE_RESULT &&
+                   op_info[v->op->code].traits & TRAIT_ELEMENTWISE;
+        for (int i = 0; all && i < v->op->operand_count; i++)
+                all = is_spread(op_operand(v->op, i), depth + 1);
+        return all;
+}
+
+static struct value *blocked_operand(struct layout *l, struct value *v, bool last);
+
+static struct value *blocked_spread(struct layout *l, struct value *v, bool last)
+{
+        const struct type *to = layout_type(l->m, v->type, layout_lanes(l, v->type, last));
+        struct value *operands[OPERAND_ROW_MAX];
+        if (value_is_splat(v, NULL))
+                return constant_splat(l->m, to, v->constant->data);
+        if (op_is(v, OP_broadcast))
+                return broadcast_blocked(l, v->op, to);
+        for (int i = 0; i < v->op->operand_count; i++) {
+                operands[i] = blocked_operand(l, op_operand(v->op, i), last);
+                if (!operands[i])
+                        return NULL;
+        }
+        return value_build(&l->b, v->op->code, operands, v->op->operand_count, v->op->attrs, NULL);
+}
+
+static struct value *blocked_operand(struct layout *l, struct value *v, bool last)
+{
+        if (blocks_of(v) && is_last(l, v) == last)
+                return blocks_of(v);
+        return is_spread(v, 0) ? blocked_spread(l, v, last) : layout_blocked_as(l, v, last);
+}
+
+/* the type of the result on blocks */
+static const struct type *result_type(struct layout *l, const struct op *op)
+{
+        const struct value *y = op_result(op);
+        return layout_type(l->m, y->type, layout_lanes(l, y->type, is_last(l, y)));
+}
+
+/* Contractions in tiles add up whole blocks: what lies behind the last channel is zero. */
+static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t channels)
+{
+        const struct type *t = blocks->type;
+        int64_t count = t->dims[1] * l->block;
+        if (channels == count)
+                return blocks;
+        uint8_t *there = arena_array(l->m->arena, (size_t)count, sizeof *there);
+        for (int64_t i = 0; i < count; i++)
+                there[i] = i < channels;
+        const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], l->block });
+        struct value *live =
+                build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL),
+                                type_with_element(l->m, t, E_BOOL), (int64_t[]){ 1, t->rank - 1 });
+        return build_select(&l->b, live, blocks, build_like(&l->b, blocks, 0));
+}
+
+static struct value *elementwise(struct layout *l, struct op *op)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        bool any = false;
+        for (int i = 0; i < op->operand_count; i++)
+                any |= blocks_of(op_operand(op, i)) != NULL;
+        for (int i = 0; any && i < op->operand_count; i++) {
+                operands[i] = blocked_operand(l, op_operand(op, i), is_last(l, op_result(op)));
+                if (!operands[i])
+                        return NULL;
+        }
+        if (any && op->code == OP_cast && op_int(op, "to") == E_BF16)
+                operands[0] = zero_behind(l, operands[0], op_result(op)->type->dims[1]);
+        return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
+                   : NULL;
+}
+
+/* ---- windows and reductions ---- */
+
+/* an INTS attribute that has an entry for each dimension, with one more for the lanes; twice for
+ * pads */
+static void widen(struct layout *l, struct attr *attrs, const struct op *op, const char *name,
+                  int64_t lanes)
+{
+        int count, rank = op_operand(op, 0)->type->rank, k = 0;
+        int64_t wide[2 * RANK_MAX];
+        const int64_t *old = op_ints(op, name, &count);
+        for (int i = 0; i < count; i++) {
+                wide[k++] = old[i];
+                if ((i + 1) % rank == 0)
+                        wide[k++] = lanes;
+        }
+        attr_set_ints(l->m, attrs, op->code, name, wide, k);
+}
+
+static struct value *window(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *window = op_ints(op, "window", NULL),
+                      *strides = op_ints(op, "strides", NULL);
+        const int64_t *pads = op_ints(op, "pads", NULL);
+        if (window[1] != 1 || strides[1] != 1 || pads[1] || pads[x->type->rank + 1])
+                return NULL;
+        struct attr *attrs = attrs_new(l->m, op->code);
+        attr_set(attrs, op->code, "kind", op_int(op, "kind"));
+        attr_set(attrs, op->code, "accumulator", op_int(op, "accumulator"));
+        widen(l, attrs, op, "window", 1);
+        widen(l, attrs, op, "strides", 1);
+        widen(l, attrs, op, "dilations", 1);
+        widen(l, attrs, op, "pads", 0);
+        return value_build(&l->b, op->code, (struct value *[]){ blocks_of(x) }, 1, attrs, NULL);
+}
+
+/* over spatial axes */
+static struct value *reduce(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t axes[RANK_MAX];
+        int count;
+        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
+            op_result(op)->type->rank != x->type->rank - count)
+                return NULL;
+        for (int i = 0; i < count; i++) {
+                axes[i] += axes[i] < 0 ? x->type->rank : 0;
+                if (axes[i] < 2)
+                        return NULL;
+        }
+        struct value *operands[] = { blocks_of(x), constant_ints(l->m, axes, count) };
+        return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
+}
+
+/* ---- moves ---- */
+
+struct value *layout_shuffled(const struct op *op)
+{
+        if (op->code != OP_reshape)
+                return NULL;
+        const struct value *moved = op_operand(op, 0);
+        const struct value *split = op_is(moved, OP_transpose) ? op_operand(moved->op, 0) : NULL;
+        struct value *x = split && op_is(split, OP_reshape) ? op_operand(split->op, 0) : NULL;
+        int rank = op_result(op)->type->rank;
+        if (!x || rank < 2 || !type_same_dims(x->type, op_result(op)->type) ||
+            split->type->rank != rank + 1)
+                return NULL;
+        const int64_t *perm = op_ints(moved->op, "perm", NULL);
+        for (int d = 0; d <= rank; d++) {
+                bool swapped = d == 1 || d == 2;
+                if (perm[d] != (swapped ? 3 - d : d) ||
+                    (!swapped && split->type->dims[d] != x->type->dims[d ? d - 1 : 0]))
+                        return NULL;
+        }
+        return x;
+}
+
+/* the other order of channels, in one block of them */
+static struct value *shuffle(struct layout *l, const struct op *op, struct value *x)
+{
+        const struct type *split = op_operand(op_operand(op, 0)->op, 0)->type,
+                          *y = blocks_of(x)->type;
+        int64_t perm[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int rank = y->rank;
+        if (rank == RANK_MAX)
+                return NULL;
+        memcpy(dims, y->dims, (size_t)rank * sizeof *dims);
+        for (int d = 0; d <= rank; d++)
+                perm[d] = d;
+        for (int d = 0; d < 2; d++) {
+                dims[rank - 1 + d] = split->dims[1 + d];
+                perm[rank - d] = rank - 1 + d;
+        }
+        struct value *v =
+                build_transpose(&l->b, build_reshape(&l->b, blocks_of(x), rank + 1, dims), perm);
+        return build_reshape(&l->b, v, rank, y->dims);
+}
+
+/* N and C stay, the rest is numbered anew */
+static struct value *reshape(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *y = op_result(op)->type;
+        if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1])
+                return NULL;
+        const struct type *to = result_type(l, op);
+        return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
+}
+
+/* copies along new dimensions behind C, for reshapes to merge: an upsampling (others are built
+ * where they are read) */
+static struct value *repeat(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t dims[RANK_MAX];
+        int rank = x->type->rank;
+        memcpy(dims, op_ints(op, "dims", NULL), (size_t)rank * sizeof *dims);
+        for (int d = 0; d < 2; d++)
+                if (dims[d] != d || x->type->dims[d] != op_result(op)->type->dims[d])
+                        return NULL;
+        for (const struct use *u = op_result(op)->uses; u; u = u->next)
+                if (u->user->code != OP_reshape)
+                        return NULL;
+        const struct type *to = result_type(l, op);
+        dims[rank] = to->rank - 1;
+        return build_broadcast(&l->b, blocks_of(x), to, dims);
+}
+
+static struct value *concat(struct layout *l, struct op *op)
+{
+        int64_t axis = op_int(op, "axis");
+        bool last = is_last(l, op_result(op));
+        struct value **parts = arena_array(l->arena, (size_t)op->operand_count, sizeof *parts);
+        bool any = false;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *x = op_operand(op, i);
+                any |= blocks_of(x) != NULL;
+                if (axis == 1 && !last && i + 1 < op->operand_count && x->type->dims[1] % l->block)
+                        return NULL;
+        }
+        for (int i = 0; any && i < op->operand_count; i++)
+                parts[i] = blocked_operand(l, op_operand(op, i), last);
+        if (axis == 1 && last)
+                axis = op_result(op)->type->rank;
+        return any ? build_concat(&l->b, parts, op->operand_count, (int)axis) : NULL;
+}
+
+static struct value *slice(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        int count, rank = x->type->rank;
+        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
+            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+                return NULL;
+        bool last = is_last(l, x);
+        const struct type *to = result_type(l, op);
+        if (op_result(op)->type->dims[1] == 1)
+                steps[1] = 1;
+        if (!last && (steps[1] != 1 || starts[1] % l->block))
+                return NULL;
+        starts[rank] = last ? starts[1] : 0;
+        steps[rank] = last ? steps[1] : 1;
+        starts[1] = last ? 0 : starts[1] / l->block;
+        steps[1] = 1;
+        return build_slice(&l->b, blocks_of(x), starts, steps, to->dims);
+}
+
+static struct value *pad(struct layout *l, struct op *op)
+{
+        struct value *x = op_operand(op, 0);
+        int64_t low[RANK_MAX];
+        int count;
+        if (!value_ints(op_operand(op, 2), low, RANK_MAX, &count) || low[1] ||
+            op_result(op)->type->dims[1] != x->type->dims[1])
+                return NULL;
+        low[x->type->rank] = 0;
+        struct value *operands[] = { blocks_of(x), op_operand(op, 1),
+                                     constant_ints(l->m, low, x->type->rank + 1) };
+        return value_build(&l->b, OP_pad, operands, 3, op->attrs, result_type(l, op));
+}
+
+static struct value *gather(struct layout *l, struct op *op)
+{
+        int64_t axis = op_int(op, "axis");
+        struct value *indices = op_operand(op, 1);
+        if (axis == 1 || (axis == 0 && indices->type->rank != 1))
+                return NULL;
+        return build_gather(&l->b, blocks_of(op_operand(op, 0)), indices, (int)axis);
+}
+
+static struct value *on_blocks(struct layout *l, struct op *op)
+{
+        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX || is_plain(op_result(op)))
+                return NULL;
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return elementwise(l, op);
+        if (op->code == OP_concat)
+                return concat(l, op);
+        struct value *shuffled = layout_shuffled(op);
+        if (shuffled && blocks_of(shuffled) && is_last(l, shuffled) && is_last(l, op_result(op)))
+                return shuffle(l, op, shuffled);
+        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) ||
+            is_last(l, op_operand(op, 0)) != is_last(l, op_result(op)))
+                return NULL;
+        switch (op->code) {
+        case OP_reduce_window: return window(l, op);
+        case OP_reduce:        return reduce(l, op);
+        case OP_reshape:       return reshape(l, op);
+        case OP_broadcast:     return repeat(l, op);
+        case OP_slice:         return slice(l, op);
+        case OP_pad:           return pad(l, op);
+        case OP_gather:        return gather(l, op);
+        default:               return NULL;
+        }
+}
+
+bool layout_transparent(struct layout *l, struct op *op)
+{
+        struct value *blocks = on_blocks(l, op);
+        if (blocks)
+                layout_form(l, op_result(op))->blocks = blocks;
+        return blocks != NULL;
+}

@@ -1,0 +1,53 @@
+#include "passes/layout/multiplies.h"
+
+enum { LINE = 16 };                     /* sums of a cache line, of four bytes */
+
+static bool fits(const struct pass_context *context, const struct multiply *m)
+{
+        bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
+        bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
+        return native && (!context->least || plain ||
+                          multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
+                                        0, m->group));
+}
+
+static const struct multiply *find(const struct pass_context *context, enum element x,
+                                   enum element w, bool tiles_only)
+{
+        const struct multiply *m;
+        for (int i = 0; (m = multiply_at(context->target, i)); i++)
+                if (m->x.memory == x && m->w.memory == w && (m->registers || !tiles_only) &&
+                    fits(context, m))
+                        return m;
+        return NULL;
+}
+
+const struct multiply *multiply_in(const struct pass_context *context, enum element x,
+                                   enum element w)
+{
+        return find(context, x, w, false);
+}
+
+const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
+                                         enum element w)
+{
+        return find(context, x, w, true);
+}
+
+const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op)
+{
+        enum element x = (enum element)op_operand(op, 0)->type->element,
+                     w = (enum element)op_operand(op, 1)->type->element;
+        bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
+                     element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
+        return bytes && target_lanes(context->target, E_F32) > 1 ? multiply_in(context, x, w) : NULL;
+}
+
+/* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
+ * broadcast by a load of their own want to be multiplied by more than two vectors. */
+int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions)
+{
+        bool loads = m->group > 2 && !m->registers;
+        int64_t lines = outputs <= LINE ? 1 : outputs > 2 * LINE && (positions == 1 || loads) ? 4 : 2;
+        return lines * LINE > m->outputs ? lines * LINE / m->outputs : 1;
+}

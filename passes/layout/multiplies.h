@@ -1,0 +1,20 @@
+/* Which multiply (ir/multiply.h) a contraction gets, before its operands are packed for it. */
+#ifndef PASSES_LAYOUT_MULTIPLIES_H
+#define PASSES_LAYOUT_MULTIPLIES_H
+
+#include "ir/multiply.h"
+#include "passes/pass.h"
+
+/* The best that the target has for such operands, of a form that the least of several targets has,
+ * too: panels are packed for all of them. NULL: none. */
+const struct multiply *multiply_in(const struct pass_context *context, enum element x,
+                                   enum element w);
+/* the same among those whose sums are in hardware tiles */
+const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
+                                         enum element w);
+/* the one for a contraction of 8-bit integers whose sums are of i32, or NULL */
+const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op);
+/* vectors of a panel of so many outputs, where so many positions share it */
+int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions);
+
+#endif

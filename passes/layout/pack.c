@@ -1,0 +1,124 @@
+/* Layout, the conversions: between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x
+ * 16>, as pads, reshapes and transposes; of constants at once. */
+#include "passes/layout/layout.h"
+
+#include <string.h>
+
+static bool same_extents(const dim_t *a, const dim_t *b, int count)
+{
+        return !count || !memcmp(a, b, (size_t)count * sizeof *a);
+}
+
+static struct value *pad_to(struct builder *b, struct value *x, const int64_t *low,
+                            const dim_t *dims)
+{
+        int rank = x->type->rank;
+        struct value *operands[] = { x, build_scalar(b, x->type->element, 0),
+                                     constant_ints(b->m, low, rank) };
+        return value_build(b, OP_pad, operands, 3, NULL,
+                           type_tensor(b->m, x->type->element, rank, dims));
+}
+
+struct value *layout_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims)
+{
+        return x && value_is_constant(x) ? constant_reshaped(b->m, x->constant, rank, dims)
+                                         : build_reshape(b, x, rank, dims);
+}
+
+struct value *layout_transpose(struct builder *b, struct value *x, const int64_t *perm)
+{
+        return x && value_is_constant(x) ? constant_packed(b->m, x->constant, x->type->dims,
+                                                           x->type->rank, x->type->dims, perm)
+                                         : build_transpose(b, x, perm);
+}
+
+struct value *layout_slice(struct builder *b, struct value *x, const int64_t *starts,
+                           const int64_t *steps, const dim_t *dims)
+{
+        return x && value_is_constant(x) ? constant_sliced(b->m, x->constant, starts, steps, dims)
+                                         : build_slice(b, x, starts, steps, dims);
+}
+
+struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padded, int rank,
+                          const dim_t *dims, const int64_t *perm)
+{
+        static const int64_t none[RANK_MAX];
+        if (value_is_constant(x))
+                return constant_packed(b->m, x->constant, padded, rank, dims, perm);
+        if (!same_extents(x->type->dims, padded, x->type->rank))
+                x = pad_to(b, x, none, padded);
+        return build_transpose(b, build_reshape(b, x, rank, dims), perm);
+}
+
+struct value *layout_split(struct builder *b, struct value *x, int at, int64_t block)
+{
+        dim_t padded[RANK_MAX], dims[RANK_MAX];
+        int64_t perm[RANK_MAX];
+        int rank = x->type->rank, k = 0;
+        for (int d = 0; d < rank; d++) {
+                dims[d + (d > at)] = padded[d] = x->type->dims[d];
+                perm[d] = k++;
+                if (d == at)
+                        k++;
+        }
+        dims[at] = layout_blocks(x->type->dims[at], block);
+        dims[at + 1] = block;
+        padded[at] = dims[at] * block;
+        perm[rank] = at + 1;
+        return layout_pack(b, x, padded, rank + 1, dims, perm);
+}
+
+const struct type *layout_type(struct module *m, const struct type *t, int64_t block)
+{
+        dim_t dims[RANK_MAX];
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        dims[1] = layout_blocks(t->dims[1], block);
+        dims[t->rank] = block;
+        return type_tensor(m, t->element, t->rank + 1, dims);
+}
+
+struct value *layout_halo(struct builder *b, struct value *x, int first, const int64_t *pads,
+                          int count)
+{
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+        bool none = true;
+        if (!x)
+                return NULL;
+        memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
+        for (int d = 0; d < count; d++) {
+                low[first + d] = pads[d];
+                dims[first + d] += pads[d] + pads[count + d];
+                none &= !pads[d] && !pads[count + d];
+        }
+        return none ? x : pad_to(b, x, low, dims);
+}
+
+struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims)
+{
+        static const int64_t zeros[RANK_MAX];
+        int64_t ones[RANK_MAX];
+        for (int d = 0; d < RANK_MAX; d++)
+                ones[d] = 1;
+        return layout_slice(b, x, zeros, ones, dims);
+}
+
+/* The lanes behind the channels go first where there is one block, else last: where N is 1 the rest
+ * is one piece of memory either way. */
+struct value *layout_unblock(struct builder *b, struct value *x, const struct type *t)
+{
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX] = { 0, 1, t->rank };
+        memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
+        if (dims[1] == 1) {
+                dims[t->rank] = t->dims[1];
+                x = layout_slice_to(b, x, dims);
+        }
+        for (int d = 2; d < t->rank; d++)
+                perm[d + 1] = d;
+        x = build_transpose(b, x, perm);
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        if (x)
+                dims[1] = x->type->dims[1] * x->type->dims[2];
+        return x ? layout_slice_to(b, build_reshape(b, x, t->rank, dims), t->dims) : NULL;
+}

@@ -1,0 +1,11 @@
+#ifndef PASSES_MEMORY_PLACE_SEARCH_H
+#define PASSES_MEMORY_PLACE_SEARCH_H
+
+#include "passes/memory/place.h"
+
+/* Looks for offsets that take less than *size, by branch and bound with a budget of steps; offsets
+ * and *size are kept where it finds some. True: *size is the least there is. */
+bool place_search(const struct item *items, int count, int64_t bound, int64_t *size,
+                  int64_t *offsets);
+
+#endif

@@ -1,0 +1,201 @@
+/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows.
+ *
+ *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
+ *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
+ *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
+ *
+ * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and
+ * added up in f32. So what is computed stands in the IR. Which contractions, precision_choose.c
+ * says. On targets with vectors but no multiply for them it is weights alone that are rounded, where reading
+ * them is what takes the time: dot(%1, cast(@w rounded) to=f32).
+ *
+ * A value that a contraction reads is rounded where it is made, through moves, and for all its
+ * readers: it is stored once, in half the memory. But for contractions that stay in f32 and for the
+ * function's results. */
+#include <string.h>
+
+#include "passes/quantize/precision.h"
+
+enum { MOVES_MAX = 8, CHAIN_MAX = 8 };
+
+struct rounding {
+        struct module *m;
+        struct pass_context *context;
+        struct arena *arena;
+        struct value **rounded;         /* whose scratch is their rounded value */
+        int count;
+        bool failed;
+};
+
+/* ---- values ---- */
+
+static struct builder behind(struct rounding *r, const struct value *v)
+{
+        struct builder b = { .m = r->m, .diag = r->context->diag };
+        b.region = v->kind == VALUE_RESULT ? v->op->region : v->region;
+        b.before = v->kind == VALUE_RESULT ? v->op->next : b.region->first;
+        b.location = v->kind == VALUE_RESULT ? v->op->location : NULL;
+        return b;
+}
+
+/* rounds no differently behind it than before it: elements in other places, and the largest of
+ * some */
+static bool is_move(const struct op *op)
+{
+        switch (op->code) {
+        case OP_reshape: case OP_transpose: case OP_concat: return true;
+        case OP_reduce_window:
+                return op_int(op, "kind") == REDUCE_max && op_int(op, "accumulator") == E_COMPUTE;
+        case OP_slice:
+                return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        default: return false;
+        }
+}
+
+static struct value *round_value(struct rounding *r, struct value *v, int depth);
+
+static struct value *rounded_move(struct rounding *r, struct value *v, int depth)
+{
+        const struct op *op = v->op;
+        struct value **operands =
+                arena_array(r->arena, (size_t)op->operand_count, sizeof *operands);
+        int values = op->code == OP_concat ? op->operand_count : 1;
+        for (int i = 0; i < op->operand_count; i++) {
+                operands[i] = i < values ? round_value(r, op_operand(op, i), depth + 1)
+                                         : op_operand(op, i);
+                if (!operands[i])
+                        return NULL;
+        }
+        struct builder b = behind(r, v);
+        const struct type *type = op->code == OP_concat || op->code == OP_transpose
+                                          ? NULL
+                                          : type_with_element(r->m, v->type, E_BF16);
+        return value_build(&b, op->code, operands, op->operand_count, op->attrs, type);
+}
+
+/* who reads v as it is: a cast of ours, contractions in f32, what takes it out of the region */
+static bool keeps_f32(const struct op *user)
+{
+        return user->code == OP_yield || op_info[user->code].traits & TRAIT_CONTRACTION ||
+               user->region_count;
+}
+
+/* It is made by a kernel of rows (a norm), which reads more than it writes: others may read it as
+ * it was, rounded no time. Rounding what goes on beside all layers, as residual sums do, is most of
+ * what networks of norms lose. */
+static bool is_of_rows(const struct value *v, int depth)
+{
+        if (v->kind != VALUE_RESULT || depth == CHAIN_MAX)
+                return false;
+        if (v->op->code == OP_reduce)
+                return true;
+        bool goes_on = op_info[v->op->code].traits & TRAIT_ELEMENTWISE ||
+                       v->op->code == OP_broadcast || v->op->code == OP_reshape;
+        for (int i = 0; goes_on && i < v->op->operand_count; i++)
+                if (is_of_rows(op_operand(v->op, i), depth + 1))
+                        return true;
+        return false;
+}
+
+static void replace_readers(struct rounding *r, struct value *v, struct value *rounded)
+{
+        struct value *wide = NULL;
+        for (struct use *u = v->uses, *next; u && !r->failed; u = next) {
+                next = u->next;
+                if (keeps_f32(u->user) || u->user == rounded->op)
+                        continue;
+                struct builder b = behind(r, rounded);
+                wide = wide ? wide : build_cast(&b, rounded, E_F32);
+                r->failed |= !wide;
+                if (wide)
+                        op_set_operand(u->user, u->index, wide);
+        }
+}
+
+static struct value *round_value(struct rounding *r, struct value *v, int depth)
+{
+        if (v->scratch)
+                return v->scratch;
+        struct value *rounded;
+        if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
+                rounded = constant_cast(r->m, v->constant, E_BF16);
+        } else if (v->kind == VALUE_RESULT && depth < MOVES_MAX && is_move(v->op)) {
+                rounded = rounded_move(r, v, depth);
+        } else {
+                struct builder b = behind(r, v);
+                rounded = build_cast(&b, v, E_BF16);
+        }
+        r->failed |= !rounded;
+        if (rounded) {
+                v->scratch = rounded;
+                ARENA_GROW(r->arena, r->rounded, r->count);
+                r->rounded[r->count++] = v;
+        }
+        return rounded;
+}
+
+/* ---- the pass ---- */
+
+/* weights are read in half the memory, and brought back to f32: layout stores them so */
+static bool store_narrow(struct rounding *r, struct op *op)
+{
+        struct builder b = { .m = r->m,
+                             .diag = r->context->diag,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location };
+        struct value *w = round_value(r, op_operand(op, 1), 0),
+                     *wide = w ? build_cast(&b, w, E_F32) : NULL;
+        if (wide)
+                op_set_operand(op, 1, wide);
+        return wide != NULL;
+}
+
+static bool round_operands(struct rounding *r, struct op *op)
+{
+        struct value *operands[] = { round_value(r, op_operand(op, 0), 0),
+                                     round_value(r, op_operand(op, 1), 0) };
+        struct builder b = { .m = r->m,
+                             .diag = r->context->diag,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location };
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_F32);
+        struct value *y = operands[0] && operands[1] ? value_build(&b, op->code, operands, 2, attrs,
+                                                                   op_result(op)->type)
+                                                     : NULL;
+        if (!y)
+                return false;
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return true;
+}
+
+int pass_precision(struct function *f, struct pass_context *context)
+{
+        if (context->exact || context->precision != E_BF16 ||
+            target_lanes(context->target, E_F32) == 1)
+                return 0;
+        const struct target *t = context->target;
+        bool multiplies = multiply_registers(t) || multiply_for(t, E_BF16, E_BF16, false);
+        int contractions = precision_choose(f, context->target, context->limits.bf16_percent);
+        if (!contractions)
+                return 0;
+        struct rounding r = { .m = f->module, .context = context, .arena = arena_new() };
+        for (struct op *op = region_walk(&f->body, NULL), *next; op && !r.failed; op = next) {
+                next = region_walk(&f->body, op);
+                if (op->number)
+                        r.failed |=
+                                !(multiplies ? round_operands : store_narrow)(&r, op);
+        }
+        for (int i = 0; i < r.count; i++) {
+                struct value *v = r.rounded[i], *rounded = v->scratch;
+                v->scratch = NULL;
+                if (!r.failed && v->kind == VALUE_RESULT && !is_of_rows(v, 0))
+                        replace_readers(&r, v, rounded);
+        }
+        arena_free(r.arena);
+        return r.failed ? -1 : contractions;
+}

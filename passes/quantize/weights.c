@@ -1,0 +1,76 @@
+#include "passes/quantize/weights.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_weights(const struct constant *c, const struct limits *limits)
+{
+        const struct type *t = c->value.type;
+        if (c->kind != CONSTANT_DENSE || !c->value.uses || !element_is_float(t->element) ||
+            !type_elements(t) || type_elements(t) < limits->weight_elements)
+                return false;
+        for (const struct use *u = c->value.uses; u; u = u->next)
+                if (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) &&
+                    (u->user->code != OP_gather || u->index != 0))
+                        return false;
+        return true;
+}
+
+struct constant **weights_find(struct arena *arena, const struct function *f,
+                               const struct limits *limits, int *count)
+{
+        struct constant **weights = NULL;
+        *count = 0;
+        for (struct constant *c = f == f->module->functions ? f->module->constants : NULL; c;
+             c = c->next)
+                if (is_weights(c, limits)) {
+                        ARENA_GROW(arena, weights, *count);
+                        weights[(*count)++] = c;
+                }
+        return weights;
+}
+
+/* weights come by the hundred million, nearly all of them f32 */
+static double weight(const struct constant *c, int64_t i)
+{
+        float v;
+        if (c->value.type->element != E_F32)
+                return constant_element(c, i).f;
+        memcpy(&v, (const char *)c->data + i * (int64_t)sizeof v, sizeof v);
+        return (double)v;
+}
+
+/* to the nearest whole number, halves to even; |x| < 2^51 */
+static double nearest(double x)
+{
+        const double magic = 0x1.8p52;
+        return x + magic - magic;
+}
+
+bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps,
+                  struct weight_grid *grid)
+{
+        double least = 0, most = 0;
+        for (int64_t i = from; i < from + count; i++) {
+                double v = weight(c, i);
+                if (!isfinite(v))
+                        return false;
+                least = v < least ? v : least;
+                most = v > most ? v : most;
+        }
+        double step = (most - least) / (double)(steps - 1);
+        if (element_info[c->value.type->element].compute == E_F32)
+                step = (double)(float)step;
+        if (!isfinite(step) || (step == 0 && most > least))
+                return false;
+        grid->step = step > 0 ? step : 1;
+        grid->zero = nearest(-least / grid->step);
+        return true;
+}
+
+int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i,
+                       int64_t steps)
+{
+        double q = nearest(weight(c, i) / grid->step) + grid->zero;
+        return q < 0 ? 0 : q > (double)(steps - 1) ? steps - 1 : (int64_t)q;
+}

@@ -1,0 +1,25 @@
+/* Weights on even steps: what round_weights and quantize_weights share. */
+#ifndef PASSES_QUANTIZE_WEIGHTS_H
+#define PASSES_QUANTIZE_WEIGHTS_H
+
+#include "passes/pass.h"
+
+/* The constants of f's module that such a pass changes: floats, limits.weight_elements or more,
+ * that contractions multiply by or gathers take rows of, and that nothing else reads. None but for
+ * the module's first function. */
+struct constant **weights_find(struct arena *arena, const struct function *f,
+                               const struct limits *limits, int *count);
+
+/* The step and zero point of some weights: the whole number q, 0 <= q < steps, stands for (q -
+ * zero) * step. Zero stands for itself; any other weight is at most half a step away. */
+struct weight_grid { double step, zero; };
+
+/* that of `count` elements from number `from` on; false: they are not all finite, or too small to
+ * be told apart */
+bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps,
+                  struct weight_grid *grid);
+/* the number that stands for element i */
+int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i,
+                       int64_t steps);
+
+#endif

@@ -1,0 +1,338 @@
+/* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as
+ * products of decoded numbers. Targets with vectors multiply floats (integers.c), or integers
+ * of 8 bits in tiles; where each number is multiplied by itself, integers are faster to read and to
+ * add. */
+#include "passes/simplify/simplify.h"
+#include "passes/simplify/ranges.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BIAS_MAX = 1 << 24 };            /* sums leave room for so much */
+
+/* without the casts that changed nothing */
+static struct value *uncast(struct value *x)
+{
+        const struct whole_range range = whole_range_of(x);
+        while (op_is(x, OP_cast) && element_is_integer(op_operand(x->op, 0)->type->element) &&
+               whole_range_of(op_operand(x->op, 0)).low == range.low &&
+               whole_range_of(op_operand(x->op, 0)).high == range.high)
+                x = op_operand(x->op, 0);
+        return x;
+}
+
+/* the target multiplies integers by w as well as floats; w: constant, perhaps less a zero point */
+static bool is_for(const struct pass_context *context, struct value *w)
+{
+        bool known = value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
+        return target_lanes(context->target, E_F32) == 1 ||
+               (known && whole_multiplies(context, E_I8, E_I8));
+}
+
+static bool is_whole(const struct value *v)
+{
+        return op_is(v, OP_cast) && element_is_integer(op_operand(v->op, 0)->type->element);
+}
+
+/* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a
+ * splat; else NULL */
+static struct value *whole_part(struct builder *b, const struct value *v, struct value **factor)
+{
+        *factor = NULL;
+        if (op_is(v, OP_transpose) || op_is(v, OP_reshape)) {
+                struct value *x = whole_part(b, op_operand(v->op, 0), factor);
+                if (!x || (*factor && !value_is_splat(*factor, NULL)))
+                        return NULL;
+                return value_build(b, v->op->code, &x, 1, v->op->attrs,
+                                   type_with_element(b->m, v->type, x->type->element));
+        }
+        for (int i = 0; i < 2 && op_is(v, OP_mul) && !*factor; i++)
+                if (is_whole(op_operand(v->op, i)))
+                        *factor = op_operand(v->op, 1 - i);
+        if (*factor)
+                v = op_operand(v->op, 0) == *factor ? op_operand(v->op, 1) : op_operand(v->op, 0);
+        return is_whole(v) ? op_operand(v->op, 0) : NULL;
+}
+
+static struct value *contract(struct builder *b, const struct op *op, struct value *x,
+                              struct value *w)
+{
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_I32);
+        return value_build(b, op->code, (struct value *[]){ x, w }, 2, attrs,
+                           type_with_element(b->m, op_result(op)->type, E_I32));
+}
+
+/* of scales: of constants spread over the same places, or over all, one constant */
+static struct value *product_of(struct builder *b, struct value *x, struct value *y)
+{
+        for (int i = 0; i < 2; i++) {
+                struct value *one = i ? y : x, *many = i ? x : y;
+                if (!value_is_splat(one, NULL) || !op_is(many, OP_broadcast) ||
+                    !value_is_constant(op_operand(many->op, 0)))
+                        continue;
+                struct value *from = op_operand(many->op, 0);
+                struct value *scaled = build_binary(
+                        b, OP_mul, constant_splat(b->m, from->type, one->constant->data), from);
+                return build_broadcast(b, scaled, many->type, op_ints(many->op, "dims", NULL));
+        }
+        return build_binary(b, OP_mul, x, y);
+}
+
+static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *whole[2], *factors[2];
+        const struct type *t = op_result(op)->type;
+        if (t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) ||
+            !type_is_static(op_operand(op, 1)->type))
+                return NULL;
+        double largest = (double)whole_products(op);
+        for (int i = 0; i < 2; i++) {
+                whole[i] = whole_part(b, op_operand(op, i), &factors[i]);
+                if (!whole[i])
+                        return NULL;
+                largest *= whole_largest(whole_range_of(whole[i]));
+        }
+        if (!is_for(context, whole[1]) || largest > INT32_MAX - BIAS_MAX ||
+            (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
+                return NULL;
+        struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32), *scale = NULL;
+        for (int i = 0; i < 2; i++) {
+                struct value *factor =
+                        factors[i] ? simplify_result_factor(b, op, i, factors[i]) : NULL;
+                if (factors[i] && !factor)
+                        return NULL;
+                scale = scale && factor ? product_of(b, scale, factor) : factor ? factor : scale;
+        }
+        return scale ? build_binary(b, OP_mul, y, scale) : y;
+}
+
+struct value *rewrite_convolve_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return multiply_whole(b, op, context);
+}
+
+struct value *rewrite_dot_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return multiply_whole(b, op, context);
+}
+
+/* every window lies inside x, and no zeros between its elements */
+static bool is_inside(const struct op *op)
+{
+        int pads = 0;
+        const int64_t *pad = op->code == OP_convolve ? op_ints(op, "pads", &pads) : NULL;
+        for (int i = 0; i < pads; i++)
+                if (pad[i] > 0)
+                        return false;
+        return op->code == OP_dot || op_all_ones(op, "input_dilations");
+}
+
+/* ---- weights ---- */
+
+static struct value *narrow_weights(struct builder *b, struct op *op, struct pass_context *context)
+{
+        static const enum element narrower[] = { E_I8, E_U8, E_I16 };
+        struct value *w = uncast(op_operand(op, 1));
+        double least = 0, largest = 0;
+        if (!is_for(context, w) || op_result(op)->type->element != E_I32 ||
+            !value_is_constant(w) || value_is_splat(w, NULL))
+                return NULL;
+        if (w != op_operand(op, 1))
+                return contract(b, op, op_operand(op, 0), w);
+        for (int64_t i = 0; i < type_elements(w->type); i++) {
+                double number = (double)constant_element(w->constant, i).i;
+                least = fmin(least, number);
+                largest = fmax(largest, number);
+        }
+        for (size_t i = 0; i < sizeof narrower / sizeof *narrower; i++) {
+                const struct whole_range range = whole_range_of_element(narrower[i]);
+                if (element_info[narrower[i]].bytes >= element_info[w->type->element].bytes)
+                        break;
+                if (least >= range.low && largest <= range.high)
+                        return contract(b, op, op_operand(op, 0), build_cast(b, w, narrower[i]));
+        }
+        return NULL;
+}
+
+struct value *rewrite_convolve_narrow(struct builder *b, struct op *op,
+                                      struct pass_context *context)
+{
+        return narrow_weights(b, op, context);
+}
+
+struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return narrow_weights(b, op, context);
+}
+
+/* Zero points of weights, for tiles: what is taken from each weight is taken from the result as
+ * that many sums of x. */
+static struct value *center_weights(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        if (target_lanes(context->target, E_F32) == 1 || whole_outputs(op) < 0 ||
+            op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
+                return NULL;
+        struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
+        const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);        /* before its zero point goes, too */
+        const struct type *t = op_result(op)->type;
+        if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
+            !whole_multiplies(context, (enum element)bytes->type->element,
+                             (enum element)plain->type->element))
+                return NULL;
+        int count;
+        const int64_t *contracted = op_ints(op, "contract_a", &count);
+        int64_t rows[RANK_MAX];
+        for (int d = 0; d + 1 < t->rank; d++)
+                rows[d] = d;
+        zero = simplify_result_factor(b, op, 1, zero);
+        struct value *sums =
+                zero ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), contracted, count)
+                     : NULL;
+        sums = sums ? build_binary(b, OP_mul, build_broadcast(b, sums, t, rows), zero) : NULL;
+        return sums ? build_binary(b, OP_sub, contract(b, op, x, plain), sums) : NULL;
+}
+
+struct value *rewrite_dot_centered(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return center_weights(b, op, context);
+}
+
+/* ---- zero points ---- */
+
+/* minus c times the sum of each output's weights, which are those of dimension `along`, as integers
+ * that wrap */
+static struct value *shifts_of(struct module *m, const struct value *w, int along, double c)
+{
+        const struct type *t = w->type;
+        int64_t inner = 1, count = type_elements(t);
+        uint32_t *shifts = arena_array(m->arena, (size_t)t->dims[along], sizeof *shifts);
+        for (int d = along + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                shifts[i / inner % t->dims[along]] -=
+                        (uint32_t)constant_element(w->constant, i).i * (uint32_t)(int64_t)c;
+        return constant_dense(m, type_tensor(m, E_I32, 1, &t->dims[along]), shifts, "shift");
+}
+
+/* difference = x - c does not wrap, where c is the same everywhere: a number, or one (1 then) times
+ * *run, which is known when it runs */
+static bool find_zero_point(const struct value *difference, double *number, struct value **run)
+{
+        const struct value *x = op_operand(difference->op, 0);
+        struct value *v = op_operand(difference->op, 1);
+        *run = NULL;
+        if (value_is_splat(v, number)) {
+                const struct whole_range before = whole_range_of(x),
+                                         after = whole_range_of(difference);
+                return after.low == before.low - *number && after.high == before.high - *number;
+        }
+        while (is_whole(v) || op_is(v, OP_broadcast) || op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
+        enum { NARROW = 1 << 16 };      /* in i32, differences of such do not wrap */
+        *number = 1;
+        *run = v;
+        return difference->type->element == E_I32 && element_is_integer(v->type->element) &&
+               type_is_static(v->type) && type_elements(v->type) == 1 &&
+               whole_largest(whole_range_of(v)) <= NARROW &&
+               whole_largest(whole_range_of(x)) <= NARROW;
+}
+
+/* or could be: what lies around x is the zero point then, which takes memory */
+static bool can_be_inside(const struct op *op, const struct pass_context *context)
+{
+        int count;
+        const int64_t *pads = op->code == OP_convolve ? op_ints(op, "pads", &count) : NULL;
+        for (int i = 0; pads && i < count; i++)
+                if (pads[i] < 0)
+                        return false;
+        return is_inside(op) || (target_lanes(context->target, E_F32) > 1 &&
+                                 op_all_ones(op, "input_dilations"));
+}
+
+/* x with the zero point c around it, by w */
+static struct value *contract_padded(struct builder *b, const struct op *op, struct value *x,
+                                     struct value *w, double c)
+{
+        int count, spatial;
+        const int64_t *pads = op_ints(op, "pads", &count);
+        int64_t low[RANK_MAX] = { 0 }, none[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+        memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
+        spatial = count / 2;
+        for (int d = 0; d < spatial; d++) {
+                low[2 + d] = pads[d];
+                dims[2 + d] += pads[d] + pads[spatial + d];
+        }
+        const struct type *scalar = type_tensor(b->m, x->type->element, 0, NULL),
+                          *whole = type_tensor(b->m, x->type->element, x->type->rank, dims);
+        struct value *around[] = { x, constant_number(b->m, scalar, c),
+                                   constant_ints(b->m, low, x->type->rank) };
+        struct value *padded = value_build(b, OP_pad, around, 3, NULL, whole);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "accumulator", E_I32);
+        attr_set_ints(b->m, attrs, op->code, "pads", none, count);
+        return value_build(b, op->code, (struct value *[]){ padded, w }, 2, attrs,
+                           type_with_element(b->m, op_result(op)->type, E_I32));
+}
+
+/* v's difference, behind what moves it */
+static const struct value *difference_of(const struct value *v)
+{
+        while (op_is(v, OP_reshape) || op_is(v, OP_transpose))
+                v = op_operand(v->op, 0);
+        return op_is(v, OP_sub) ? v : NULL;
+}
+
+/* v without the zero point */
+static struct value *uncentered(struct builder *b, const struct value *v)
+{
+        if (op_is(v, OP_sub))
+                return uncast(op_operand(v->op, 0));
+        struct value *x = uncentered(b, op_operand(v->op, 0));
+        return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
+                               type_with_element(b->m, v->type, x->type->element))
+                 : NULL;
+}
+
+static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
+{
+        const struct value *centered = difference_of(op_operand(op, 0));
+        struct value *w = op_operand(op, 1);
+        const struct type *t = op_result(op)->type;
+        int along = whole_outputs(op);
+        if (!is_for(context, w) || op_result(op)->type->element != E_I32 || along < 0 ||
+            !centered || !value_is_constant(w) || !type_is_static(t) ||
+            !type_elements(w->type) || !can_be_inside(op, context))
+                return NULL;
+        double c;
+        struct value *run;
+        if (!find_zero_point(centered, &c, &run) || (run && !is_inside(op)))
+                return NULL;
+        const int64_t outputs = op->code == OP_convolve ? 1 : t->rank - 1;
+        struct value *x = uncentered(b, op_operand(op, 0));
+        if (!x)
+                return NULL;
+        struct value *y = is_inside(op) ? contract(b, op, x, w) : contract_padded(b, op, x, w, c);
+        struct value *shifts = build_broadcast(b, shifts_of(b->m, w, along, c), t, &outputs);
+        if (run)
+                shifts = build_binary(
+                        b, OP_mul, shifts,
+                        build_broadcast(b, build_cast(b, build_reshape(b, run, 0, NULL), E_I32), t,
+                                        NULL));
+        return build_binary(b, OP_add, y, shifts);
+}
+
+struct value *rewrite_convolve_shifted(struct builder *b, struct op *op,
+                                       struct pass_context *context)
+{
+        return shift_whole(b, op, context);
+}
+
+struct value *rewrite_dot_shifted(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return shift_whole(b, op, context);
+}

@@ -1,0 +1,567 @@
+/* The rules of simplify.def that bring operations together which a move (reshape, transpose,
+ * gather) keeps apart. */
+#include "passes/simplify/simplify.h"
+
+#include <string.h>
+
+/* ---- the same elements under other extents ---- */
+
+/* Consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as few as
+ * possible. */
+struct block { int x_first, x_end, y_first, y_end; };
+
+/* the blocks of a reshape between static types with elements; returns their number, at most 2 *
+ * RANK_MAX */
+static int reshape_blocks(const struct type *x, const struct type *y, struct block *blocks)
+{
+        int count = 0;
+        for (int i = 0, j = 0; i < x->rank || j < y->rank;) {
+                struct block *block = &blocks[count++];
+                *block = (struct block){ .x_first = i, .y_first = j };
+                int64_t in_x = i < x->rank ? x->dims[i++] : 1,
+                        in_y = j < y->rank ? y->dims[j++] : 1;
+                while (in_x != in_y)
+                        if (in_x < in_y)
+                                in_x *= x->dims[i++];
+                        else
+                                in_y *= y->dims[j++];
+                block->x_end = i;
+                block->y_end = j;
+        }
+        return count;
+}
+
+/* How a broadcast onto type x is one onto type y, of the same elements: its operand's extents, and
+ * where they go. False when the operand has a part of a block. */
+static bool broadcast_onto(const struct op *broadcast, const struct type *y, int *rank, dim_t *dims,
+                           int64_t *to)
+{
+        const struct type *source = op_operand(broadcast, 0)->type, *x = broadcast->results[0].type;
+        const int64_t *onto = op_ints(broadcast, "dims", NULL);
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x, y, blocks), k = 0;
+        *rank = 0;
+        for (int i = 0; i < count; i++) {
+                int64_t whole = 1, own = 1;
+                for (int d = blocks[i].x_first; d < blocks[i].x_end; d++)
+                        whole *= x->dims[d];
+                for (; k < source->rank && onto[k] < blocks[i].x_end; k++)
+                        own *= source->dims[k];
+                if (own != 1 && own != whole)
+                        return false;
+                for (int d = blocks[i].y_first; own != 1 && d < blocks[i].y_end; d++) {
+                        dims[*rank] = y->dims[d];
+                        to[(*rank)++] = d;
+                }
+        }
+        return true;
+}
+
+/* All that reads v is of these traits or a broadcast, or (under other extents) a reshape read by
+ * what is of the others. */
+static bool read_by(const struct value *v, const struct op *op, unsigned traits, unsigned reshaped)
+{
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                bool reads = op_info[user->code].traits & traits || user->code == OP_broadcast;
+                if (user->region != op->region ||
+                    !(reads || (reshaped && user->code == OP_reshape &&
+                                read_by(op_result(user), op, reshaped, 0))))
+                        return false;
+        }
+        return true;
+}
+
+static bool is_reduced(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->code == OP_reduce && u->index == 0)
+                        return true;
+        return false;
+}
+
+/* It is made of indices and numbers alone. */
+static bool is_of_indices(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 8 };
+        if (value_is_splat(v, NULL) || op_is(v, OP_iota))
+                return true;
+        bool good =
+                v->kind == VALUE_RESULT && depth < DEPTH_MAX &&
+                (op_info[v->op->code].traits & TRAIT_ELEMENTWISE || v->op->code == OP_broadcast);
+        for (int i = 0; good && i < v->op->operand_count; i++)
+                good = is_of_indices(op_operand(v->op, i), depth + 1);
+        return good;
+}
+
+/* What makes v computes something, or a reduction reads it, and element-wise operations (in its
+ * place or under other extents) read it, and reductions: they can be one kernel. */
+static bool starts_kernel(const struct value *v, const struct op *op)
+{
+        static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
+        if (value_is_constant(v) || (v->kind == VALUE_RESULT && v->op->region != op->region) ||
+            is_of_indices(v, 0))
+                return false;
+        return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) ||
+                is_reduced(v)) &&
+               read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
+}
+
+/* Where the indices along an axis of x are those along a dimension of y, another shape of as many
+ * elements, again and again: that dimension; else -1. */
+static int axis_in_form(const struct type *x, int axis, const struct type *y)
+{
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x, y, blocks), i = 0, d;
+        while (i < count && blocks[i].x_end <= axis)
+                i++;
+        if (i == count)
+                return -1;
+        for (d = axis + 1; d < blocks[i].x_end; d++)
+                if (x->dims[d] != 1)
+                        return -1;
+        for (d = blocks[i].y_end - 1; d > blocks[i].y_first && y->dims[d] == 1;)
+                d--;
+        return d >= blocks[i].y_first && x->dims[axis] && y->dims[d] % x->dims[axis] == 0 ? d : -1;
+}
+
+/* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand
+ * are from's number axes[d]. */
+struct indices { const struct type *from, *to; int axes[RANK_MAX]; };
+
+static struct indices all_indices(const struct type *from, const struct type *to)
+{
+        struct indices x = { .from = from, .to = to };
+        for (int d = 0; d < from->rank; d++)
+                x.axes[d] = d;
+        return x;
+}
+
+static struct indices below_broadcast(const struct op *broadcast, const struct indices *x)
+{
+        struct indices below = *x;
+        const int64_t *dims = op_ints(broadcast, "dims", NULL);
+        for (int d = 0; d < op_operand(broadcast, 0)->type->rank; d++)
+                below.axes[d] = x->axes[dims[d]];
+        return below;
+}
+
+/* the dimension of `to` that runs as the iota v does */
+static int axis_of(const struct value *v, const struct indices *x)
+{
+        int64_t axis = op_int(v->op, "axis");
+        int whole = x->axes[axis];
+        return v->type->dims[axis] == x->from->dims[whole] ? axis_in_form(x->from, whole, x->to)
+                                                           : -1;
+}
+
+static bool indices_have_form(const struct value *v, const struct indices *x)
+{
+        if (value_is_constant(v))
+                return true;
+        if (v->op->code == OP_iota)
+                return axis_of(v, x) >= 0;
+        struct indices below = v->op->code == OP_broadcast ? below_broadcast(v->op, x) : *x;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!indices_have_form(op_operand(v->op, i), &below))
+                        return false;
+        return true;
+}
+
+/* the same of indices along dimensions of `to` */
+static struct value *indices_in_form(struct builder *b, struct value *v, const struct indices *x)
+{
+        const struct type *type = type_with_element(b->m, x->to, v->type->element);
+        struct value *operands[OPERAND_ROW_MAX];
+        if (value_is_constant(v))
+                return constant_splat(b->m, type, v->constant->data);
+        if (v->op->code == OP_iota) {
+                int64_t extent = v->type->dims[op_int(v->op, "axis")];
+                int d = axis_of(v, x);
+                struct value *index = build_iota(b, type, d),
+                             *period = constant_number(b->m, type, (double)extent);
+                return type->dims[d] == extent || !index
+                               ? index
+                               : value_build(b, OP_rem, (struct value *[]){ index, period }, 2,
+                                             NULL, NULL);
+        }
+        struct indices below = v->op->code == OP_broadcast ? below_broadcast(v->op, x) : *x;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!(operands[i] = indices_in_form(b, op_operand(v->op, i), &below)))
+                        return NULL;
+        return v->op->code == OP_broadcast ? operands[0]
+                                           : value_build(b, v->op->code, operands,
+                                                         v->op->operand_count, v->op->attrs, NULL);
+}
+
+/* v has the elements of type `to`, of the shape that a reshape had before, without work where it is
+ * read */
+static bool has_form(const struct value *v, const struct type *to, const struct op *op)
+{
+        if (value_is_constant(v) || op_is(v, OP_broadcast) ||
+            (op_is(v, OP_reshape) && type_same_dims(op_operand(v->op, 0)->type, to)))
+                return true;
+        const struct indices indices = all_indices(v->type, to);
+        return is_of_indices(v, 0) ? indices_have_form(v, &indices) : !starts_kernel(v, op);
+}
+
+static struct value *in_form(struct builder *b, struct value *v, const struct type *to)
+{
+        dim_t dims[RANK_MAX];
+        int64_t onto[RANK_MAX];
+        int rank;
+        const struct type *type = type_with_element(b->m, to, v->type->element);
+        if (value_is_splat(v, NULL))
+                return constant_splat(b->m, type, v->constant->data);
+        if (value_is_constant(v))
+                return constant_reshaped(b->m, v->constant, to->rank, to->dims);
+        const struct indices indices = all_indices(v->type, to);
+        if (is_of_indices(v, 0) && indices_have_form(v, &indices))
+                return indices_in_form(b, v, &indices);
+        if (op_is(v, OP_broadcast) && broadcast_onto(v->op, to, &rank, dims, onto))
+                return build_broadcast(b, build_reshape(b, op_operand(v->op, 0), rank, dims), type,
+                                       onto);
+        return build_reshape(b, op_is(v, OP_reshape) ? op_operand(v->op, 0) : v, to->rank,
+                             to->dims);
+}
+
+/* What makes x can then take f in. What makes the others could not: so no two reshapes take
+ * turns. */
+struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *operands[OPERAND_ROW_MAX];
+        const struct type *form = NULL, *t = op->results[0].type;
+        if (!type_is_static(t) || type_elements(t) == 0)
+                return NULL;
+        for (int i = 0; i < op->operand_count && !form; i++) {
+                struct value *v = op_operand(op, i);
+                if (op_is(v, OP_reshape) && starts_kernel(op_operand(v->op, 0), op))
+                        form = op_operand(v->op, 0)->type;
+        }
+        for (int i = 0; form && i < op->operand_count; i++)
+                if (!has_form(op_operand(op, i), form, op))
+                        return NULL;
+        for (int i = 0; form && i < op->operand_count; i++)
+                if (!(operands[i] = in_form(b, op_operand(op, i), form)))
+                        return NULL;
+        if (!form)
+                return NULL;
+        struct value *y = value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
+        return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
+}
+
+/* the only one of these dimensions that is not of extent 1; -1: none, or several */
+static int only_large(const struct type *t, int first, int end)
+{
+        int found = -1;
+        for (int d = first; d < end; d++)
+                if (t->dims[d] != 1) {
+                        if (found >= 0)
+                                return -1;
+                        found = d;
+                }
+        return found;
+}
+
+/* A reduction takes the form that what it reads was made in, when that has the dimensions it goes
+ * along, and so can all else that reads it. */
+struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0);
+        unsigned mask, inner = 0;
+        if (!op_is(v, OP_reshape) || !type_is_static(v->type) || type_elements(v->type) == 0 ||
+            !simplify_axes(op, &mask) ||
+            !read_by(op_operand(v->op, 0), op,
+                     TRAIT_ELEMENTWISE | TRAIT_REDUCTION | TRAIT_CONTRACTION,
+                     TRAIT_ELEMENTWISE | TRAIT_REDUCTION))
+                return NULL;
+        struct value *x = op_operand(v->op, 0);
+        struct block blocks[2 * RANK_MAX];
+        int count = reshape_blocks(x->type, v->type, blocks);
+        for (int i = 0; i < count; i++) {
+                const struct block *block = &blocks[i];
+                unsigned within = ((1u << block->y_end) - 1) & ~((1u << block->y_first) - 1);
+                int from = only_large(x->type, block->x_first, block->x_end),
+                    to = only_large(v->type, block->y_first, block->y_end);
+                if (!(mask & within))
+                        continue;
+                if (from < 0 || to < 0 || !(mask >> to & 1))
+                        return NULL;
+                inner |= 1u << from;
+        }
+        struct value *y = inner ? simplify_reduce(b, op, x, inner) : NULL;
+        return y ? build_reshape(b, y, op_result(op)->type->rank, op_result(op)->type->dims) : NULL;
+}
+
+/* ---- gathers ---- */
+
+/* indices first, first + step, ... that are in range; a step of one index is 1 */
+static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *first,
+                          int64_t *step)
+{
+        int64_t count = type_elements(indices->type), last = 0;
+        *first = 0;
+        *step = 1;
+        for (int64_t i = 0; i < count; i++) {
+                int64_t at = constant_element(indices->constant, i).i;
+                if (at < -extent || at >= extent)
+                        return false;
+                at += at < 0 ? extent : 0;
+                if (i == 0)
+                        *first = at;
+                else if (i == 1)
+                        *step = at - last;
+                else if (at - last != *step)
+                        return false;
+                last = at;
+        }
+        return count > 0 && *step != 0;
+}
+
+/* a slice can be a view, and be read through */
+struct value *rewrite_gather_constant(struct builder *b, struct op *op,
+                                      struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
+        int axis = (int)op_int(op, "axis");
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t sizes[RANK_MAX];
+        if (!value_is_constant(indices) || !type_is_static(x->type) ||
+            !evenly_spaced(indices, x->type->dims[axis], &starts[axis], &steps[axis]))
+                return NULL;
+        for (int d = 0; d < x->type->rank; d++) {
+                sizes[d] = d == axis ? type_elements(indices->type) : x->type->dims[d];
+                steps[d] = d == axis ? steps[d] : 1;
+        }
+        struct value *part = build_slice(b, x, starts, steps, sizes);
+        return part ? build_reshape(b, part, op->results[0].type->rank, op->results[0].type->dims)
+                    : NULL;
+}
+
+/* ---- contractions ---- */
+
+/* Not when it changes the order of the dimensions that remain: that is the result's. */
+struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pass_context *context)
+{
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
+        (void)context;
+        for (int i = 0; i < 2; i++) {
+                struct value *x = op_operand(op, i),
+                             *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                if (!op_is(x, OP_transpose))
+                        continue;
+                const int64_t *perm = op_ints(x->op, "perm", NULL);
+                int64_t last = -1, dims[RANK_MAX];
+                unsigned taken = 0;
+                struct attr attrs[ATTR_MAX];
+                memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
+                for (int n = 0; n < 2; n++) {
+                        int count;
+                        const int64_t *old = op_ints(op, names[i][n], &count);
+                        for (int k = 0; k < count; k++) {
+                                taken |= 1u << old[k];
+                                dims[k] = perm[old[k]];
+                        }
+                        attr_set_ints(b->m, attrs, OP_dot, names[i][n], dims, count);
+                }
+                bool ordered = true;
+                for (int d = 0; d < x->type->rank; d++)
+                        if (!(taken >> d & 1)) {
+                                ordered &= perm[d] > last;
+                                last = perm[d];
+                        }
+                if (!ordered)
+                        continue;
+                operands[i] = op_operand(x->op, 0);
+                return value_build(b, OP_dot, operands, 2, attrs, op->results[0].type);
+        }
+        return NULL;
+}
+
+struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted)
+{
+        struct value *w = op_operand(op, 1);
+        int batch, count;
+        const int64_t *contract = op_ints(op, "contract_b", &count);
+        op_ints(op, "batch_b", &batch);
+        if (!value_is_constant(w) || value_is_splat(w, NULL) || batch || w->type->rank != 2 ||
+            count != 1 || contract[0] == contracted)
+                return NULL;
+        struct value *turned = constant_packed(b->m, w->constant, w->type->dims, 2, w->type->dims,
+                                               (const int64_t[]){ 1, 0 });
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[OP_dot].attr_count);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", &contracted, 1);
+        return value_build(b, OP_dot, (struct value *[]){ op_operand(op, 0), turned }, 2, attrs,
+                           op->results[0].type);
+}
+
+/* Without vectors several outputs are computed side by side (jam): the weights of one row lie side
+ * by side, too. */
+struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return target_lanes(context->target, E_F32) == 1 ? dot_turned(b, op, 0) : NULL;
+}
+
+/* The dimension of the result that dimension d of operand i of a dot, or of a convolution's
+ * weights, becomes, or -1: contracted. */
+static int result_dim(const struct op *dot, int i, int64_t d)
+{
+        if (dot->code == OP_convolve)
+                return d == 0 ? 1 : -1;
+        static const char *const names[2][2] = { { "batch_a", "contract_a" },
+                                                 { "batch_b", "contract_b" } };
+        const struct type *x = op_operand(dot, i)->type;
+        int batches, contracted, at = 0;
+        const int64_t *batch = op_ints(dot, names[i][0], &batches),
+                      *contract = op_ints(dot, names[i][1], &contracted);
+        unsigned taken = 0;
+        for (int k = 0; k < batches; k++) {
+                if (batch[k] == d)
+                        return k;
+                taken |= 1u << batch[k];
+        }
+        for (int k = 0; k < contracted; k++)
+                taken |= 1u << contract[k];
+        if (taken >> d & 1)
+                return -1;
+        for (int k = 0; k < d; k++)
+                at += !(taken >> k & 1);
+        return i == 0 ? batches + at
+                      : dot->results[0].type->rank - (x->rank - batches - contracted) + at;
+}
+
+struct value *simplify_result_factor(struct builder *b, const struct op *dot, int i,
+                                     struct value *factor)
+{
+        const struct type *t = dot->results[0].type;
+        dim_t dims[RANK_MAX];
+        int64_t to[RANK_MAX], onto[RANK_MAX], last = -1;
+        int rank = 0;
+        if (value_is_splat(factor, NULL))
+                return constant_splat(b->m, t, factor->constant->data);
+        struct value *source = simplify_spread_source(b, factor, onto);
+        if (!source)
+                return NULL;
+        for (int k = 0; k < source->type->rank; k++) {
+                if (source->type->dims[k] == 1)
+                        continue;
+                int64_t d = result_dim(dot, i, onto[k]);
+                if (d <= last)
+                        return NULL;
+                dims[rank] = source->type->dims[k];
+                to[rank++] = last = d;
+        }
+        source = value_is_constant(source)
+                         ? constant_reshaped(b->m, source->constant, rank, dims)
+                         : build_reshape(b, source, rank, dims);
+        return build_broadcast(b, source, t, to);
+}
+
+/* A factor of all the products of a sum: an epilogue multiplies the sum for nothing. A sum of no
+ * products is 0, even where the factor is infinite, as the inverse sum of a softmax of no columns
+ * is. */
+static struct value *scale_sums(struct builder *b, struct op *op, int first)
+{
+        const struct type *t = op->results[0].type;
+        if (!type_is_static(t) || !element_is_float(t->element))
+                return NULL;
+        for (int i = first; i < 2; i++) {
+                struct value *product = op_operand(op, i),
+                             *operands[] = { op_operand(op, 0), op_operand(op, 1) };
+                if (!op_is(product, OP_mul) || !value_has_one_use(product) ||
+                    product->type->element != t->element || !type_elements(product->type))
+                        continue;
+                for (int j = 0; j < 2; j++) {
+                        struct value *factor =
+                                simplify_result_factor(b, op, i, op_operand(product->op, j));
+                        if (!factor)
+                                continue;
+                        operands[i] = op_operand(product->op, 1 - j);
+                        return build_binary(b, OP_mul,
+                                            value_build(b, op->code, operands, 2, op->attrs, t),
+                                            factor);
+                }
+        }
+        return NULL;
+}
+
+struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return scale_sums(b, op, 0);
+}
+
+struct value *rewrite_convolve_scaled(struct builder *b, struct op *op,
+                                      struct pass_context *context)
+{
+        (void)context;
+        return scale_sums(b, op, 1);
+}
+
+/* y [.., G, S, D] as [.., G * times, S, D], each along `dim` several times: keys and values that a
+ * group of heads shares */
+struct repeated { struct value *y; int dim; int64_t times; };
+
+/* v = reshape(broadcast y), where the broadcast puts in one dimension behind `dim`, and the reshape
+ * makes one of the two */
+static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
+{
+        if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) ||
+            !type_is_static(v->type) || !type_elements(v->type))
+                return false;
+        const struct op *broadcast = op_operand(v->op, 0)->op;
+        const struct type *x = op_operand(broadcast, 0)->type, *wide = broadcast->results[0].type;
+        const int64_t *onto = op_ints(broadcast, "dims", NULL);
+        dim_t dims[RANK_MAX];
+        unsigned put_in = 0;
+        for (int d = 0; d < wide->rank; d++)
+                put_in |= (unsigned)(wide->dims[d] != 1) << d;
+        for (int k = 0; k < x->rank; k++)
+                if (x->dims[k] == wide->dims[onto[k]])
+                        put_in &= ~(1u << onto[k]);
+        if (wide->rank != v->type->rank + 1 || __builtin_popcount(put_in) != 1 || put_in == 1)
+                return false;
+        r->dim = __builtin_ctz(put_in) - 1;
+        r->times = wide->dims[r->dim + 1];
+        for (int d = 0; d < v->type->rank; d++) {
+                dims[d] = wide->dims[d + (d > r->dim)];
+                if (v->type->dims[d] != dims[d] * (d == r->dim ? r->times : 1))
+                        return false;
+        }
+        return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
+}
+
+/* The heads of a group are rows of one product. It looks through a transpose, which dot_transpose
+ * would take apart from the rest. */
+struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0), *v = op_operand(op, 1);
+        const int64_t *perm = op_is(v, OP_transpose) ? op_ints(v->op, "perm", NULL) : NULL;
+        const struct type *t = op->results[0].type;
+        struct repeated r;
+        int count;
+        const int64_t *batch_a = op_ints(op, "batch_a", &count),
+                      *batch_b = op_ints(op, "batch_b", &count);
+        if (!count || !type_is_static(t) || !repeats_of(b, perm ? op_operand(v->op, 0) : v, &r))
+                return NULL;
+        int64_t head = batch_a[count - 1], repeated = batch_b[count - 1];
+        if ((perm ? perm[repeated] : repeated) != r.dim || head + 1 == x->type->rank ||
+            result_dim(op, 0, head + 1) != count)
+                return NULL;
+        dim_t dims[RANK_MAX], results[RANK_MAX];
+        memcpy(dims, x->type->dims, sizeof *dims * (size_t)x->type->rank);
+        memcpy(results, t->dims, sizeof *results * (size_t)t->rank);
+        dims[head] = results[count - 1] /= r.times;
+        dims[head + 1] = results[count] *= r.times;
+        struct value *operands[] = { build_reshape(b, x, x->type->rank, dims),
+                                     perm ? build_transpose(b, r.y, perm) : r.y };
+        struct value *y = value_build(b, OP_dot, operands, 2, op->attrs,
+                                      type_tensor(b->m, t->element, t->rank, results));
+        return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
+}

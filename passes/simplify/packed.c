@@ -1,0 +1,535 @@
+/* The rules of simplify.def that see through chains of reshapes and transposes, and what packed
+ * contractions do with them. */
+#include "passes/simplify/simplify.h"
+
+#include <string.h>
+
+/* ---- chains ---- */
+
+enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
+
+/* A value as its source's elements: nested loops over pieces, outermost first, whose strides count
+ * the source's elements in row-major order. Reshapes change nothing; through a transpose a piece
+ * belongs to one dimension. Neighbours that step as one are one, so equal moves are equal lists. */
+struct chain {
+        struct value *source;
+        int transposes;
+        int count;
+        struct piece { int64_t extent, stride; } pieces[PIECES_MAX];
+};
+
+static bool add_piece(struct chain *c, int64_t extent, int64_t stride)
+{
+        if (extent == 1)
+                return true;
+        if (c->count && c->pieces[c->count - 1].stride == stride * extent) {
+                c->pieces[c->count - 1] =
+                        (struct piece){ c->pieces[c->count - 1].extent * extent, stride };
+                return true;
+        }
+        if (c->count == PIECES_MAX)
+                return false;
+        c->pieces[c->count++] = (struct piece){ extent, stride };
+        return true;
+}
+
+static void row_major(const struct type *t, int64_t strides[RANK_MAX])
+{
+        for (int d = t->rank - 1; d >= 0; d--)
+                strides[d] = d + 1 < t->rank ? strides[d + 1] * t->dims[d + 1] : 1;
+}
+
+/* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions
+ * end */
+static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
+{
+        const struct type *t = op_result(op)->type, *x = op_operand(op, 0)->type;
+        const int64_t *perm = op_ints(op, "perm", NULL);
+        int64_t strides[RANK_MAX], old[RANK_MAX];
+        struct piece parts[RANK_MAX];
+        int count = 0;
+        row_major(t, strides);
+        row_major(x, old);
+        for (int d = t->rank - 1; d >= 0 && p.extent > 1; d--) {
+                int64_t end = strides[d] * t->dims[d];
+                if (p.stride >= end)
+                        continue;
+                int64_t room = end / p.stride;
+                if (p.stride % strides[d] || end % p.stride || (p.extent > room && p.extent % room))
+                        return false;
+                int64_t extent = p.extent < room ? p.extent : room;
+                parts[count++] = (struct piece){ extent, p.stride / strides[d] * old[perm[d]] };
+                p = (struct piece){ p.extent / extent, p.stride * extent };
+        }
+        while (count-- > 0)
+                if (!add_piece(out, parts[count].extent, parts[count].stride))
+                        return false;
+        return p.extent <= 1;
+}
+
+/* `alone`: no further than to transposes that others read, too */
+static bool trace(struct value *v, struct chain *c, bool alone)
+{
+        int64_t strides[RANK_MAX];
+        *c = (struct chain){ .source = v };
+        if (!type_is_static(v->type) || !type_elements(v->type))
+                return false;
+        row_major(v->type, strides);
+        for (int d = 0; d < v->type->rank; d++)
+                add_piece(c, v->type->dims[d], strides[d]);
+        for (int hops = 0;
+             hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose));
+             hops++) {
+                const struct op *op = c->source->op;
+                struct chain through = { .source = op_operand(op, 0),
+                                         .transposes = c->transposes + 1 };
+                if (op->code == OP_reshape) {
+                        c->source = through.source;
+                        continue;
+                }
+                if (alone && hops && !value_has_one_use(c->source))
+                        break;
+                for (int i = 0; i < c->count; i++)
+                        if (!cut_piece(op, c->pieces[i], &through))
+                                return hops > 0 && c->transposes > 0;  /* as far as it went */
+                *c = through;
+        }
+        return true;
+}
+
+static bool same_pieces(const struct chain *a, const struct chain *b)
+{
+        return a->count == b->count &&
+               !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
+}
+
+/* reshape, transpose, reshape */
+static struct value *build_chain(struct builder *b, const struct chain *c, const struct type *t)
+{
+        dim_t dims[RANK_MAX];
+        int64_t perm[RANK_MAX];
+        bool placed[RANK_MAX] = { false };
+        if (c->count > RANK_MAX)
+                return NULL;
+        for (int i = 0; i < c->count; i++) {    /* by stride, largest first */
+                int largest = -1;
+                for (int k = 0; k < c->count; k++)
+                        if (!placed[k] &&
+                            (largest < 0 || c->pieces[k].stride > c->pieces[largest].stride))
+                                largest = k;
+                placed[largest] = true;
+                dims[i] = c->pieces[largest].extent;
+                perm[largest] = i;
+        }
+        struct value *x = build_reshape(b, c->source, c->count, dims);
+        return build_reshape(b, build_transpose(b, x, perm), t->rank, t->dims);
+}
+
+struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *op,
+                                                  struct pass_context *context)
+{
+        (void)context;
+        struct chain c;
+        if (!trace(op_result(op), &c, true) || c.transposes < 2)
+                return NULL;
+        return build_chain(b, &c, op_result(op)->type);
+}
+
+/* ---- packed contractions: blocks of their results ---- */
+
+enum { DEPTH_MAX = 8 };
+
+/* outputs of a vector of the contraction v, or of the one under it */
+static int64_t lanes_of(const struct value *v)
+{
+        const struct op *op = v->op;
+        if (op->code == OP_convolve_packed)
+                return packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
+        int64_t lanes = 0;
+        for (int i = 0; i < op->operand_count && !lanes; i++) {
+                const struct value *x = op_operand(op, i);
+                if (!value_is_splat(x, NULL) && !op_is(x, OP_broadcast))
+                        lanes = lanes_of(x);
+        }
+        return lanes;
+}
+
+/* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs /
+ * block x S.. x block> */
+static struct chain blocks_of_rows(const struct type *y, int64_t block)
+{
+        struct chain c = { 0 };
+        int64_t strides[RANK_MAX];
+        int last = y->rank - 1;
+        row_major(y, strides);
+        add_piece(&c, y->dims[0], strides[0]);
+        add_piece(&c, y->dims[1], strides[1]);
+        add_piece(&c, y->dims[last] / block, block);
+        for (int d = 2; d < last; d++)
+                add_piece(&c, y->dims[d], strides[d]);
+        add_piece(&c, block, 1);
+        return c;
+}
+
+/* v is read by transposes only, directly or reshaped: those of other blocks will be no more */
+static bool is_transposed(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next) {
+                const struct op *user = u->user;
+                if (user->code == OP_transpose)
+                        continue;
+                if (user->code != OP_reshape)
+                        return false;
+                for (const struct use *w = op_result(user)->uses; w; w = w->next)
+                        if (w->user->code != OP_transpose)
+                                return false;
+        }
+        return true;
+}
+
+/* v, a packed contraction or element-wise operations on one with splats and vectors of outputs, can
+ * have other blocks */
+static bool can_block(const struct value *v, int depth)
+{
+        if (depth == DEPTH_MAX || v->kind != VALUE_RESULT ||
+            (depth ? !value_has_one_use(v) : !is_transposed(v)))
+                return false;
+        const struct op *op = v->op;
+        if (op->code == OP_convolve_packed)
+                return op_int(op, "block") == op_int(op, "outputs");
+        if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                return false;
+        int contractions = 0;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *x = op_operand(op, i);
+                if (value_is_splat(x, NULL))
+                        continue;
+                if (op_is(x, OP_broadcast)) {
+                        const struct type *from = op_operand(x->op, 0)->type;
+                        if (from->rank != 1 ||
+                            op_ints(x->op, "dims", NULL)[0] != v->type->rank - 1 ||
+                            v->type->dims[1] != 1)
+                                return false;
+                        continue;
+                }
+                if (++contractions > 1 || !can_block(x, depth + 1))
+                        return false;
+        }
+        return contractions == 1;
+}
+
+static struct value *build_blocked(struct builder *b, const struct value *v, int64_t block)
+{
+        const struct op *op = v->op;
+        struct value *operands[OPERAND_ROW_MAX], *inner = NULL;
+        if (op->code == OP_convolve_packed) {
+                struct attr attrs[ATTR_MAX];
+                memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+                attr_set(attrs, op->code, "block", block);
+                return value_build(b, op->code,
+                                   (struct value *[]){ op_operand(op, 0), op_operand(op, 1) }, 2,
+                                   attrs, NULL);
+        }
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *x = op_operand(op, i);
+                if (!value_is_splat(x, NULL) && !op_is(x, OP_broadcast))
+                        inner = build_blocked(b, x, block);
+        }
+        for (int i = 0; inner && i < op->operand_count; i++) {
+                struct value *x = op_operand(op, i);
+                const struct type *to = type_with_element(b->m, inner->type, x->type->element);
+                if (value_is_splat(x, NULL)) {
+                        operands[i] = constant_splat(b->m, to, x->constant->data);
+                } else if (op_is(x, OP_broadcast)) {
+                        dim_t dims[] = { to->dims[1], block };
+                        struct value *vector = build_reshape(b, op_operand(x->op, 0), 2, dims);
+                        operands[i] =
+                                build_broadcast(b, vector, to, (int64_t[]){ 1, to->rank - 1 });
+                } else {
+                        operands[i] = inner;
+                }
+                if (!operands[i])
+                        return NULL;
+        }
+        return inner ? value_build(b, op->code, operands, op->operand_count, op->attrs, NULL)
+                     : NULL;
+}
+
+/* blocks as the rows of type y they were before */
+static struct value *build_rows(struct builder *b, struct value *blocked, const struct type *y)
+{
+        int64_t perm[RANK_MAX] = { 0, 1 };
+        dim_t dims[RANK_MAX] = { y->dims[0], y->dims[1], blocked->type->dims[1] / y->dims[1] };
+        for (int d = 2; d < y->rank; d++) {
+                dims[d + 1] = blocked->type->dims[d];
+                perm[d] = d + 1;
+        }
+        perm[y->rank] = y->rank;        /* positions, then the block's number, then what is in it */
+        perm[y->rank - 1] = 2;
+        struct value *rows = build_transpose(b, build_reshape(b, blocked, y->rank + 1, dims), perm);
+        return build_reshape(b, rows, y->rank, y->dims);
+}
+
+struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
+                                       struct pass_context *context)
+{
+        (void)context;
+        struct chain c;
+        struct value *v = op_result(op);
+        if (!trace(v, &c, true) || c.transposes != 1 || !c.count || !can_block(c.source, 0))
+                return NULL;
+        const struct type *y = c.source->type;
+        int64_t block = c.pieces[c.count - 1].extent;
+        if (c.pieces[c.count - 1].stride != 1 || block % lanes_of(c.source) || y->dims[y->rank - 1] % block)
+                return NULL;
+        struct chain wanted = blocks_of_rows(y, block);
+        if (!same_pieces(&c, &wanted))
+                return NULL;
+        struct value *rows = c.source;
+        struct builder behind = *b;
+        behind.before = rows->op->next;
+        behind.location = rows->op->location;
+        struct value *blocked = build_blocked(&behind, rows, block);
+        struct value *again =
+                blocked && !value_has_one_use(rows) ? build_rows(&behind, blocked, y) : NULL;
+        if (again)
+                value_replace(rows, again);
+        return build_reshape(b, blocked, v->type->rank, v->type->dims);
+}
+
+/* ---- packed contractions: blocks of their operand ---- */
+
+struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
+                                       struct pass_context *context)
+{
+        (void)context;
+        enum { LEAST_BLOCK = 8 };
+        struct chain c, wanted = { 0 };
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        const struct type *t = x->type;
+        int last = t->rank - 1;
+        for (int d = 2; d < last; d++)
+                if (w->type->dims[d] != 1)
+                        return NULL;
+        if (!trace(x, &c, false) || !c.transposes || !c.count || c.pieces[c.count - 1].stride != 1)
+                return NULL;
+        int64_t block = c.pieces[c.count - 1].extent;
+        if (block < LEAST_BLOCK || t->dims[last] % block)
+                return NULL;
+        /* the source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x
+         * block> */
+        int64_t parts = t->dims[last] / block, positions = 1;
+        for (int d = 2; d < last; d++)
+                positions *= t->dims[d];
+        int64_t image = positions * t->dims[last];
+        add_piece(&wanted, t->dims[0], image * t->dims[1]);
+        add_piece(&wanted, t->dims[1], image);
+        add_piece(&wanted, positions, block);
+        add_piece(&wanted, parts, positions * block);
+        add_piece(&wanted, block, 1);
+        if (!same_pieces(&c, &wanted))
+                return NULL;
+        dim_t dims[RANK_MAX], window[RANK_MAX];
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        memcpy(window, w->type->dims, (size_t)w->type->rank * sizeof *window);
+        dims[1] *= parts;
+        window[1] *= parts;
+        if (block % packed_group(t, w->type))
+                return NULL;
+        dims[last] = block;
+        window[last] = block / packed_group(t, w->type);
+        struct value *operands[] = { build_reshape(b, c.source, t->rank, dims),
+                                     build_reshape(b, w, w->type->rank, window) };
+        return operands[0] && operands[1]
+                       ? value_build(b, OP_convolve_packed, operands, 2, op->attrs, NULL)
+                       : NULL;
+}
+
+/* ---- packed contractions: part of their outputs ---- */
+
+/* dimension `dim` of v, from start on, size elements */
+struct part { int dim; int64_t start, size; };
+
+/* the same part of the operand of a reshape, which has elements: its dimension ends where v's
+ * does */
+static bool through_reshape(const struct type *x, const struct type *v, struct part p,
+                            struct part *out)
+{
+        int64_t strides[RANK_MAX], inner[RANK_MAX];
+        row_major(x, strides);
+        row_major(v, inner);
+        for (int d = 0; d < x->rank; d++) {
+                bool ends =
+                        x->dims[d] > 1 && strides[d] * x->dims[d] == inner[p.dim] * v->dims[p.dim];
+                if (!ends || inner[p.dim] % strides[d])
+                        continue;
+                int64_t times = inner[p.dim] / strides[d];
+                *out = (struct part){ d, p.start * times, p.size * times };
+                return true;
+        }
+        return false;
+}
+
+static const struct type *part_type(struct module *m, const struct type *t, struct part p)
+{
+        dim_t dims[RANK_MAX];
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        dims[p.dim] = p.size;
+        return type_tensor(m, t->element, t->rank, dims);
+}
+
+static struct value *build_part_slice(struct builder *b, struct value *v, struct part p)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = 1;
+        starts[p.dim] = p.start;
+        return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
+}
+
+/* outputs that fill no vector, without the lanes behind them */
+static bool is_tail(const struct op *op, struct part p)
+{
+        return !p.start && p.size == op_int(op, "outputs") && p.size < packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
+}
+
+/* columns of several rows (those of one are a run of memory), whole panels of constants */
+static bool is_panels(const struct op *op, struct part p)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        return type_elements(y) > y->dims[p.dim] && op_int(op, "block") == op_int(op, "outputs") &&
+               value_is_constant(op_operand(op, 1)) &&
+               p.start % packed_panel(op_operand(op, 0)->type, w) == 0;
+}
+
+/* whether v is a packed contraction behind moves and element-wise operations that only it feeds,
+ * and can be just this part */
+static bool can_part(const struct value *v, struct part p, int depth)
+{
+        struct part x = p;
+        if (depth > DEPTH_MAX || v->kind != VALUE_RESULT || (depth && !value_has_one_use(v)) ||
+            !type_is_static(v->type))
+                return false;
+        const struct op *op = v->op;
+        switch (op->code) {
+        case OP_reshape:
+                return through_reshape(op_operand(op, 0)->type, v->type, p, &x) &&
+                       can_part(op_operand(op, 0), x, depth + 1);
+        case OP_transpose:
+                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                return can_part(op_operand(op, 0), x, depth + 1);
+        case OP_convolve_packed:
+                return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 &&
+                       (is_tail(op, p) || is_panels(op, p));
+        default:
+                if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
+                        return false;
+                for (int i = 0; i < op->operand_count; i++)
+                        if (can_part(op_operand(op, i), p, depth + 1))
+                                return true;
+                return false;
+        }
+}
+
+static struct value *build_part(struct builder *b, struct value *v, struct part p, int depth);
+
+static struct value *build_part_packed(struct builder *b, const struct op *op, struct part p)
+{
+        struct value *w = op_operand(op, 1);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        attr_set(attrs, op->code, "outputs", p.size);
+        attr_set(attrs, op->code, "block", p.size);
+        if (is_tail(op, p))
+                return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2,
+                                   attrs, NULL);
+        int64_t panel = packed_panel(op_operand(op, 0)->type, w->type),
+                starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
+        dims[0] = divide_up(p.size, panel);
+        for (int d = 0; d < RANK_MAX; d++)
+                steps[d] = 1;
+        w = constant_sliced(b->m, w->constant, starts, steps, dims);
+        return value_build(b, op->code, (struct value *[]){ op_operand(op, 0), w }, 2, attrs, NULL);
+}
+
+static struct value *build_part_broadcast(struct builder *b, const struct op *op, struct part p)
+{
+        struct value *x = op_operand(op, 0);
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        for (int k = 0; x && k < op_operand(op, 0)->type->rank; k++)
+                if (dims[k] == p.dim && x->type->dims[k] != 1)
+                        x = build_part_slice(b, x, (struct part){ k, p.start, p.size });
+        return build_broadcast(b, x, part_type(b->m, op_result(op)->type, p), dims);
+}
+
+static struct value *build_part(struct builder *b, struct value *v, struct part p, int depth)
+{
+        const struct type *t = part_type(b->m, v->type, p);
+        struct value *operands[OPERAND_ROW_MAX];
+        struct part x = p;
+        if (value_is_splat(v, NULL))
+                return constant_splat(b->m, t, v->constant->data);
+        if (op_is(v, OP_broadcast))
+                return build_part_broadcast(b, v->op, p);
+        if (!can_part(v, p, depth))
+                return build_part_slice(b, v, p);
+        const struct op *op = v->op;
+        switch (op->code) {
+        case OP_reshape:
+                through_reshape(op_operand(op, 0)->type, v->type, p, &x);
+                return build_reshape(b, build_part(b, op_operand(op, 0), x, depth + 1), t->rank,
+                                     t->dims);
+        case OP_transpose:
+                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                return build_transpose(b, build_part(b, op_operand(op, 0), x, depth + 1),
+                                       op_ints(op, "perm", NULL));
+        case OP_convolve_packed:
+                return build_part_packed(b, op, p);
+        default:
+                for (int i = 0; i < op->operand_count; i++) {
+                        operands[i] = build_part(b, op_operand(op, i), p, depth + 1);
+                        if (!operands[i])
+                                return NULL;
+                }
+                return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
+        }
+}
+
+/* what a slice cuts, when it cuts one dimension of something */
+static bool part_of(const struct op *op, struct part *p)
+{
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        int count;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        if (op->code != OP_slice || !type_is_static(x) || !type_is_static(y) ||
+            !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
+            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+                return false;
+        p->dim = -1;
+        for (int d = 0; d < x->rank; d++) {
+                if (x->dims[d] == y->dims[d] && (steps[d] == 1 || y->dims[d] == 1))
+                        continue;
+                if (p->dim >= 0 || (steps[d] != 1 && y->dims[d] != 1))
+                        return false;
+                *p = (struct part){ d, starts[d], y->dims[d] };
+        }
+        return p->dim >= 0 && type_elements(y) > 0;
+}
+
+struct value *rewrite_part_of_packed(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct part p, other;
+        struct value *v = op_operand(op, 0);
+        if (!part_of(op, &p) || !can_part(v, p, 0))
+                return NULL;
+        int64_t total = 0;              /* nothing is to be computed twice */
+        for (const struct use *u = v->uses; u; u = u->next) {
+                if (!part_of(u->user, &other) || other.dim != p.dim)
+                        return NULL;
+                total += other.size;
+        }
+        return total <= v->type->dims[p.dim] ? build_part(b, v, p, 0) : NULL;
+}

@@ -1,0 +1,338 @@
+/* The rules of simplify.def for values of 8 bits between floats: one rule of rounding, whatever the
+ * target.
+ *
+ *      s = sums of products of integers, and the bias         exact, i32
+ *      y = saturate(round(f32(s) * m) + zero)                 m = f32(f32(sx * sw) / sy), of each output
+ *
+ * A network says it in floats: products of decoded numbers plus a decoded bias, bounded perhaps,
+ * divided by a scale. Once the products are of integers (integers.c), the bias is brought
+ * back to the integer that it was decoded from, all scales become one number, and bounds become
+ * f32(bound / sy). */
+#include "passes/layout/multiplies.h"
+#include "passes/simplify/simplify.h"
+#include "passes/simplify/ranges.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 8, BIAS_MAX = 1 << 24 };     /* a bias that f32 holds exactly */
+
+static struct value *without_spread(struct value *v)
+{
+        while (op_is(v, OP_broadcast))
+                v = op_operand(v->op, 0);
+        return v;
+}
+
+/* a constant, the same in all places or spread over them */
+static bool is_spread(const struct value *v)
+{
+        while (op_is(v, OP_broadcast))
+                v = op_operand(v->op, 0);
+        return value_is_constant(v);
+}
+
+/* ---- the bias ---- */
+
+static float number_at(const struct value *v, int64_t i)
+{
+        return (float)constant_element(v->constant, v->constant->kind == CONSTANT_SPLAT ? 0 : i).f;
+}
+
+/* The integers that `bias` is when it is divided by the scales, spread as these are; NULL: it is no
+ * such. */
+static struct value *whole_bias(struct builder *b, struct value *bias, struct value *scale)
+{
+        int64_t places[2][RANK_MAX];
+        const struct value *from = simplify_spread_source(b, bias, places[0]),
+                           *by = simplify_spread_source(b, scale, places[1]);
+        if (!from || !by || !value_is_constant(from) || !value_is_constant(by))
+                return NULL;
+        bool one = value_is_splat(from, NULL), same = value_is_splat(by, NULL);
+        const struct type *each = one ? by->type : from->type;
+        int64_t count = one && same ? 1 : type_elements(each);
+        if (!one && !same && (!type_same_dims(from->type, by->type) ||
+                              memcmp(places[0], places[1], (size_t)each->rank * sizeof **places)))
+                return NULL;
+        int32_t *whole = arena_array(b->m->arena, (size_t)count + 1, sizeof *whole);
+        for (int64_t i = 0; i < count; i++) {
+                float x = number_at(from, i), s = number_at(by, i);
+                float q = s != 0 ? rintf(x / s) : 0;
+                if (!(fabsf(q) < BIAS_MAX) || q * s != x)
+                        return NULL;
+                whole[i] = (int32_t)q;
+        }
+        const struct type *to = type_with_element(b->m, bias->type, E_I32);
+        if (one && same)
+                return constant_number(b->m, to, whole[0]);
+        struct value *v = constant_dense(b->m, type_with_element(b->m, each, E_I32), whole, "bias");
+        return build_broadcast(b, v, to, places[one]);
+}
+
+/* ---- requantization ---- */
+
+enum { BOUNDS = 2 };
+
+/* the parts of min(max(f32(sum) * scale + bias, low), high): all but sum and scale may be missing,
+ * and the bounds come in any order */
+struct requantized {
+        struct value *sum, *scale, *bias;
+        struct op *bounds[BOUNDS];      /* from the outermost to the innermost */
+        int bound_count;
+};
+
+static struct value *take_constant(struct value **v, enum opcode code)
+{
+        for (int i = 0; i < 2 && op_is(*v, code) && value_has_one_use(*v); i++)
+                if (is_spread(op_operand((*v)->op, i))) {
+                        struct value *c = op_operand((*v)->op, i);
+                        *v = op_operand((*v)->op, 1 - i);
+                        return c;
+                }
+        return NULL;
+}
+
+/* a sum of products, with what is added to it, and a bias would fit */
+static bool is_sum(const struct value *v, int depth)
+{
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX || v->type->element != E_I32)
+                return false;
+        if (v->op->code == OP_convolve || v->op->code == OP_dot)
+                return whole_sum_bound(v->op) <= INT32_MAX - 2.0 * BIAS_MAX;
+        for (int i = 0; i < 2 && (v->op->code == OP_add || v->op->code == OP_sub); i++)
+                if (is_sum(op_operand(v->op, i), depth + 1))
+                        return true;
+        return false;
+}
+
+static bool find_requantized(struct value *v, struct requantized *r)
+{
+        double number;
+        *r = (struct requantized){ 0 };
+        while ((op_is(v, OP_max) || op_is(v, OP_min)) && r->bound_count < BOUNDS &&
+               value_is_splat(op_operand(v->op, 1), &number)) {
+                if (!value_has_one_use(v) || isnan(number))
+                        return false;
+                r->bounds[r->bound_count++] = v->op;
+                v = op_operand(v->op, 0);
+        }
+        r->bias = take_constant(&v, OP_add);
+        r->scale = take_constant(&v, OP_mul);
+        r->sum = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
+        return r->scale && r->sum && v->type->element == E_F32 && is_sum(r->sum, 0);
+}
+
+/* (f32(s) * f + f * b) / d, to be rounded */
+struct value *rewrite_div_requantized(struct builder *b, struct op *op,
+                                      struct pass_context *context)
+{
+        (void)context;
+        struct requantized r;
+        struct value *v = op_operand(op, 0), *d = op_operand(op, 1), *y = op_result(op);
+        double divisor, number = 0;
+        if (!value_is_splat(d, &divisor) || !(divisor > 0) || !value_has_one_use(y) ||
+            y->uses->user->code != OP_round || !value_has_one_use(v) || !find_requantized(v, &r))
+                return NULL;
+        struct value *bias = r.bias ? whole_bias(b, r.bias, r.scale) : NULL;
+        if (r.bias && !bias)
+                return NULL;
+        struct value *f = without_spread(r.scale);
+        struct value *m = build_binary(b, OP_div, f, constant_splat(b->m, f->type, d->constant->data));
+        if (!m || !value_is_constant(m))
+                return NULL;
+        if (op_is(r.scale, OP_broadcast))
+                m = build_broadcast(b, m, r.scale->type, op_ints(r.scale->op, "dims", NULL));
+        struct value *s = bias ? build_binary(b, OP_add, r.sum, bias) : r.sum;
+        struct value *x = build_binary(b, OP_mul, build_cast(b, s, E_F32), m);
+        while (r.bound_count && x) {
+                const struct op *bound = r.bounds[--r.bound_count];
+                value_is_splat(op_operand(bound, 1), &number);
+                x = build_binary(b, bound->code, x,
+                                 constant_number(b->m, x->type,
+                                                 (double)((float)number / (float)divisor)));
+        }
+        return x;
+}
+
+/* ---- what saturation does ---- */
+
+/* -1: none */
+static bool bounds_of(enum element e, double *least)
+{
+        if (!element_is_integer(e) || element_info[e].bytes > 2)
+                return false;
+        *least = element_info[e].class == CLASS_SINT ? -ldexp(1, 8 * element_info[e].bytes - 1) : 0;
+        return true;
+}
+
+/* cast(round(max(x, 0)) + lowest, t): what is below 0 ends at lowest anyway */
+struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        enum element to = (enum element)op_result(op)->type->element;
+        double least, zero, added = 0;
+        struct value *v = op_operand(op, 0), *shift = NULL;
+        if (!bounds_of(to, &least) || !element_is_float((enum element)v->type->element))
+                return NULL;
+        if (op_is(v, OP_add) && value_is_splat(op_operand(v->op, 1), &added)) {
+                shift = op_operand(v->op, 1);
+                v = op_operand(v->op, 0);
+        }
+        if (added != least || !op_is(v, OP_round) || !op_is(op_operand(v->op, 0), OP_max))
+                return NULL;
+        const struct op *max = op_operand(v->op, 0)->op;
+        if (!value_is_splat(op_operand(max, 1), &zero) || zero != 0)
+                return NULL;
+        struct value *x = build_unary(b, OP_round, op_operand(max, 0));
+        return build_cast(b, shift ? build_binary(b, OP_add, x, shift) : x, to);
+}
+
+/* ---- quantized, moved, and quantized as before ---- */
+
+/* what only moves numbers: of products with one positive scale, too */
+static bool is_mover(const struct op *op)
+{
+        return op->code == OP_reshape || op->code == OP_transpose ||
+               (op->code == OP_reduce_window && op_int(op, "kind") == REDUCE_max);
+}
+
+/* the numbers of v * 1 / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
+static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero)
+{
+        double scale;
+        if (v->kind != VALUE_RESULT || !value_has_one_use(v))
+                return NULL;
+        if (is_mover(v->op)) {
+                struct value *x = moved_bytes(b, op_operand(v->op, 0), s, zero);
+                return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
+                                       type_with_element(b->m, v->type, x->type->element))
+                         : NULL;
+        }
+        if (!op_is(v, OP_mul) || !value_is_splat(op_operand(v->op, 1), &scale) || scale != s)
+                return NULL;
+        v = op_operand(v->op, 0);
+        if (!op_is(v, OP_cast))
+                return NULL;
+        v = op_operand(v->op, 0);
+        *zero = NULL;
+        if (op_is(v, OP_sub) && value_is_splat(op_operand(v->op, 1), NULL) &&
+            v->type->element == E_I32) {
+                *zero = op_operand(v->op, 1);
+                v = op_operand(v->op, 0);
+                v = op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+        }
+        bool bytes = element_is_integer((enum element)v->type->element) &&
+                     element_info[v->type->element].bytes == 1;
+        return bytes ? v : NULL;
+}
+
+/* round(moved(x * s) / s): so few whole numbers come back from one rounding each way */
+struct value *rewrite_round_rescaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *v = op_operand(op, 0), *zero = NULL;
+        double s;
+        if (!op_is(v, OP_div) || !value_is_splat(op_operand(v->op, 1), &s) || !(s > 1e-30) ||
+            !(s < 1e30))
+                return NULL;
+        struct value *x = moved_bytes(b, op_operand(v->op, 0), s, &zero);
+        if (!x || !zero)
+                return x ? build_cast(b, x, E_F32) : NULL;
+        const struct type *wide = type_with_element(b->m, x->type, E_I32);
+        return build_cast(b, build_binary(b, OP_sub, build_cast(b, x, E_I32),
+                                          constant_splat(b->m, wide, zero->constant->data)),
+                          E_F32);
+}
+
+/* cast(f32(i32(x) - z) + z, t) where x is of type t */
+struct value *rewrite_cast_restored(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)b, (void)context;
+        double more, less;
+        struct value *v = op_operand(op, 0);
+        if (!op_is(v, OP_add) || !value_is_splat(op_operand(v->op, 1), &more) ||
+            !op_is(op_operand(v->op, 0), OP_cast) || v->type->element != E_F32)
+                return NULL;
+        v = op_operand(op_operand(v->op, 0)->op, 0);
+        if (!op_is(v, OP_sub) || !value_is_splat(op_operand(v->op, 1), &less) || more != less ||
+            !op_is(op_operand(v->op, 0), OP_cast) || v->type->element != E_I32)
+                return NULL;
+        struct value *x = op_operand(op_operand(v->op, 0)->op, 0);
+        return x->type == op_result(op)->type && element_info[x->type->element].bytes == 1 &&
+                               fabs(more) <= 256
+                       ? x
+                       : NULL;
+}
+
+/* ---- bytes with a sign ---- */
+
+/* never NaN: made of integers by scales of moderate size */
+static bool is_number(const struct value *v, int depth)
+{
+        double c;
+        if (value_is_constant(v) || op_is(v, OP_broadcast)) {
+                while (op_is(v, OP_broadcast))
+                        v = op_operand(v->op, 0);
+                if (!value_is_constant(v))
+                        return is_number(v, depth + 1);
+                for (int64_t i = 0; i < type_elements(v->type); i++) {
+                        c = fabs(constant_element(v->constant, i).f);
+                        if (!(c <= 1e6))
+                                return false;
+                }
+                return true;
+        }
+        if (v->kind != VALUE_RESULT || depth == DEPTH_MAX)
+                return false;
+        switch (v->op->code) {
+        case OP_cast: return element_is_integer((enum element)op_operand(v->op, 0)->type->element);
+        case OP_add: case OP_mul: case OP_max: case OP_min:
+                return is_number(op_operand(v->op, 0), depth + 1) &&
+                       is_number(op_operand(v->op, 1), depth + 1);
+        case OP_div:
+                return value_is_splat(op_operand(v->op, 1), &c) && fabs(c) >= 1e-6 &&
+                       is_number(op_operand(v->op, 0), depth + 1);
+        case OP_round: return is_number(op_operand(v->op, 0), depth + 1);
+        default: return false;
+        }
+}
+
+/* it is multiplied by weights, perhaps behind what moves or decodes it */
+static bool is_multiplied(const struct value *v, int depth)
+{
+        for (const struct use *u = v->uses; u && depth < DEPTH_MAX; u = u->next) {
+                const struct op *user = u->user;
+                if ((user->code == OP_convolve || user->code == OP_dot) && u->index == 0)
+                        return true;
+                bool goes_on = user->code == OP_cast || user->code == OP_sub ||
+                               user->code == OP_mul || user->code == OP_transpose ||
+                               user->code == OP_reshape || user->code == OP_pad;
+                if (goes_on && is_multiplied(op_result(user), depth + 1))
+                        return true;
+        }
+        return false;
+}
+
+/* cast(x, i8) where machines multiply bytes without a sign by such with one: as u8 it is 128 more */
+struct value *rewrite_cast_unsigned(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0), *sum = x;
+        double shift = 0;
+        if (op_result(op)->type->element != E_I8 || x->type->element != E_F32 ||
+            target_lanes(context->target, E_F32) == 1)
+                return NULL;
+        const struct multiply *plain = multiply_in(context, E_I8, E_I8),
+                              *better = multiply_in(context, E_U8, E_I8);
+        if (!better || (plain && plain->group >= better->group))
+                return NULL;
+        if (op_is(x, OP_add) && value_is_splat(op_operand(x->op, 1), &shift))
+                sum = op_operand(x->op, 0);
+        if (!op_is(sum, OP_round) || fabs(shift) > 128 || !is_number(sum, 0) ||
+            !is_multiplied(op_result(op), 0))
+                return NULL;
+        struct value *more = constant_number(b->m, x->type, shift + 128);
+        struct value *bytes = build_cast(b, build_binary(b, OP_add, sum, more), E_U8);
+        struct value *wide = build_cast(b, bytes, E_I32);
+        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, 128)),
+                          E_I8);
+}

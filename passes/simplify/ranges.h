@@ -1,0 +1,30 @@
+/* Whole numbers: what is known of integers that are multiplied. */
+#ifndef PASSES_SIMPLIFY_RANGES_H
+#define PASSES_SIMPLIFY_RANGES_H
+
+#include "passes/pass.h"
+
+/* the targets multiply such integers in tiles */
+/* products that an element of a convolve or dot is the sum of */
+int64_t whole_products(const struct op *op);
+/* the largest magnitude that a sum of a convolve or dot of integers can have */
+double whole_sum_bound(const struct op *op);
+bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);
+
+struct whole_range { double low, high; };
+
+struct whole_range whole_range_of_element(enum element e);
+/* of an integer value, as far as types and numbers say */
+struct whole_range whole_range_of(const struct value *v);
+static inline double whole_largest(struct whole_range r)
+{
+        return -r.low > r.high ? -r.low : r.high;
+}
+/* the dimension of w that is an output's, of a convolution or a product of matrices; -1: there is
+ * no one */
+int whole_outputs(const struct op *op);
+/* the largest sum of magnitudes of the weights of an output, which are those of dimension
+ * `along` */
+double whole_largest_sum(struct arena *arena, const struct value *w, int along);
+
+#endif

@@ -1,0 +1,226 @@
+/* simplify: algebraic rewrites, one rule a line in simplify.def with its class:
+ *
+ *   E  exact to the bit, NaN, -0 and infinities included        always
+ *   R  real-number equality, rounding may change                not under --exact
+ *   D  true on finite values of the right domain only           with --assume-finite
+ *
+ * Every rule gives a value of the same type that uses no operation which uses the old one. Why
+ * rewriting ends: a rule does one of these, and none undoes what another did:
+ *
+ *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
+ *             what was joined, reductions of what was spread)
+ *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt >
+ *             mul > sub > add > neg, shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of
+ *             constants instead of one of values)
+ *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum
+ *   with its maximum out, max and min of a
+ *             bound in one order, a constant to the right of a comparison, a range instead of a
+ *             loop, f32 instead of f16
+ *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;
+ *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as
+ *             those and scale_into_dot need a constant operand, a selection or a clamp)
+ *   outward   else a reshape or transpose is one operation nearer to the outputs, or a broadcast is (transpose_broadcast,
+ *             slice_broadcast, broadcast_join, reduce_transpose, reduce_reshape, concat_transposes,
+ *             reshape_below), or a slice or pad nearer to the inputs: these two kinds pass each
+ *             other in one direction only
+ *
+ * So the worklist empties. (The count of rounds is bounded all the same.)
+ *
+ * New operations fold as they are built, so constants never pile up. */
+#include "passes/simplify/simplify.h"
+
+#include <string.h>
+
+struct rule {
+        const char *name, *algebra;
+        enum opcode code;               /* the operation at the root of the pattern */
+        char class;
+        rewrite_function rewrite;
+};
+
+static const struct rule rules[] = {
+#define RULE(code, class, name, algebra, when) { #name, algebra, OP_##code, #class[0], rewrite_##name },
+#include "passes/simplify/simplify.def"
+};
+static const struct rule elementwise_rules[] = {
+#define ELEMENTWISE(class, name, algebra, when) { #name, algebra, OPCODE_COUNT, #class[0], rewrite_##name },
+#include "passes/simplify/simplify.def"
+};
+typedef int (*tensor_pass)(struct function *f, struct pass_context *context);
+
+static const struct { tensor_pass pass; const char *rule; } parts[] = {
+#define PART(pass, rule) { pass_##pass, #rule },
+#include "passes/simplify/simplify.def"
+};
+enum {
+        RULE_COUNT = sizeof rules / sizeof *rules,
+        ELEMENTWISE_COUNT = sizeof elementwise_rules / sizeof *elementwise_rules
+};
+
+static const struct rule *rule_number(int i)
+{
+        return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT];
+}
+
+/* first and one past the last rule of each operation; simplify.def is sorted by operation */
+struct rule_range { int first, end; };
+
+static void index_rules(struct rule_range range[OPCODE_COUNT])
+{
+        for (int i = 0; i < OPCODE_COUNT; i++)
+                range[i] = (struct rule_range){ 0, 0 };
+        for (int i = 0; i < RULE_COUNT; i++) {
+                struct rule_range *r = &range[rules[i].code];
+                if (r->end == 0)
+                        r->first = i;
+                r->end = i + 1;
+        }
+}
+
+static bool is_part(const struct rule *rule, tensor_pass pass)
+{
+        bool found = false;
+        for (size_t i = 0; i < sizeof parts / sizeof *parts && !found; i++)
+                found = parts[i].pass == pass && !strcmp(parts[i].rule, rule->name);
+        return found;
+}
+
+/* pass: simplify itself, or the one that is some rules alone */
+static bool allowed(const struct rule *rule, tensor_pass pass, const struct pass_context *context)
+{
+        if ((context->rule && strcmp(context->rule, rule->name)) ||
+            (pass != pass_simplify && !is_part(rule, pass)))
+                return false;
+        return rule->class == 'E' || (rule->class == 'R' && !context->exact) ||
+               (rule->class == 'D' && context->assume_finite && !context->exact);
+}
+
+struct simplifying {
+        struct pass_context *context;
+        struct rule_range range[OPCODE_COUNT];
+        bool all;                       /* not only some rules */
+        bool allowed[RULE_COUNT + ELEMENTWISE_COUNT];
+        int applied[RULE_COUNT + ELEMENTWISE_COUNT];
+};
+
+static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
+{
+        struct builder b = { .m = op->region->function->module, .region = op->region, .before = op,
+                             .location = op->location, .diag = context->diag,
+                             .fold = fold_op, .fold_context = context };
+        struct value *v = rule->rewrite(&b, op, context);
+        if (!v || v == op_result(op))
+                return v && op->result_count > 1;       /* it has replaced others itself */
+        value_replace(op_result(op), v);
+        return true;
+}
+
+static bool simplify_op(struct op *op, struct simplifying *s)
+{
+        const struct rule_range r = s->range[op->code];
+        for (int i = r.first; i < r.end; i++)
+                if (s->allowed[i] && rules[i].code == op->code &&
+                    apply(&rules[i], op, s->context)) {
+                        s->applied[i]++;
+                        return true;
+                }
+        for (int i = 0; i < ELEMENTWISE_COUNT && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
+                if (s->allowed[RULE_COUNT + i] && apply(&elementwise_rules[i], op, s->context)) {
+                        s->applied[RULE_COUNT + i]++;
+                        return true;
+                }
+        return false;
+}
+
+static bool is_used(const struct op *op)
+{
+        bool used = false;
+        for (int i = 0; i < op->result_count; i++)
+                used |= op->results[i].uses != NULL;
+        return used;
+}
+
+/* Erases op, which has been rewritten, and what only it used: weights that were made anew are not
+ * held until the pass ends. previous: an operation in front of it; another one when that goes,
+ * too. */
+static struct op *erase_rewritten(struct op *op, struct op *previous)
+{
+        if (is_used(op))
+                return previous;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *v = op_operand(op, i);
+                op_set_operand(op, i, NULL);
+                struct op *source =
+                        v && v->kind == VALUE_RESULT && v->op->region == op->region ? v->op : NULL;
+                if (!source || is_used(source) || !(op_info[source->code].traits & TRAIT_PURE))
+                        continue;
+                previous = source == previous ? source->previous : previous;
+                op_erase(source);
+        }
+        op_erase(op);
+        return previous;
+}
+
+static int simplify_region(struct region *region, struct simplifying *s)
+{
+        struct module *m = region->function->module;
+        int rewrites = 0;
+        for (struct op *op = region->first, *next; op; op = next) {
+                struct op *previous = op->previous;
+                if (op->code != OP_fusion)
+                        for (int i = 0; i < op->region_count; i++)
+                                rewrites += simplify_region(op->regions[i], s);
+                bool one = op->result_count == 1 || op->code == OP_loop;
+                bool done = is_used(op) && (one ? simplify_op(op, s) : s->all && simplify_if(op));
+                rewrites += done;
+                next = op->next;
+                if (done) {             /* look at what the rule built, then go on */
+                        previous = erase_rewritten(op, previous);
+                        next = previous ? previous->next : region->first;
+                        if (module_wants_sweep(m))
+                                module_drop_constants(m);
+                }
+        }
+        return rewrites;
+}
+
+static void add_notes(struct text *notes, const struct simplifying *s)
+{
+        for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
+                if (s->applied[i])
+                        text_add(notes, "%s%s %d", notes->length ? ", " : "",
+                                 rule_number(i)->name, s->applied[i]);
+}
+
+static int simplify(struct function *f, tensor_pass pass, struct pass_context *context)
+{
+        struct simplifying s = { .context = context,
+                                 .all = pass == pass_simplify && !context->rule };
+        index_rules(s.range);
+        for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
+                s.allowed[i] = allowed(rule_number(i), pass, context);
+        int total = 0;
+        for (int round = 0; round < 8; round++) {
+                int rewrites = simplify_region(&f->body, &s);
+                if (!rewrites)
+                        break;
+                total += rewrites;
+                pass_dce(f, context);           /* one-use tests must not count the dead */
+        }
+        if (context->notes)
+                add_notes(context->notes, &s);
+        return total;
+}
+
+int pass_simplify(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_simplify, context);
+}
+int pass_fold_batch_norms(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_fold_batch_norms, context);
+}
+int pass_remove_identities(struct function *f, struct pass_context *context)
+{
+        return simplify(f, pass_remove_identities, context);
+}

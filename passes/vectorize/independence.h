@@ -1,0 +1,15 @@
+/* Which iterations of a loop may run at the same time. */
+#ifndef PASSES_VECTORIZE_INDEPENDENCE_H
+#define PASSES_VECTORIZE_INDEPENDENCE_H
+
+#include "ir/loop_bounds.h"
+
+enum { INDEPENDENT_LOOPS_MAX = 2 };
+
+/* Whether no iteration of the loops (the second one directly in the first, from literal to literal)
+ * touches memory that another one writes, and none sets what was declared outside, fails, or waits:
+ * proved, or false. */
+bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
+                           int count);
+
+#endif

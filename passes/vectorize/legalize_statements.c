@@ -1,0 +1,54 @@
+/* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to
+ * them; a prefetch that it cannot do is nothing. */
+#include "ir/loop_vector.h"
+#include "passes/vectorize/legalize.h"
+
+struct expansion {
+        struct arena *arena;
+        const struct target *target;
+        bool tiles;                     /* the target has none */
+        int count;
+};
+
+static void expand_block(struct expansion *x, struct loop_block *block);
+
+/* what stands for s, at the end of the block */
+static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
+{
+        bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;
+        bool multiplies = x->tiles && (s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD);
+        bool nothing = s->kind == STMT_PREFETCH ? !spelling_of_prefetch(x->target, s->code)
+                                                : x->tiles && s->kind == STMT_TILES;
+        x->count += sums || multiplies || nothing;
+        if (nothing)
+                return;
+        if (sums)
+                s->variable->type.tile = false;
+        if (s->body)
+                expand_block(x, s->body);
+        if (s->other)
+                expand_block(x, s->other);
+        struct loop_block *plain = multiplies ? loop_tiles_expand(x->arena, s, s->variable) : NULL;
+        *block->end = plain ? plain->first : s;
+        block->end = plain ? plain->end : &s->next;
+}
+
+static void expand_block(struct expansion *x, struct loop_block *block)
+{
+        struct loop_stmt *s = block->first, *next;
+        *block = (struct loop_block){ .end = &block->first };
+        for (; s; s = next) {
+                next = s->next;
+                s->next = NULL;
+                expand(x, block, s);
+        }
+}
+
+int legalize_statements(struct arena *arena, const struct target *t, struct loop_function *f)
+{
+        struct expansion x = { arena, t, !multiply_registers(t), 0 };
+        expand_block(&x, f->body);
+        if (x.count)
+                loop_function_rename(arena, f);
+        return x.count;
+}

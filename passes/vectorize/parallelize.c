@@ -1,0 +1,178 @@
+/* parallelize: the outermost loops of kernels run on several threads.
+ *
+ *     for %i = 0 to 64 {                       for %i = 0 to 64 parallel {
+ *       for %j = 0 to 784 { ... }      ->        for %j = 0 to 784 { ... }
+ *     }                                        }
+ *
+ * Each thread takes a contiguous range of the iterations. Where these cannot be shared out evenly,
+ * the loop inside is cut into chunks as well; with 2 threads:
+ *
+ *     for %i = 0 to 3 {                        for %part = 0 to 6 parallel {
+ *       for %j = 0 to 784 { ... }      ->        let %i : index = %part / 2
+ *     }                                          for %j = %part % 2 * 784 / 2 to (%part % 2 + 1) * 784 / 2 { ... }
+ *                                              }
+ *
+ * Exact to the bit for any number of threads: every element is computed as before, by one thread.
+ * Only loops whose iterations are proved independent (independence.c), from literal to literal,
+ * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
+ * that has a parallel loop already. Without --threads nothing happens. */
+#include "passes/vectorize/independence.h"
+#include "passes/vectorize/vectorize.h"
+#include "schedule/schedule.h"
+
+enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as
+                                         * they are */
+
+struct cut { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
+
+static int64_t trip(const struct loop_stmt *s)
+{
+        int64_t from, to;
+        if (!loop_is_int(s->a, &from) || !loop_is_int(s->b, &to) || to <= from)
+                return 0;
+        return (to - from + s->step - 1) / s->step;
+}
+
+static double cycles(const struct loop_bounds *bounds, const struct loop_stmt *loop)
+{
+        struct loop_stmt alone = *loop;
+        alone.next = NULL;
+        struct vectorizing v = { .bounds = (struct loop_bounds *)(uintptr_t)bounds };
+        return vectorize_cost(&v, &(struct loop_block){ .first = &alone });
+}
+
+/* the loop that is all of a body but for values it uses */
+static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
+{
+        struct loop_stmt *s = loop->body->first;
+        while (s && s->kind == STMT_LET)
+                s = s->next;
+        return s && s->kind == STMT_FOR && s->for_kind == FOR_SERIAL && !s->next ? s : NULL;
+}
+
+/* iterations of the inner loop that the busiest thread runs */
+static int64_t longest(const struct cut *cut, int64_t chunks, int threads)
+{
+        return divide_up(cut->trip * chunks, threads) * divide_up(cut->inner_trip, chunks);
+}
+
+/* Into how many chunks the inner loop is cut: 1 where that is fine. */
+static void choose_chunks(struct cut *cut, const struct loop_stmt *loop, int threads)
+{
+        cut->chunks = 1;
+        cut->inner = inner_loop(loop);
+        cut->inner_trip = cut->inner ? trip(cut->inner) : 0;
+        if (cut->trip >= EVEN_TRIPS * threads || cut->inner_trip < 2 || cut->inner_trip > INT32_MAX)
+                return;
+        int64_t best = longest(cut, 1, threads);
+        for (int64_t chunks = 2; chunks <= threads && chunks <= cut->inner_trip; chunks++) {
+                int64_t now = longest(cut, chunks, threads);
+                if (now >= best)
+                        continue;
+                best = now;
+                cut->chunks = chunks;
+        }
+}
+
+/* ---- rewriting ---- */
+
+static struct loop_expr *op(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
+                            int64_t b)
+{
+        return loop_op(arena, op, a, loop_index(arena, b), NULL);
+}
+
+/* the value of the loop's variable in iteration number `index` */
+static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *loop,
+                                  struct loop_expr *index)
+{
+        int64_t from = 0;
+        loop_is_int(loop->a, &from);
+        return op(arena, LOOP_ADD, op(arena, LOOP_MUL, index, loop->step), from);
+}
+
+/* the bound of the inner loop `ahead` chunks from here */
+static struct loop_expr *chunk_bound(struct arena *arena, const struct cut *cut,
+                                     struct loop_variable *part, int ahead)
+{
+        struct loop_expr *chunk = op(arena, LOOP_REM, loop_use(arena, part), cut->chunks);
+        struct loop_expr *scaled =
+                op(arena, LOOP_MUL, op(arena, LOOP_ADD, chunk, ahead), cut->inner_trip);
+        return value_at(arena, cut->inner, op(arena, LOOP_DIV, scaled, cut->chunks));
+}
+
+static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct cut *cut)
+{
+        struct loop_variable *part =
+                loop_variable_new(arena, "part", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_expr *row = op(arena, LOOP_DIV, loop_use(arena, part), cut->chunks);
+        struct loop_block *body = loop_block_new(arena);
+        struct loop_stmt *let = loop_append(arena, body, STMT_LET);
+        let->variable = loop->variable;
+        let->variable->kind = VARIABLE_LET;
+        let->a = value_at(arena, loop, row);
+        let->next = loop->body->first;
+        body->end = loop->body->end;
+        struct loop_expr *from = chunk_bound(arena, cut, part, 0),
+                         *to = chunk_bound(arena, cut, part, 1);
+        cut->inner->a = from;
+        cut->inner->b = to;
+        loop->variable = part;
+        loop->a = loop_index(arena, 0);
+        loop->b = loop_index(arena, cut->trip * cut->chunks);
+        loop->step = 1;
+        loop->body = body;
+}
+
+/* ---- kernels ---- */
+
+static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bounds,
+                            struct loop_stmt *loop, int threads)
+{
+        if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL)
+                return 0;
+        struct cut cut = { .trip = trip(loop) };
+        if (cut.trip < 1 || cycles(bounds, loop) < SCHEDULE_WORTH_CYCLES)
+                return 0;
+        choose_chunks(&cut, loop, threads);
+        struct loop_stmt *const nest[] = { loop, cut.inner };
+        if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2))
+                cut.chunks = 1;
+        if (cut.trip * cut.chunks < 2 ||
+            (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1)))
+                return 0;
+        if (cut.chunks > 1)
+                cut_loop(p->arena, loop, &cut);
+        loop->for_kind = FOR_PARALLEL;
+        return 1;
+}
+
+static void find_parallel(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL;
+}
+
+static int parallelize_kernel(struct loop_program *p, struct loop_function *kernel, int threads)
+{
+        bool found = false;
+        loop_block_walk(kernel->body, find_parallel, NULL, &found);
+        if (found)
+                return 0;
+        struct arena *scratch = arena_new();
+        const struct loop_bounds *bounds = loop_bounds_new(scratch, kernel);
+        int count = 0;
+        for (struct loop_stmt *s = kernel->body->first; s; s = s->next)
+                count += parallelize_loop(p, bounds, s, threads);
+        arena_free(scratch);
+        if (count)
+                loop_function_rename(p->arena, kernel);
+        return count;
+}
+
+int pass_parallelize(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        for (struct loop_function *k = p->kernels; k && context->threads > 1; k = k->next)
+                count += parallelize_kernel(p, k, context->threads);
+        return count;
+}

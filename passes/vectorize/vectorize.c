@@ -1,0 +1,300 @@
+/* vectorize: loops of the canonical lowering become loops over vectors of the target's own width.
+ *
+ *     for %i = 0 to 50 {                              for %i = 0 to 48 step 16 {
+ *       store %y[%i] = max(%x[%i], 0.0)      ->         store %y[%i] = max(%x<16>[%i], 0.0)
+ *     }                                               }
+ *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) <
+ *                                                     splat<16>(2) store %y[48] = max(%x<16>[48,
+ *                                                     %rest], 0.0) mask %rest
+ *
+ * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a
+ * vector under a mask, or scalar where masks are missing or dear. Loops whose body asks where it is
+ * are cut (split.c), reductions along the loop get vectors of partial results
+ * (reduce.c), transposes are done in squares (transpose.c). In every nest the
+ * form of least predicted cost wins, the scalar one included.
+ *
+ * Exact to the bit but for sums of floats and, among equal zeros, their extremes: with --exact
+ * these stay. */
+#include "passes/vectorize/vectorize.h"
+
+#include "passes/vectorize/legalize.h"
+
+/* ---- is it native? ---- */
+
+struct survey { const struct vectorizing *v; bool good; };
+
+static void look(struct survey *s, const struct loop_expr *e)
+{
+        struct loop_expr *legal;
+        if (!s->good || !e)
+                return;
+        legal = legalize_expr(&(struct legalization){ s->v->scratch, s->v->target, NULL },
+                              loop_expr_copy(s->v->scratch, e));
+        s->good = legalize_is_native(s->v->scratch, s->v->target, legal);
+}
+
+/* a store of what was converted to a type that there are no vectors of */
+static bool is_converted(const struct vectorizing *v, const struct loop_stmt *s)
+{
+        return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST &&
+               s->a->type.lanes == 1 && s->b->args[0]->type.element != E_INDEX &&
+               !spelling_of_type(v->target, s->b->type);
+}
+
+static void look_at_stmt(struct loop_stmt *stmt, void *context)
+{
+        struct survey *s = context;
+        bool vector = stmt->variable && stmt->variable->type.lanes > 1;
+        if (is_converted(s->v, stmt)) {         /* lane by lane, after what is computed as a
+                                                 * vector */
+                look(s, stmt->b->args[0]);
+                return;
+        }
+        look(s, stmt->b);
+        look(s, stmt->c);
+        if (stmt->kind != STMT_STORE)
+                look(s, stmt->a);
+        else if (stmt->b->type.lanes > 1 && stmt->a->type.lanes == 1)
+                s->good = s->good && spelling_of_store(s->v->target, stmt);
+        if (vector && !spelling_of_type(s->v->target, stmt->variable->type))
+                s->good = false;
+}
+
+bool vectorize_is_native(const struct vectorizing *v, struct loop_block *block)
+{
+        struct survey s = { v, true };
+        loop_block_walk(block, look_at_stmt, NULL, &s);
+        return s.good;
+}
+
+/* ---- parts of a loop ---- */
+
+int64_t vectorize_trip(const struct loop_stmt *loop, int64_t *from)
+{
+        int64_t to;
+        bool known = loop->kind == STMT_FOR && loop->for_kind == FOR_SERIAL && loop->step == 1 &&
+                     loop_is_int(loop->a, from) && loop_is_int(loop->b, &to);
+        return known && to > *from ? to - *from : 0;
+}
+
+bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, int lanes,
+                    struct loop_expr *base, struct loop_expr *mask,
+                    const struct vector_substitution *substitutions, int count,
+                    struct loop_block *out)
+{
+        const struct vector_request request = { .arena = v->arena,
+                                                .lane = loop->variable,
+                                                .base = base,
+                                                .lanes = lanes,
+                                                .mask = mask,
+                                                .substitutions = substitutions,
+                                                .substitution_count = count,
+                                                .bounds = v->bounds };
+        return vector_block(&request, loop->body, out) &&
+               (lanes == 1 || vectorize_is_native(v, out));
+}
+
+struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
+                                 int64_t from, int64_t to, int64_t step, struct loop_block *out)
+{
+        struct loop_stmt *s = loop_append(v->arena, out, STMT_FOR);
+        s->variable = loop_variable_new(v->arena, like->variable->name, like->variable->type,
+                                        VARIABLE_LOOP);
+        s->a = loop_index(v->arena, from);
+        s->b = loop_index(v->arena, to);
+        s->step = step;
+        loop_bounds_set(v->bounds, s->variable, loop_bounds_for(v->bounds, s->a, s->b, step));
+        return s;
+}
+
+struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out)
+{
+        struct loop_stmt *let = loop_append(v->arena, out, STMT_LET);
+        let->a = vector_mask(v->arena, v->lanes, loop_index(v->arena, count));
+        let->variable = loop_variable_new(v->arena, "rest", let->a->type, VARIABLE_LET);
+        return loop_use(v->arena, let->variable);
+}
+
+/* ---- what remains ---- */
+
+void vectorize_append(struct loop_block *out, const struct loop_block *more)
+{
+        if (!more->first)
+                return;
+        *out->end = more->first;
+        out->end = more->end;
+}
+
+/* the cheaper one; NULL is none */
+static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a,
+                                  struct loop_block *b)
+{
+        if (!a || !b)
+                return a ? a : b;
+        return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
+}
+
+struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop,
+                                  int64_t from, int64_t count,
+                                  const struct vector_substitution *vectors,
+                                  const struct vector_substitution *scalars, int substitutions)
+{
+        struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
+        struct loop_expr *mask = vectorize_mask(v, count, masked);
+        if (!vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), mask, vectors,
+                            substitutions, masked))
+                masked = NULL;
+        struct loop_stmt *rest =
+                count > 1 ? vectorize_loop(v, loop, from, from + count, 1, single) : NULL;
+        struct loop_expr *at =
+                rest ? loop_use(v->arena, rest->variable) : loop_index(v->arena, from);
+        if (!vectorize_body(v, loop, 1, at, NULL, scalars, substitutions,
+                            rest ? rest->body : single))
+                single = NULL;
+        return cheaper(v, single, masked);
+}
+
+/* ---- maps ---- */
+
+/* iterations that do not depend on each other; NULL where they do */
+static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop,
+                                    int64_t from, int64_t trip)
+{
+        int64_t whole = trip / v->lanes * v->lanes;
+        struct loop_block *out = loop_block_new(v->arena);
+        bool good = trip > 0;
+        if (good && whole > v->lanes) {
+                struct loop_stmt *strips =
+                        vectorize_loop(v, loop, from, from + whole, v->lanes, out);
+                good = vectorize_body(v, loop, v->lanes, loop_use(v->arena, strips->variable), NULL,
+                                      NULL, 0, strips->body);
+        } else if (good && whole) {
+                good = vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), NULL, NULL, 0,
+                                      out);
+        }
+        if (!good || whole == trip)
+                return good ? out : NULL;
+        struct loop_block *rest =
+                vectorize_rest(v, loop, from + whole, trip - whole, NULL, NULL, 0);
+        if (!rest)
+                return NULL;
+        vectorize_append(out, rest);
+        return out;
+}
+
+static struct loop_block *map_loop(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t from, trip = vectorize_trip(loop, &from);
+        return trip > 1 ? map_range(v, loop, from, trip) : NULL;
+}
+
+/* one loop for each range in which what the body asks of the loop's variable has one answer */
+static struct loop_block *map_ranges(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        int64_t places[VECTORIZE_BREAKS_MAX], from, trip = vectorize_trip(loop, &from),
+                                                    to = from + trip;
+        int count = trip > 1 ? vectorize_breaks(loop, from, to, places) : 0;
+        struct loop_block *out = loop_block_new(v->arena);
+        for (int i = 0; i <= count; i++) {
+                int64_t next = i < count ? places[i] : to;
+                struct loop_block *part = count ? map_range(v, loop, from, next - from) : NULL;
+                if (!part)
+                        return NULL;
+                vectorize_append(out, part);
+                from = next;
+        }
+        return out;
+}
+
+/* ---- choice ---- */
+
+static struct loop_stmt *append_copy(const struct vectorizing *v, const struct loop_stmt *s,
+                                     struct loop_block *out)
+{
+        struct loop_stmt *copy = loop_append(v->arena, out, STMT_LET), **next = out->end;
+        *copy = *s;
+        copy->next = NULL;
+        out->end = next;
+        return copy;
+}
+
+/* the block with chains for its reductions; *changed: it has some */
+static struct loop_block *with_chains(const struct vectorizing *v, const struct loop_block *block,
+                                      bool *changed)
+{
+        struct loop_block *out = loop_block_new(v->arena);
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                struct loop_block *chains = s->kind == STMT_FOR ? vectorize_chains(v, s) : NULL;
+                *changed |= chains != NULL;
+                if (chains) {
+                        vectorize_append(out, chains);
+                        continue;
+                }
+                struct loop_stmt *copy = append_copy(v, s, out);
+                if (s->body)
+                        copy->body = with_chains(v, s->body, changed);
+                if (s->other)
+                        copy->other = with_chains(v, s->other, changed);
+        }
+        return out;
+}
+
+/* as vectors over the loop, or NULL */
+static struct loop_block *best_map(const struct vectorizing *v, const struct loop_stmt *loop)
+{
+        struct loop_stmt chained = *loop;
+        bool chains = false;
+        struct loop_block *best = cheaper(v, map_loop(v, loop), map_ranges(v, loop));
+        if (!best)
+                return NULL;
+        chained.body = with_chains(v, loop->body, &chains);
+        return chains ? cheaper(v, best, map_loop(v, &chained)) : best;
+}
+
+/* Statements are new, expressions that stay are the same. */
+struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,
+                                  bool *changed)
+{
+        struct loop_block *out = loop_block_new(v->arena);
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                struct loop_block *kept = loop_block_new(v->arena), *best;
+                struct loop_stmt *copy = append_copy(v, s, kept);
+                bool inside = false;
+                if (s->body)
+                        copy->body = vectorize_best(v, s->body, &inside);
+                if (s->other)
+                        copy->other = vectorize_best(v, s->other, &inside);
+                best = kept;
+                if (s->kind == STMT_FOR) {
+                        best = cheaper(v, best, best_map(v, s));
+                        best = cheaper(v, best, vectorize_reduction(v, s));
+                        best = cheaper(v, best, vectorize_transpose(v, s));
+                        best = cheaper(v, best, vectorize_turns(v, s));
+                }
+                *changed |= inside || best != kept;
+                vectorize_append(out, best);
+        }
+        return out;
+}
+
+int pass_vectorize(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        struct vectorizing v = { .arena = p->arena,
+                                 .scratch = arena_new(),
+                                 .target = context->target,
+                                 .lanes = target_lanes(context->target, E_F32),
+                                 .exact = context->exact };
+        for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
+                bool changed = false;
+                v.bounds = loop_bounds_new(v.scratch, f);
+                struct loop_block *best = vectorize_best(&v, f->body, &changed);
+                if (!changed)
+                        continue;
+                f->body = best;
+                loop_function_rename(p->arena, f);
+                count++;
+        }
+        arena_free(v.scratch);
+        return count;
+}
