@@ -122,7 +122,7 @@ static void put_header_comment(struct c_writer *w)
         put_weights_rules(w);
         c_levels_rules(w);
         c_flush_rules(w);
-        if (w->uses_threads)
+        if (w->has_tasks && w->options->threads > 1)
                 text_add(w->out,
                          " *\n"
                          " * Runs on up to %d threads by way of dnncc_parallel: link libdnncc_runtime and -lpthread, or\n"

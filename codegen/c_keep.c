@@ -27,7 +27,7 @@ static bool adds_to_tile(const struct loop_stmt *s)
 static void note_use(struct loop_expr *e, void *context)
 {
         struct last_uses *uses = context;
-        if (e->op == LOOP_VARIABLE && e->type.lanes > 1 && e->variable->kind == VARIABLE_LET)
+        if (e->op == LOOP_VARIABLE && e->type.lanes > 1 && e->variable->kind != VARIABLE_VAR)
                 map_set(uses->by_variable, (const char *)&e->variable, sizeof e->variable,
                         (void *)(uintptr_t)uses->now);
 }

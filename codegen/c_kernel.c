@@ -64,8 +64,6 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->target->name);
                 return;
         }
-        if (s->for_kind == FOR_PARALLEL && c_parallel(w, s))
-                return;
         c_declare(w, s->variable);
         const char *name = c_use(w, s->variable), *end = NULL;
         c_put(w, "for (%s %s = ", c_type((enum element)s->variable->type.element), name);
@@ -326,6 +324,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_SET: put_set(w, s); break;
         case STMT_STORE: put_store(w, s); break;
         case STMT_CALL: put_call(w, s); break;
+        case STMT_LAUNCH: c_launch(w, s); break;
         case STMT_FAIL: c_line(w, "return %s;", c_error_name(w, s->code)); break;
         case STMT_RETURN:
                 c_put(w, "return ");
@@ -386,6 +385,16 @@ bool c_can_fail(const struct loop_function *f)
         return found;
 }
 
+void c_unused(struct c_writer *w, const struct loop_function *f, int scalars)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                if (!c_name(w, f->buffers[i])->used)
+                        c_line(w, "(void)%s;", c_name(w, f->buffers[i])->text);
+        for (int i = 0; i < scalars; i++)
+                if (!c_name(w, f->scalars[i])->used)
+                        c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
+}
+
 /* Printed into a text of its own, for it is only then known which parameters are used. */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last)
 {
@@ -396,12 +405,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
         w->out = out;
         c_line(w, "{");
         w->indent = 1;
-        for (int i = 0; i < f->buffer_count; i++)
-                if (!c_name(w, f->buffers[i])->used)
-                        c_line(w, "(void)%s;", c_name(w, f->buffers[i])->text);
-        for (int i = 0; i < f->scalar_count; i++)
-                if (!c_name(w, f->scalars[i])->used)
-                        c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
+        c_unused(w, f, f->scalar_count);
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
         if (last)
@@ -482,6 +486,7 @@ void c_kernels(struct c_writer *w, struct text *out)
         w->out = out;
         w->in_kernel = w->has_vectors;
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
-                put_kernel(w, f);
+                if (f->kind == FUNCTION_KERNEL) /* tasks go with their kernels */
+                        put_kernel(w, f);
         w->in_kernel = false;
 }

@@ -1,5 +1,5 @@
-/* Parallel loops: the body becomes a task that takes a range of the iterations, and what it uses of
- * the kernel travels in a struct.
+/* Tasks: a function takes a range of the iterations, and what its launch hands over travels in a
+ * struct.
  *
  *     struct conv1_arguments {
  *             const f32 *x;
@@ -23,7 +23,8 @@
  *             dnncc_parallel(conv1_task, &arguments, 2);
  *     }
  *
- * Each thread computes what the plain loop would: the bits do not depend on how many there are. */
+ * Each thread computes what the plain loop would: the bits do not depend on how many there are. With
+ * one thread the kernel calls the task for all of the range. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -32,123 +33,24 @@ static const char runtime[] =
         "/* Calls task(arg, index, count) for each index below count, on threads: dnncc_runtime.h, or the\n"
         " * program's own. */\n"
         "extern void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
-        "\n"
+        "\n";
+
+static const char part_begin[] =
         "/* where part b of c begins in a iterations */\n"
         "static inline ptrdiff_t part_begin(ptrdiff_t a, int b, int c)\n"
         "{\n"
         "        return a / c * b + a % c * b / c;\n"
         "}\n";
 
-/* ---- what the body uses of the kernel ---- */
-
-struct capture {
-        struct loop_buffer *buffer;     /* one of the two */
-        struct loop_variable *variable;
-        struct c_name *outer, *inner;
-};
-struct captures {
-        struct arena *arena;
-        struct map *known;              /* captured, or the body's own */
-        struct capture *items;
-        size_t count;
-};
-
-static void capture(struct captures *c, struct loop_buffer *buffer, struct loop_variable *variable)
-{
-        const void *object = buffer ? (const void *)buffer : (const void *)variable;
-        if (!object || map_get(c->known, (const char *)&object, sizeof object))
-                return;
-        map_set(c->known, (const char *)&object, sizeof object, c);
-        ARENA_GROW(c->arena, c->items, c->count);
-        c->items[c->count++] = (struct capture){ .buffer = buffer, .variable = variable };
-}
-
-static void find_own(struct loop_stmt *s, void *context)
-{
-        struct captures *c = context;
-        const void *own = s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR
-                                  ? (const void *)s->variable
-                          : s->kind == STMT_ALLOC ? (const void *)s->buffer
-                                                  : NULL;
-        if (own)
-                map_set(c->known, (const char *)&own, sizeof own, c);
-}
-
-static void find_buffer(struct loop_stmt *s, void *context)
-{
-        if (s->buffer)
-                capture(context, loop_buffer_root(s->buffer, NULL), NULL);
-        if (s->weights)
-                capture(context, s->weights, NULL);
-}
-
-static void find_operand(struct loop_expr *e, void *context)
-{
-        if (e->op == LOOP_LOAD)
-                capture(context, loop_buffer_root(e->buffer, NULL), NULL);
-        else if (e->op == LOOP_VARIABLE)
-                capture(context, NULL, e->variable);
-}
-
-/* Parameters come in their order; those that the body does not use are not printed. */
-static void find_captures(struct captures *c, const struct loop_function *kernel,
-                          const struct loop_stmt *loop)
-{
-        const void *counter = loop->variable;
-        map_set(c->known, (const char *)&counter, sizeof counter, c);
-        for (int i = 0; i < kernel->buffer_count; i++)
-                capture(c, kernel->buffers[i], NULL);
-        for (int i = 0; i < kernel->scalar_count; i++)
-                capture(c, NULL, kernel->scalars[i]);
-        loop_block_walk(loop->body, find_own, NULL, c);
-        loop_block_walk(loop->body, find_buffer, find_operand, c);
-}
-
-static const void *object_of(const struct capture *c)
-{
-        return c->buffer ? (const void *)c->buffer : (const void *)c->variable;
-}
-
-/* while the task is printed they have names of their own */
-static void rename_all(struct c_writer *w, struct captures *captures)
-{
-        for (size_t i = 0; i < captures->count; i++) {
-                struct capture *c = &captures->items[i];
-                c->outer = c_name(w, object_of(c));
-                c->inner = c_name_set(w, object_of(c),
-                                      c_local(w, c->buffer ? c->buffer->name : c->variable->name));
-        }
-}
-
-static void restore_all(struct c_writer *w, struct captures *captures)
-{
-        for (size_t i = 0; i < captures->count; i++) {
-                const void *object = object_of(&captures->items[i]);
-                map_set(w->names, (const char *)&object, sizeof object, captures->items[i].outer);
-        }
-}
-
-/* "const f32 *", "float " */
-static const char *type_of(struct c_writer *w, const struct capture *c)
-{
-        const struct loop_buffer *b = c->buffer;
-        if (!b)
-                return arena_printf(w->arena, "%s ", c_value_type(w, c->variable->type));
-        if (b->space != SPACE_PARAMETER)
-                return arena_printf(w->arena, "%s *", element_info[b->element].c_type);
-        return arena_printf(w->arena, "%s%s *", b->access == ACCESS_IN ? "const " : "",
-                            c_memory_type(w, b->element));
-}
-
 /* ---- the range of iterations ---- */
 
 struct range {
         bool literal;
         int64_t begin, count;           /* when literal */
-        struct loop_variable *begin_variable, *count_variable;   /* else: of the kernel */
+        const char *first, *trips;      /* else: variables of the function being printed */
 };
 
-static struct range range_of(struct c_writer *w, const struct loop_stmt *s)
+static struct range range_of(struct c_writer *w, const struct loop_stmt *s, const char *name)
 {
         struct range r = { 0 };
         int64_t end;
@@ -157,27 +59,22 @@ static struct range range_of(struct c_writer *w, const struct loop_stmt *s)
                 r.count = end > r.begin ? (end - r.begin + s->step - 1) / s->step : 0;
                 return r;
         }
-        const char *name = s->variable->name;
-        r.begin_variable = loop_variable_new(w->arena, arena_printf(w->arena, "%s_begin", name),
-                                             LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        r.count_variable = loop_variable_new(w->arena, arena_printf(w->arena, "%s_count", name),
-                                             LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        r.first = c_local(w, arena_printf(w->arena, "%s_begin", name));
+        r.trips = c_local(w, arena_printf(w->arena, "%s_count", name));
         return r;
 }
 
 static void put_range(struct c_writer *w, const struct loop_stmt *s, const struct range *r)
 {
         const char *type = c_type(E_INDEX);
-        c_declare(w, r->begin_variable);
-        c_declare(w, r->count_variable);
-        c_put(w, "const %s %s = ", type, c_use(w, r->begin_variable));
+        c_put(w, "const %s %s = ", type, r->first);
         c_expression(w, s->a);
         c_put(w, ";");
         c_end(w);
-        c_put(w, "const %s %s = ", type, c_use(w, r->count_variable));
+        c_put(w, "const %s %s = ", type, r->trips);
         c_put(w, s->step == 1 ? "" : "(");
         c_operand(w, s->b, C_SUM);
-        c_put(w, " -" C_SOFT "%s", c_use(w, r->begin_variable));
+        c_put(w, " -" C_SOFT "%s", r->first);
         if (s->step != 1)
                 c_put(w, " + %lld) / %lld", (long long)s->step - 1, (long long)s->step);
         c_put(w, ";");
@@ -189,7 +86,7 @@ static void put_bound(struct c_writer *w, const struct loop_stmt *s, const struc
                       const char *part, const char *parts)
 {
         if (!r->literal)
-                c_put(w, "%s + ", c_use(w, r->begin_variable));
+                c_put(w, "%s + ", r->first);
         else if (r->begin)
                 c_put(w, "%lld + ", (long long)r->begin);
         if (s->step != 1)
@@ -198,115 +95,166 @@ static void put_bound(struct c_writer *w, const struct loop_stmt *s, const struc
         if (r->literal)
                 c_put(w, "%lld", (long long)r->count);
         else
-                c_put(w, "%s", c_use(w, r->count_variable));
+                c_put(w, "%s", r->trips);
         c_put(w, "," C_SOFT "%s," C_SOFT "%s)", part, parts);
 }
 
 /* ---- the task ---- */
 
-struct task { const char *name, *arguments, *arg, *part, *parts; };
+struct task {
+        const struct loop_stmt *launch;
+        struct loop_function *function;
+        int scalars;                    /* that are handed over: all but the index */
+        const char *name, *arguments, *arg, *part, *parts;
+        struct range range;             /* in the task */
+};
 
-static void put_loop(struct c_writer *w, const struct loop_stmt *s, const struct range *r,
-                     const struct task *task)
+static bool has_arguments(const struct task *t)
 {
-        c_declare(w, s->variable);
-        const char *name = c_use(w, s->variable);
+        return t->function->buffer_count || t->scalars || !t->range.literal;
+}
+
+static void put_loop(struct c_writer *w, const struct task *task)
+{
+        const struct loop_stmt *s = task->launch;
+        struct loop_variable *index = task->function->scalars[task->scalars];
+        c_declare(w, index);
+        const char *name = c_use(w, index);
         const char *end = c_local(w, arena_printf(w->arena, "%s_end", name));
         c_put(w, "const %s %s = ", c_type(E_INDEX), end);
-        put_bound(w, s, r, arena_printf(w->arena, "%s + 1", task->part), task->parts);
+        put_bound(w, s, &task->range, arena_printf(w->arena, "%s + 1", task->part), task->parts);
         c_put(w, ";");
         c_end(w);
         c_put(w, "for (%s %s = ", c_type(E_INDEX), name);
-        put_bound(w, s, r, task->part, task->parts);
+        put_bound(w, s, &task->range, task->part, task->parts);
         c_put(w, ";" C_SOFT "%s < %s;" C_SOFT "%s", name, end, name);
         c_put(w, s->step == 1 ? "++) {" : " += %lld) {", (long long)s->step);
         c_end(w);
-        c_block(w, s->body);
+        c_block(w, task->function->body);
         c_line(w, "}");
 }
 
-static void put_struct(struct c_writer *w, const struct captures *captures, const struct task *task)
+/* "const f32 *" */
+static const char *pointer_type(struct c_writer *w, const struct loop_buffer *b)
 {
+        return arena_printf(w->arena, "%s%s *", b->access == ACCESS_IN ? "const " : "",
+                            c_memory_type(w, b->element));
+}
+
+static void put_struct(struct c_writer *w, const struct task *task)
+{
+        const struct loop_function *f = task->function;
         c_line(w, "struct %s {", task->arguments);
         w->indent++;
-        for (size_t i = 0; i < captures->count; i++)
-                if (captures->items[i].inner->used)
-                        c_line(w, "%s%s;", type_of(w, &captures->items[i]),
-                               captures->items[i].inner->text);
+        for (int i = 0; i < f->buffer_count; i++)
+                c_line(w, "%s%s;", pointer_type(w, f->buffers[i]), c_name(w, f->buffers[i])->text);
+        for (int i = 0; i < task->scalars; i++)
+                c_line(w, "%s %s;", c_value_type(w, f->scalars[i]->type),
+                       c_name(w, f->scalars[i])->text);
+        if (!task->range.literal) {
+                c_line(w, "%s %s;", c_type(E_INDEX), task->range.first);
+                c_line(w, "%s %s;", c_type(E_INDEX), task->range.trips);
+        }
         w->indent--;
         c_line(w, "};");
         c_line(w, "%s", "");
 }
 
-static void put_task(struct c_writer *w, const struct captures *captures, const struct task *task,
-                     const struct text *body, bool any)
+/* variables of their names for the members of the struct */
+static void put_parameters(struct c_writer *w, const struct task *task)
 {
-        if (any)
-                put_struct(w, captures, task);
+        struct loop_function *f = task->function;
+        const char *arguments = c_local(w, "arguments");
+        c_line(w, "const struct %s *const %s = %s;", task->arguments, arguments, task->arg);
+        for (int i = 0; i < f->buffer_count; i++) {
+                const char *name = c_name(w, f->buffers[i])->text;
+                c_line(w, "%s%s%s = %s->%s;", pointer_type(w, f->buffers[i]),
+                       f->buffers[i]->alias_class ? "" : "restrict ", name, arguments, name);
+        }
+        for (int i = 0; i < task->scalars; i++) {
+                const char *name = c_name(w, f->scalars[i])->text;
+                c_line(w, "const %s %s = %s->%s;", c_value_type(w, f->scalars[i]->type), name,
+                       arguments, name);
+        }
+        const char *const own[] = { task->range.first, task->range.trips };
+        for (int i = 0; i < 2 && !task->range.literal; i++)
+                c_line(w, "const %s %s = %s->%s;", c_type(E_INDEX), own[i], arguments, own[i]);
+        c_unused(w, f, task->scalars);
+}
+
+static void put_task(struct c_writer *w, const struct task *task, const struct text *body)
+{
+        if (has_arguments(task))
+                put_struct(w, task);
         c_line(w, "static %svoid %s(void *%s, int %s, int %s)", c_attribute(w), task->name,
                task->arg, task->part, task->parts);
         c_line(w, "{");
         w->indent++;
-        const char *arguments = c_local(w, "arguments");
-        if (any)
-                c_line(w, "const struct %s *const %s = %s;", task->arguments, arguments, task->arg);
+        if (has_arguments(task))
+                put_parameters(w, task);
         else
                 c_line(w, "(void)%s;", task->arg);
-        for (size_t i = 0; i < captures->count; i++) {
-                const struct capture *c = &captures->items[i];
-                bool alone = c->buffer && c->buffer->space == SPACE_PARAMETER &&
-                             c->buffer->alias_class == 0;
-                if (c->inner->used)
-                        c_line(w, "%s%s%s%s = %s->%s;", c->buffer ? "" : "const ", type_of(w, c),
-                               alone ? "restrict " : "", c->inner->text, arguments, c->inner->text);
-        }
         w->indent--;
         text_add_bytes(w->out, body->data, body->length);
         c_line(w, "}");
         c_line(w, "%s", "");
 }
 
-/* Into w->tasks; whether it has arguments. */
-static bool define_task(struct c_writer *w, const struct loop_stmt *s, const struct range *r,
-                        struct captures *captures, struct task *task)
+static void name_parameters(struct c_writer *w, struct task *task)
 {
-        struct names *locals = w->locals;
-        struct text *out = w->out, body = { 0 };
-        int indent = w->indent;
-        w->locals = names_new(w->arena);
+        struct loop_function *f = task->function;
         task->arg = c_local(w, "arg");
         task->part = c_local(w, "part");
         task->parts = c_local(w, "parts");
-        rename_all(w, captures);
+        for (int i = 0; i < f->buffer_count; i++)
+                c_name_set(w, f->buffers[i], c_local(w, f->buffers[i]->name));
+        for (int i = 0; i < task->scalars; i++)
+                c_declare(w, f->scalars[i]);
+        task->range = range_of(w, task->launch, f->scalars[task->scalars]->name);
+}
+
+/* into w->tasks */
+static void define_task(struct c_writer *w, struct task *task)
+{
+        struct names *locals = w->locals;
+        struct map *entries = w->tile_entries;
+        struct text *out = w->out, body = { 0 };
+        int indent = w->indent;
+        w->locals = names_new(w->arena);
+        w->launch = task->launch;
+        w->task_bounds = NULL;
+        name_parameters(w, task);
+        c_find_entries(w, task->function);
         w->out = &body;
         w->indent = 1;
-        put_loop(w, s, r, task);
-        bool any = false;
-        for (size_t i = 0; i < captures->count; i++)
-                any |= captures->items[i].inner->used;
+        put_loop(w, task);
         w->out = &w->tasks;
         w->indent = 0;
-        put_task(w, captures, task, &body, any);
-        restore_all(w, captures);
+        put_task(w, task, &body);
+        w->launch = NULL;
         w->locals = locals;
+        w->tile_entries = entries;
         w->out = out;
         w->indent = indent;
         text_free(&body);
-        return any;
 }
 
 /* ---- the kernel's side ---- */
 
-static void put_arguments(struct c_writer *w, const struct captures *captures,
-                          const struct task *task, const char *name)
+static void put_arguments(struct c_writer *w, const struct task *task, const struct range *r,
+                          const char *name)
 {
+        const struct loop_stmt *s = task->launch;
         const char *lead = " ";
         c_put(w, "struct %s %s = {", task->arguments, name);
-        for (size_t i = 0; i < captures->count; i++)
-                if (captures->items[i].inner->used) {
-                        c_put(w, "%s%s", lead, c_use(w, object_of(&captures->items[i])));
-                        lead = "," C_SOFT;
-                }
+        for (int i = 0; i < task->function->buffer_count; i++, lead = "," C_SOFT)
+                c_put(w, "%s%s", lead, c_use(w, s->buffers[i]));
+        for (int i = 0; i < task->scalars; i++, lead = "," C_SOFT) {
+                c_put(w, "%s", lead);
+                c_expression(w, s->scalars[i]);
+        }
+        if (!r->literal)
+                c_put(w, "%s%s," C_SOFT "%s", lead, r->first, r->trips);
         c_put(w, " };");
         c_end(w);
 }
@@ -315,47 +263,56 @@ static void put_launch(struct c_writer *w, const struct range *r, const struct t
                        const char *arguments)
 {
         int threads = w->options->threads;
-        c_put(w, "%s(%s," C_SOFT "%s%s," C_SOFT, c_flush_parallel(w), task->name,
-              arguments ? "&" : "", arguments ? arguments : "NULL");
-        if (r->literal) {
-                c_put(w, "%d);", r->count < threads ? (int)r->count : threads);
-        } else {
-                const char *count = c_use(w, r->count_variable);
-                c_put(w, "%s < %d ? (int)%s : %d);", count, threads, count, threads);
+        const char *address = arguments ? arena_printf(w->arena, "&%s", arguments) : "NULL";
+        if (threads < 2) {
+                c_line(w, "%s(%s," C_SOFT "0," C_SOFT "1);", task->name, address);
+                return;
         }
+        c_put(w, "%s(%s," C_SOFT "%s," C_SOFT, c_flush_parallel(w), task->name, address);
+        if (r->literal)
+                c_put(w, "%d);", r->count < threads ? (int)r->count : threads);
+        else
+                c_put(w, "%s < %d ? (int)%s : %d);", r->trips, threads, r->trips, threads);
         c_end(w);
 }
 
-bool c_parallel(struct c_writer *w, const struct loop_stmt *s)
+void c_launch(struct c_writer *w, const struct loop_stmt *s)
 {
-        struct range r = range_of(w, s);
-        if (w->options->threads < 2 || (r.literal && r.count < 2))
-                return false;
+        struct loop_function *f = s->function;
         const char *kernel = c_name(w, w->kernel)->text;
         struct task task = {
+                .launch = s,
+                .function = f,
+                .scalars = loop_scalar_count(s),
                 .name = c_global(w, arena_printf(w->arena, "%s_task", kernel)),
                 .arguments = c_global(w, arena_printf(w->arena, "%s_arguments", kernel)),
         };
-        struct captures captures = { .arena = w->arena, .known = map_new(w->arena) };
-        find_captures(&captures, w->kernel, s);
-        if (!r.literal) {
+        struct range r = range_of(w, s, f->scalars[task.scalars]->name);
+        if (!r.literal)
                 put_range(w, s, &r);
-                capture(&captures, NULL, r.begin_variable);
-                capture(&captures, NULL, r.count_variable);
-        }
-        bool any = define_task(w, s, &r, &captures, &task);
-        const char *arguments = any ? c_local(w, "arguments") : NULL;
-        if (any)
-                put_arguments(w, &captures, &task, arguments);
+        define_task(w, &task);
+        const char *arguments = has_arguments(&task) ? c_local(w, "arguments") : NULL;
+        if (arguments)
+                put_arguments(w, &task, &r, arguments);
         put_launch(w, &r, &task, arguments);
-        w->threads_level = w->uses_threads ? w->threads_level : w->level;         /* levels are printed upwards */
-        w->uses_threads = true;
-        return true;
+        w->tasks_level = w->has_tasks ? w->tasks_level : w->level;          /* levels are printed upwards */
+        w->has_tasks = true;
+}
+
+/* ---- what the launches need ---- */
+
+static bool may_launch(const struct c_writer *w)
+{
+        bool found = w->options->threads > 1;
+        for (int l = 0; l < w->level_count; l++)
+                for (const struct loop_function *k = w->levels[l].p->kernels; k; k = k->next)
+                        found |= k->kind == FUNCTION_TASK;
+        return found;
 }
 
 void c_parallel_reserve(struct c_writer *w)
 {
-        if (w->options->threads < 2)
+        if (!may_launch(w))
                 return;
         c_reserve(w, "dnncc_parallel");
         c_reserve(w, "part_begin");
@@ -364,11 +321,13 @@ void c_parallel_reserve(struct c_writer *w)
 
 void c_parallel_top(struct c_writer *w, struct text *out)
 {
-        if (!w->uses_threads)
+        bool threads = w->options->threads > 1;
+        if (!w->has_tasks)
                 return;
         text_add(out, "\n");
-        c_level_open(w, out, w->threads_level);
-        text_add(out, "%s", runtime);
-        c_flush_tasks(w, out);
-        c_level_close(w, out, w->threads_level);
+        c_level_open(w, out, w->tasks_level);
+        text_add(out, "%s%s", threads ? runtime : "", part_begin);
+        if (threads)
+                c_flush_tasks(w, out);
+        c_level_close(w, out, w->tasks_level);
 }

@@ -81,13 +81,20 @@ const char *c_value_type(struct c_writer *w, struct loop_type type)
 
 /* ---- rows ---- */
 
+static const struct loop_bounds *bounds_here(struct c_writer *w)
+{
+        if (!w->bounds)
+                w->bounds = loop_bounds_new(w->arena, w->kernel);
+        if (w->launch && !w->task_bounds)
+                w->task_bounds = loop_bounds_launched(w->arena, w->bounds, w->launch);
+        return w->launch ? w->task_bounds : w->bounds;
+}
+
 /* the element at `value` of b, `offset` further on, may be none of its */
 static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
                            const struct loop_expr *value)
 {
-        if (!w->bounds)
-                w->bounds = loop_bounds_new(w->arena, w->kernel);
-        struct loop_range r = loop_bounds_of(w->bounds, value);
+        struct loop_range r = loop_bounds_of(bounds_here(w), value);
         return r.low < -offset || r.high > b->extent - offset;
 }
 

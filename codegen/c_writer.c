@@ -409,10 +409,12 @@ static void name_functions(struct c_writer *w, struct c_level *l)
         enum { IDENTIFIER = 31 };
         int room = IDENTIFIER - 1 - (int)strlen(l->suffix);
         for (struct loop_function *k = l->p->kernels; k; k = k->next)
-                c_name_set(w, k,
-                           c_global(w, w->level_count == 1 ? k->name
-                                                           : arena_printf(w->arena, "%.*s_%s", room,
-                                                                          k->name, l->suffix)));
+                if (k->kind == FUNCTION_KERNEL)         /* a task is named after who launches it */
+                        c_name_set(w, k,
+                                   c_global(w, w->level_count == 1
+                                                       ? k->name
+                                                       : arena_printf(w->arena, "%.*s_%s", room,
+                                                                      k->name, l->suffix)));
         if (c_run_is_split(w))
                 l->run = c_global(w, arena_printf(w->arena, "run_%s", l->suffix));
 }

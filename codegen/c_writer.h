@@ -67,10 +67,11 @@ struct c_writer {
         struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those mentioned */
         bool in_run;                    /* printing main */
-        struct loop_function *kernel;   /* that is printed, and the tasks of its parallel loops */
+        struct loop_function *kernel;   /* that is printed, and the tasks that it launches */
         struct text tasks;
-        bool uses_threads;
-        int threads_level;              /* the lowest that does */
+        const struct loop_stmt *launch; /* of the task that is printed, inside its kernel; or NULL */
+        bool has_tasks;
+        int tasks_level;                /* the lowest that has */
 
         /* 0: not used; else 1 + the lowest level that does */
         unsigned char helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
@@ -82,7 +83,8 @@ struct c_writer {
         bool keeps, pins;
         struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
-        struct loop_bounds *bounds;     /* of the kernel's subscripts, once needed */
+        struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
+                                                   * needed */
         struct c_name element_at;
         struct map *spelled;            /* functions that rows define, by name: c_name of those
                                          * used */
@@ -222,6 +224,8 @@ void c_keep_top(struct c_writer *w, struct text *out);
 void c_find_entries(struct c_writer *w, const struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
 void c_kernels(struct c_writer *w, struct text *out);     /* all of the level */
+/* ... of parameters that f's text, printed before, does not mention: the first `scalars` of them */
+void c_unused(struct c_writer *w, const struct loop_function *f, int scalars);
 /* braces and what is in them */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last);
 const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
@@ -229,11 +233,10 @@ void c_library(struct c_writer *w, struct text *out);     /* all that is used, c
 const char *c_error_name(struct c_writer *w, int code);
 bool c_can_fail(const struct loop_function *f);
 
-/* ---- parallel loops (c_parallel.c) ---- */
+/* ---- tasks (c_parallel.c) ---- */
 
-/* The loop as a call of dnncc_parallel, its body as a task in w->tasks. False: a plain loop will
- * do. */
-bool c_parallel(struct c_writer *w, const struct loop_stmt *s);
+/* a call of dnncc_parallel; the task itself goes into w->tasks */
+void c_launch(struct c_writer *w, const struct loop_stmt *s);
 void c_parallel_reserve(struct c_writer *w);
 void c_parallel_top(struct c_writer *w, struct text *out);        /* what the calls need */
 

@@ -207,6 +207,7 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };
         run.context.target = t;
+        run.context.threads = 1;        /* p goes on to other passes, its loops as they are */
         run.target_count = 1;
         run.lesser = NULL;
         run.options.weights = WEIGHTS_FILE;

@@ -4,17 +4,16 @@
 #include "compiler/emit_graph.h"
 #include "compiler/report.h"
 
-/* what nothing needs is not printed, whichever passes the user chose */
-static bool prune(struct run *run)
+/* What nothing needs is not printed, and loops run on several threads, whichever passes the user
+ * chose: after these passes nothing is left to do for them. */
+static bool prepare(struct run *run)
 {
-        const char *done = run->state.program->passes_done;
-        if (strstr(done, "prune"))
-                return true;
-        bool good = pass_prune(run->state.program, &run->context) >= 0;
-        for (int i = 0; run->lesser && i + 1 < run->target_count && good; i++)
-                good = pass_prune((struct loop_program *)(uintptr_t)run->lesser[i].program,
-                                  &run->context) >= 0;
-        return good;
+        bool fine = true;
+        for (int i = 0; i < run->target_count && fine; i++) {
+                struct loop_program *p = run_program(run, i);
+                fine = pass_prune(p, &run->context) >= 0 && pass_outline(p, &run->context) >= 0;
+        }
+        return fine;
 }
 
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
@@ -39,7 +38,7 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
-        return prune(run) && target_printer(options.target)->print(code, header, run->state.program,
+        return prepare(run) && target_printer(options.target)->print(code, header, run->state.program,
                                                                    &options, &run->diag);
 }
 

@@ -141,7 +141,7 @@ int report_kernel_count(const struct loop_program *p)
 {
         int count = 0;
         for (const struct loop_function *k = p->kernels; k; k = k->next)
-                count++;
+                count += k->kind == FUNCTION_KERNEL;
         return count;
 }
 

@@ -321,6 +321,23 @@ static void compile_call(struct compiler *c, const struct loop_stmt *s)
         emit(c, (struct instruction){ .code = I_CALL, .a = k.back, .e = k.label });
 }
 
+/* A loop around the task's body, whose parameters are what the launch names. */
+static void compile_launch(struct compiler *c, const struct loop_stmt *s)
+{
+        const struct loop_function *f = s->function;
+        for (int i = 0; i < f->buffer_count; i++)
+                f->buffers[i]->number = descriptor_of(c, s->buffers[i]) - c->parameters;
+        for (int i = 0; i < loop_scalar_count(s); i++)
+                compile_let(c, &(struct loop_stmt){ .variable = f->scalars[i],
+                                                    .a = s->scalars[i] });
+        compile_stmt(c, &(struct loop_stmt){ .kind = STMT_FOR,
+                                             .variable = f->scalars[f->scalar_count - 1],
+                                             .a = s->a,
+                                             .b = s->b,
+                                             .step = s->step,
+                                             .body = f->body });
+}
+
 static void compile_kernel(struct compiler *c, int number)
 {
         const struct kernel k = c->kernels[number];
@@ -352,6 +369,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_SET: compile_set(c, s); break;
         case STMT_STORE: compile_store(c, s); break;
         case STMT_CALL: compile_call(c, s); break;
+        case STMT_LAUNCH: compile_launch(c, s); break;
         case STMT_FAIL: emit(c, (struct instruction){ .code = I_FAIL, .a = s->code }); break;
         case STMT_RETURN:
                 c->returned = compile_expr(c, s->a, c->return_into);

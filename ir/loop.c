@@ -272,7 +272,7 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                 for (int i = 0; expr && i < 3; i++)
                         if (exprs[i])
                                 loop_expr_walk(exprs[i], expr, context);
-                int scalars = expr && s->kind == STMT_CALL ? s->function->scalar_count : 0;
+                int scalars = expr ? loop_scalar_count(s) : 0;
                 for (int i = 0; i < scalars; i++)
                         loop_expr_walk(s->scalars[i], expr, context);
                 int offsets =

@@ -1,7 +1,9 @@
 /* Loop IR: a program of buffers, kernels, and main. This header is the definition.
  *
- *   program    buffers, functions (kernels, and library functions it uses), and main
+ *   program    buffers, functions (kernels, tasks, and library functions it uses), and main
  *   function   KERNEL: buffer and index parameters, a body; may fail with a code
+ *              TASK: an iteration of a parallel loop; buffer and scalar parameters, the last of
+ *              them the iteration's index; a kernel behind it launches it
  *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers,
  *              always terminates MAIN: no parameters; calls kernels on buffers, in order, with
  *              run-time control flow around them
@@ -44,7 +46,9 @@
  * f32x8[6][2], set %acc{1, 0} = ... Words: %x<16 u32 of 4>[i] loads 16 words of four elements each,
  * the first in the lowest bits; of 8 bits they fill a u32, of fewer bits in all they are extended by
  * their signs. Calls with scalars: call @k(@a, @b; 3, 4). An argument may
- * begin behind its buffer's first element: call @k(@a + %t * 256, @b). Behind a kernel's parameters
+ * begin behind its buffer's first element: call @k(@a + %t * 256, @b). What `outline` makes of the
+ * loop above: task @conv1_task(%x: in f32[784], %w: in f32[200], %y: out f32[6272], %m: index) { ...
+ * and launch @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters
  * stand its flops, and which of them are computed again; behind the brace its location and summary:
  * they are read back. ; opens any other comment. main reads a buffer as @flag[0].
  */
@@ -178,6 +182,8 @@ enum loop_stmt_kind {
         STMT_SET,                       /* variable = a; tile entries: {row, column} = a */
         STMT_STORE,                     /* buffer[a] = b, mask c or NULL */
         STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
+        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, from a
+                                         * kernel, for each i from a to b in steps of `step` */
         STMT_FAIL,                      /* leave the program with code */
         STMT_RETURN,                    /* a: last statement of a library function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
@@ -225,17 +231,20 @@ struct loop_stmt {
         bool streaming;                 /* STORE: past the caches, no meaning */
         int code;                       /* FAIL, PREFETCH */
         struct loop_block *body, *other;
-        struct loop_function *function; /* CALL */
-        struct loop_buffer **buffers;   /* CALL: one per buffer parameter */
+        struct loop_function *function; /* CALL, LAUNCH */
+        struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */
-        struct loop_expr **scalars;     /* CALL: one per index parameter */
+        struct loop_expr **scalars;     /* CALL: one per index parameter; LAUNCH: variables, one per
+                                         * scalar parameter but the last: loop_scalar_count */
 };
 struct loop_block { struct loop_stmt *first, **end; };
 
 /* ---- functions and programs ---- */
 
-enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_LIBRARY, FUNCTION_MAIN };
+/* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop, and
+ * it holds no fail, no barrier, and no launch. */
+enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_TASK, FUNCTION_LIBRARY, FUNCTION_MAIN };
 struct loop_function {
         enum loop_function_kind kind;
         const char *name;               /* unique; library: unique with its first parameter's
@@ -257,6 +266,14 @@ struct loop_function {
         struct loop_function *next;
         int number;                     /* scratch */
 };
+
+/* how many `scalars` a statement has */
+static inline int loop_scalar_count(const struct loop_stmt *s)
+{
+        return s->kind == STMT_CALL     ? s->function->scalar_count
+               : s->kind == STMT_LAUNCH ? s->function->scalar_count - 1
+                                        : 0;
+}
 
 enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at
                                          * multiples of it */
@@ -280,7 +297,7 @@ struct loop_program {
         const char *within;             /* as its module's: what is done to stay within --max-ram, or "" */
         const char *passes_done;        /* comma list of the passes it and its module went through, or "" */
         struct loop_buffer *buffers, **buffers_end;
-        struct loop_function *kernels, **kernels_end;
+        struct loop_function *kernels, **kernels_end;     /* tasks stand before who launches them */
         struct loop_function *main;
         const struct loop_library *library;
         struct names *names;            /* of buffers and kernels */

@@ -211,3 +211,22 @@ struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_funct
         loop_block_walk(f->body, declare, NULL, bounds);
         return bounds;
 }
+
+struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_bounds *kernel,
+                                         const struct loop_stmt *launch)
+{
+        struct loop_function *task = launch->function;
+        struct loop_bounds *bounds = ARENA_NEW(arena, struct loop_bounds);
+        bounds->arena = arena;
+        bounds->ranges = map_new(arena);
+        for (int i = 0; i < loop_scalar_count(launch); i++) {
+                struct loop_type type = task->scalars[i]->type;
+                if (type.lanes == 1 && !element_is_float((enum element)type.element))
+                        loop_bounds_set(bounds, task->scalars[i],
+                                        loop_bounds_of(kernel, launch->scalars[i]));
+        }
+        loop_bounds_set(bounds, task->scalars[task->scalar_count - 1],
+                        loop_bounds_for(kernel, launch->a, launch->b, launch->step));
+        loop_block_walk(task->body, declare, NULL, bounds);
+        return bounds;
+}

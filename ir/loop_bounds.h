@@ -18,6 +18,9 @@ struct loop_range {
 
 /* of every index variable that f declares */
 struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f);
+/* ... of the task that a statement of a kernel launches, whose own are `kernel` */
+struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_bounds *kernel,
+                                         const struct loop_stmt *launch);
 /* of one more */
 void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v,
                      struct loop_range range);

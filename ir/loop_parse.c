@@ -277,9 +277,13 @@ static bool parse_parameter(struct loop_parser *p, struct loop_function *f)
         if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")) ||
             !loop_lex_expect(p, ":"))
                 return false;
-        if (!loop_lex_accept(p, "index"))
+        struct loop_type type = LOOP_TYPE(E_INDEX);
+        bool buffer = loop_lex_is(p, "in") || loop_lex_is(p, "out") || loop_lex_is(p, "inout");
+        if (buffer || (f->kind != FUNCTION_TASK && !loop_lex_accept(p, "index")))
                 return parse_buffer_parameter(p, f, name);
-        return loop_declare(p, name, loop_scalar_add(p->arena, f, name, LOOP_TYPE(E_INDEX)), NULL);
+        if (f->kind == FUNCTION_TASK && !loop_parse_type(p, &type))
+                return false;
+        return loop_declare(p, name, loop_scalar_add(p->arena, f, name, type), NULL);
 }
 
 static bool parse_flops(struct loop_parser *p, double *flops)
@@ -296,12 +300,12 @@ static bool parse_flops(struct loop_parser *p, double *flops)
         return !p->failed;
 }
 
-static bool parse_kernel(struct loop_parser *p)
+static bool parse_kernel(struct loop_parser *p, enum loop_function_kind kind)
 {
         char *name = NULL, *location;
         if (!loop_lex_expect(p, "@") || !(name = loop_lex_word(p, "a name")) || !take_name(p, name))
                 return false;
-        struct loop_function *f = loop_function_new(p->arena, FUNCTION_KERNEL, name);
+        struct loop_function *f = loop_function_new(p->arena, kind, name);
         loop_parse_function_start(p, f);
         if (!loop_lex_expect(p, "("))
                 return false;
@@ -418,8 +422,8 @@ static bool parse_program(struct program_reader *r)
         while (loop_lex_accept(p, "buffer"))
                 if (!parse_buffer(r))
                         return false;
-        while (loop_lex_accept(p, "kernel"))
-                if (!parse_kernel(p))
+        for (bool task; (task = loop_lex_accept(p, "task")) || loop_lex_accept(p, "kernel");)
+                if (!parse_kernel(p, task ? FUNCTION_TASK : FUNCTION_KERNEL))
                         return false;
         if (!loop_lex_expect(p, "main"))
                 return false;

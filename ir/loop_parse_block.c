@@ -57,14 +57,19 @@ static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_GPU_BLOCK] = "gpu_block",
                                          [FOR_GPU_THREAD] = "gpu_thread" };
 
+/* "a to b step n" */
+static bool parse_range(struct loop_parser *p, struct loop_stmt *s)
+{
+        return (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_lex_expect(p, "to") &&
+               (s->b = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) &&
+               (!loop_lex_accept(p, "step") || loop_lex_int(p, "a step", 1, INT32_MAX, &s->step));
+}
+
 static bool parse_for(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_binding *outer = p->innermost;
         char *name = parse_new_name(p);
-        if (!name || !loop_lex_expect(p, "=") || !(s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) ||
-            !loop_lex_expect(p, "to") || !(s->b = loop_parse_expr(p, LOOP_TYPE(E_INDEX))))
-                return false;
-        if (loop_lex_accept(p, "step") && !loop_lex_int(p, "a step", 1, INT32_MAX, &s->step))
+        if (!name || !loop_lex_expect(p, "=") || !parse_range(p, s))
                 return false;
         for (int kind = FOR_SERIAL; kind <= FOR_GPU_THREAD; kind++)
                 if (loop_lex_accept(p, for_words[kind])) {
@@ -206,8 +211,6 @@ static bool parse_call_offset(struct loop_parser *p, struct loop_stmt *s, int ar
 static bool parse_call_arguments(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
-        s->buffers = arena_array(p->arena, (size_t)f->buffer_count, sizeof *s->buffers);
-        s->scalars = arena_array(p->arena, (size_t)f->scalar_count, sizeof *s->scalars);
         for (int i = 0; i < f->buffer_count; i++)
                 if ((i && !loop_lex_expect(p, ",")) || !(s->buffers[i] = parse_call_buffer(p)) ||
                     !parse_call_offset(p, s, i))
@@ -221,19 +224,57 @@ static bool parse_call_arguments(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
-static bool parse_call(struct loop_parser *p, struct loop_stmt *s)
+/* "@name(...)" of a kernel or a task, with those arguments */
+static bool parse_callee(struct loop_parser *p, struct loop_stmt *s, enum loop_function_kind kind,
+                         bool (*arguments)(struct loop_parser *p, struct loop_stmt *s))
 {
         if (!loop_lex_expect(p, "@"))
                 return false;
         const struct loop_token word = p->token;
         s->function = word.kind == TOKEN_WORD ? map_get(p->kernels, word.start, word.length) : NULL;
-        if (!s->function)
-                return loop_lex_error(p, "no kernel is called %s", loop_lex_shown(p));
+        if (!s->function || s->function->kind != kind)
+                return loop_lex_error(p, "no %s is called %s",
+                                      kind == FUNCTION_TASK ? "task" : "kernel", loop_lex_shown(p));
         loop_lex_next(p);
+        s->buffers =
+                arena_array(p->arena, (size_t)s->function->buffer_count, sizeof *s->buffers);
+        s->scalars =
+                arena_array(p->arena, (size_t)s->function->scalar_count, sizeof *s->scalars);
         p->semicolon_is_mark = true;
-        bool good = loop_lex_expect(p, "(") && parse_call_arguments(p, s);
+        bool good = loop_lex_expect(p, "(") && arguments(p, s);
         p->semicolon_is_mark = false;
         return good && loop_lex_expect(p, ")");
+}
+
+static bool parse_call(struct loop_parser *p, struct loop_stmt *s)
+{
+        return parse_callee(p, s, FUNCTION_KERNEL, parse_call_arguments);
+}
+
+static bool parse_launch_arguments(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_function *f = s->function;
+        if (!f->scalar_count)
+                return loop_lex_error(p, "task %s has no index", f->name);
+        for (int i = 0; i < f->buffer_count; i++) {
+                struct loop_binding *b = NULL;
+                if ((i && !loop_lex_expect(p, ",")) || !(b = loop_parse_name(p)))
+                        return false;
+                if (!(s->buffers[i] = b->buffer))
+                        return loop_lex_error(p, "want a buffer as argument %d", i + 1);
+        }
+        if (!loop_lex_expect(p, ";"))
+                return false;
+        for (int i = 0; i < loop_scalar_count(s); i++)
+                if (!(s->scalars[i] = loop_parse_expr(p, f->scalars[i]->type)) ||
+                    !loop_lex_expect(p, ","))
+                        return false;
+        return parse_range(p, s);
+}
+
+static bool parse_launch(struct loop_parser *p, struct loop_stmt *s)
+{
+        return parse_callee(p, s, FUNCTION_TASK, parse_launch_arguments);
 }
 
 static bool parse_fail(struct loop_parser *p, struct loop_stmt *s)
@@ -362,6 +403,7 @@ static const struct {
         { "set", STMT_SET, ANYWHERE, parse_set },
         { "store", STMT_STORE, IN_KERNEL, parse_store },
         { "call", STMT_CALL, IN_MAIN, parse_call },
+        { "launch", STMT_LAUNCH, IN_KERNEL, parse_launch },
         { "fail", STMT_FAIL, IN_KERNEL | IN_MAIN, parse_fail },
         { "return", STMT_RETURN, IN_LIBRARY, parse_return },
         { "alloc", STMT_ALLOC, IN_KERNEL, parse_alloc },
@@ -374,8 +416,8 @@ static const struct {
 
 static bool parse_statement(struct loop_parser *p, struct loop_block *block)
 {
-        static const int where[] = { [FUNCTION_KERNEL] = IN_KERNEL, [FUNCTION_LIBRARY] = IN_LIBRARY,
-                                     [FUNCTION_MAIN] = IN_MAIN };
+        static const int where[] = { [FUNCTION_KERNEL] = IN_KERNEL, [FUNCTION_TASK] = IN_KERNEL,
+                                     [FUNCTION_LIBRARY] = IN_LIBRARY, [FUNCTION_MAIN] = IN_MAIN };
         for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
                 if (!loop_lex_is(p, statements[i].word))
                         continue;

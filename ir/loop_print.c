@@ -40,14 +40,19 @@ static void print_typed_name(struct loop_printer *p, const char *word,
                 text_add(p->out, "[%d][%d]", v->rows, v->columns);
 }
 
-static void print_for(struct loop_printer *p, const struct loop_stmt *s)
+static void print_range(struct loop_printer *p, const struct loop_stmt *s)
 {
-        text_add(p->out, "for %%%s = ", s->variable->name);
         print_expression(p, s->a, true);
         text_add(p->out, " to ");
         print_expression(p, s->b, true);
         if (s->step != 1)
                 text_add(p->out, " step %lld", (long long)s->step);
+}
+
+static void print_for(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "for %%%s = ", s->variable->name);
+        print_range(p, s);
         text_add(p->out, "%s", for_suffix[s->for_kind]);
 }
 
@@ -69,6 +74,20 @@ static void print_store(struct loop_printer *p, const struct loop_stmt *s)
                 print_expression(p, s->c, true);
         }
         text_add(p->out, "%s", s->streaming ? " streaming" : "");
+}
+
+static void print_launch(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "launch @%s(", s->function->name);
+        for (int i = 0; i < s->function->buffer_count; i++)
+                text_add(p->out, "%s%%%s", i ? ", " : "", s->buffers[i]->name);
+        text_add(p->out, "; ");
+        for (int i = 0; i < loop_scalar_count(s); i++) {
+                print_expression(p, s->scalars[i], true);
+                text_add(p->out, ", ");
+        }
+        print_range(p, s);
+        text_add(p->out, ")");
 }
 
 static void print_call(struct loop_printer *p, const struct loop_stmt *s)
@@ -160,6 +179,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_SET: print_set(p, s); break;
         case STMT_STORE: print_store(p, s); break;
         case STMT_CALL: print_call(p, s); break;
+        case STMT_LAUNCH: print_launch(p, s); break;
         case STMT_FAIL: text_add(p->out, "fail %s", fail_name(s->code)); break;
         case STMT_RETURN: print_condition(p, "return", s->a); break;
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
@@ -225,7 +245,7 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
         static const char *const access[] = {
                 [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout"
         };
-        text_add(p->out, "kernel @%s(", f->name);
+        text_add(p->out, "%s @%s(", f->kind == FUNCTION_TASK ? "task" : "kernel", f->name);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 text_add(p->out, "%s%%%s: %s %s[%lld]", i ? ", " : "", b->name, access[b->access],
@@ -233,9 +253,11 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
                 if (b->alias_class)
                         text_add(p->out, " class %d", b->alias_class);
         }
-        for (int i = 0; i < f->scalar_count; i++)
-                text_add(p->out, "%s%%%s: index", i || f->buffer_count ? ", " : "",
+        for (int i = 0; i < f->scalar_count; i++) {
+                text_add(p->out, "%s%%%s: ", i || f->buffer_count ? ", " : "",
                          f->scalars[i]->name);
+                print_type(p, f->scalars[i]->type);
+        }
         text_add(p->out, ")");
         if (f->flops > 0)
                 print_number_of(p, "flops", f->flops);
@@ -271,10 +293,10 @@ static void print_function(struct loop_printer *p, const struct loop_function *f
         if (f->kind == FUNCTION_LIBRARY) {
                 print_library_head(p, f);
                 p->fallback = loop_fallback(f);
-        } else if (f->kind == FUNCTION_KERNEL)
-                print_kernel_head(p, f);
-        else
+        } else if (f->kind == FUNCTION_MAIN)
                 text_add(p->out, "main {");
+        else
+                print_kernel_head(p, f);
         text_add(p->out, "\n");
         print_block(p, f->body, 1);
         text_add(p->out, "}\n");

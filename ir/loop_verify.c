@@ -354,19 +354,30 @@ bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type
 
 static bool check_block(struct verifier *v, const struct loop_block *block, int depth);
 
+/* or in a part of one that is a task */
+static bool in_kernel(const struct verifier *v)
+{
+        return v->function->kind == FUNCTION_KERNEL || v->function->kind == FUNCTION_TASK;
+}
+
+static bool check_range(struct verifier *v, const struct loop_stmt *s)
+{
+        return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a bound") &&
+               verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a bound") &&
+               ((s->step >= 1 && s->step <= INT32_MAX) || verify_error(v, "a bad step"));
+}
+
 static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         struct verify_name *outer = v->innermost;
         const struct loop_variable *x = s->variable;
-        if (!verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a bound") ||
-            !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a bound"))
+        if (!check_range(v, s))
                 return false;
         if (!x || x->kind != VARIABLE_LOOP || x->rows ||
             !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
                 return verify_error(v, "the loop variable is not an index");
-        if (s->step < 1 || s->step > INT32_MAX || (int)s->for_kind < FOR_SERIAL ||
-            s->for_kind > FOR_GPU_THREAD)
-                return verify_error(v, "a bad step or kind of loop");
+        if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_THREAD)
+                return verify_error(v, "a bad kind of loop");
         bool parallel = s->for_kind == FOR_PARALLEL;
         if (parallel && (v->function->kind != FUNCTION_KERNEL || v->loops))
                 return verify_error(v, "a parallel loop stands outermost in a kernel");
@@ -407,7 +418,7 @@ static bool check_set(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_store(struct verifier *v, const struct loop_stmt *s)
 {
-        if (v->function->kind != FUNCTION_KERNEL)
+        if (!in_kernel(v))
                 return verify_error(v, "only kernels store");
         return check_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) &&
                check_expr(v, s->b, 1) && (!s->c || check_expr(v, s->c, 1)) &&
@@ -422,6 +433,48 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
         return declare(v, b->name, b);
+}
+
+/* What a task is given is what the kernel has, once, under the same class: so what is true of the
+ * kernel's buffers, of which may be written and which overlap, is true of the task's. */
+static bool check_launch_buffers(struct verifier *v, const struct loop_stmt *s)
+{
+        struct map *given = map_new(v->arena);
+        for (int i = 0; i < s->function->buffer_count; i++) {
+                const struct loop_buffer *b = s->buffers[i], *x = s->function->buffers[i];
+                if (((x->access & ACCESS_IN) && !check_buffer(v, b, ACCESS_IN)) ||
+                    ((x->access & ACCESS_OUT) && !check_buffer(v, b, ACCESS_OUT)))
+                        return false;
+                if (b->element != x->element || b->extent < x->extent)
+                        return verify_error(v, "argument %s is %s[%lld], want %s[%lld]", b->name,
+                                            element_info[b->element].text, (long long)b->extent,
+                                            element_info[x->element].text, (long long)x->extent);
+                if (b->alias_class != x->alias_class)
+                        return verify_error(v, "argument %s is of another alias class", b->name);
+                if (map_get(given, (const char *)&b, sizeof b))
+                        return verify_error(v, "argument %s is given twice", b->name);
+                map_set(given, (const char *)&b, sizeof b, v);
+        }
+        return true;
+}
+
+static bool check_launch(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_function *f = s->function;
+        if (v->function->kind != FUNCTION_KERNEL || v->loops)
+                return verify_error(v, "a task is launched outermost in a kernel");
+        if (!f || f->kind != FUNCTION_TASK || !verify_has_kernel(v, f))
+                return verify_error(v, "launch of %s, which is no task before the kernel",
+                                    f && f->name ? f->name : "nothing");
+        if (!check_launch_buffers(v, s))
+                return false;
+        for (int i = 0; i < loop_scalar_count(s); i++) {
+                if (!verify_expr(v, s->scalars[i], f->scalars[i]->type, "an argument"))
+                        return false;
+                if (s->scalars[i]->op != LOOP_VARIABLE)
+                        return verify_error(v, "an argument of a task is no variable");
+        }
+        return check_range(v, s);
 }
 
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
@@ -510,13 +563,15 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_CALL:
                 return kind == FUNCTION_MAIN ? verify_call(v, s)
                                              : verify_error(v, "only main calls kernels");
+        case STMT_LAUNCH:
+                return check_launch(v, s);
         case STMT_RETURN:
                 return check_return(v, s, depth);
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
-                if (kind != FUNCTION_KERNEL)
+                if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 if (s->kind != STMT_TILES)
                         return check_tiles(v, s);
@@ -524,7 +579,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                         !s->tiles.depth) ||
                        check_shape(v, &s->tiles, true);
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
-                if (kind != FUNCTION_KERNEL)
+                if (!in_kernel(v))
                         return verify_error(v, "only kernels have this statement");
                 if (s->kind == STMT_BARRIER && v->parallel)
                         return verify_error(v, "iterations of a parallel loop wait for each other");
@@ -570,7 +625,8 @@ static bool check_parameters(struct verifier *v)
                         return false;
                 bool index = loop_type_same(x->type, LOOP_TYPE(E_INDEX));
                 if (x->kind != VARIABLE_PARAMETER || x->rows || !is_sound(x->type) ||
-                    (f->kind == FUNCTION_KERNEL && !index))
+                    (f->kind == FUNCTION_KERNEL && !index) ||
+                    (f->kind == FUNCTION_TASK && x->type.tile))
                         return verify_error(v, "parameter %%%s is malformed", x->name);
         }
         return true;
@@ -581,7 +637,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         v->function = f;
         v->stmt = NULL;
         v->innermost = NULL;
-        v->fails = v->returns = v->parallel = false;
+        v->fails = v->returns = false;
+        v->parallel = f->kind == FUNCTION_TASK;
         v->loops = 0;
         if ((f->location && !text_is_remark(f->location, strlen(f->location))) ||
             (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
@@ -594,6 +651,9 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
              f->buffer_count))
                 return verify_error(
                         v, "a library function has 1 to 3 scalar parameters and ends with return");
+        const struct loop_variable *last = f->scalar_count ? f->scalars[f->scalar_count - 1] : NULL;
+        if (f->kind == FUNCTION_TASK && (!last || !loop_type_same(last->type, LOOP_TYPE(E_INDEX))))
+                return verify_error(v, "a task's last parameter is no index");
         if (f->kind == FUNCTION_MAIN && (f->scalar_count || f->buffer_count))
                 return verify_error(v, "main has parameters");
         if (f->can_fail != v->fails)

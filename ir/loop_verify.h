@@ -43,6 +43,8 @@ bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type
 
 bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b);
 bool verify_has_function(const struct verifier *v, const struct loop_function *f);
+/* a kernel or a task, before the function that is checked */
+bool verify_has_kernel(const struct verifier *v, const struct loop_function *f);
 bool verify_call(struct verifier *v, const struct loop_stmt *call);
 
 #endif

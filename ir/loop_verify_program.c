@@ -22,6 +22,11 @@ bool verify_has_function(const struct verifier *v, const struct loop_function *f
                                  (enum element)f->scalars[0]->type.element) == f;
 }
 
+bool verify_has_kernel(const struct verifier *v, const struct loop_function *f)
+{
+        return f->name && map_get(v->kernels, f->name, strlen(f->name)) == f;
+}
+
 /* ---- buffers ---- */
 
 static bool check_port(struct verifier *v, const struct loop_buffer *b)
@@ -214,7 +219,7 @@ static bool check_argument(struct verifier *v, struct loop_buffer *argument,
 bool verify_call(struct verifier *v, const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
-        if (!f || f->kind != FUNCTION_KERNEL || map_get(v->kernels, f->name, strlen(f->name)) != f)
+        if (!f || f->kind != FUNCTION_KERNEL || !verify_has_kernel(v, f))
                 return verify_error(v, "call of %s, which is no kernel of the program",
                                     f && f->name ? f->name : "nothing");
         for (int i = 0; i < f->buffer_count; i++)
@@ -267,7 +272,8 @@ static bool check_program(struct verifier *v)
                     map_get(v->kernels, f->name, strlen(f->name)))
                         return verify_error(v, "'%s' cannot be a kernel's name here",
                                             f->name ? f->name : "");
-                if (f->kind != FUNCTION_KERNEL || !verify_function(v, f))
+                if ((f->kind != FUNCTION_KERNEL && f->kind != FUNCTION_TASK) ||
+                    !verify_function(v, f))
                         return v->failed ? false : verify_error(v, "%s is no kernel", f->name);
                 map_set(v->kernels, f->name, strlen(f->name), f);
                 v->function = NULL;

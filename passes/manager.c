@@ -182,8 +182,12 @@ static const char *remaining(const struct pipeline_state *state,
                 return list + done + (list[done] == ',');
         if (!state->program)
                 return list;
-        return state->program->planned ? "legalize,prune" : "legalize,plan,prune"; /* written by
-                                                                                    * hand, say */
+        /* written by hand, say */
+        struct history history = history_of(state);
+        const char *after;
+        if (history_objection(&history, pass_find("legalize"), &after))
+                return state->program->planned ? "prune,outline" : "plan,prune,outline";
+        return state->program->planned ? "legalize,prune,outline" : "legalize,plan,prune,outline";
 }
 
 /* ---- parts ---- */

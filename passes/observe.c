@@ -92,7 +92,7 @@ int state_size(const struct pipeline_state *state)
         int n = 0;
         if (state->program)
                 for (const struct loop_function *k = state->program->kernels; k; k = k->next)
-                        n++;
+                        n += k->kind == FUNCTION_KERNEL;
         else
                 for (const struct function *f = state->module->functions; f; f = f->next)
                         n += count_operations(&f->body);

@@ -64,6 +64,10 @@ struct history history_of(const struct pipeline_state *state)
                 if (pass)
                         history_add(&h, pass);
         }
+        for (const struct loop_function *k = state->program ? state->program->kernels : NULL; k;
+             k = k->next)
+                if (k->kind == FUNCTION_TASK)     /* a text need not say how it came about */
+                        history_add(&h, &passes[PASS_outline]);
         return h;
 }
 

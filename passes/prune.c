@@ -18,9 +18,10 @@
  * (u8 >= 0, seen through conversions that keep the value) becomes that literal, a select its side, and
  * an if `if true` around the side that is taken. Compilers would warn of it.
  *
- * The program: kernels that main does not call, and constants, workspace buffers and views that it
- * does not mention, go; a view of a view becomes one of what both lie in. Parameters stay, for they
- * are how a kernel is called; so does the plan.
+ * The program: kernels that main does not call, tasks that no kernel launches, and constants,
+ * workspace buffers and views that main does not mention, go; a view of a view becomes one of what
+ * both lie in. A task loses parameters that it does not use; those of a kernel stay, for they are how
+ * main calls it. So does the plan.
  *
  * Exact to the bit. */
 #include <string.h>
@@ -143,13 +144,12 @@ struct deciding { struct loop_program *p; int *count; };
 static void decide_stmt(struct loop_stmt *s, void *context)
 {
         const struct deciding *d = context;
-        bool calls = s->kind == STMT_CALL;
         decide(d->p, &s->a, d->count);
         decide(d->p, &s->b, d->count);
         decide(d->p, &s->c, d->count);
-        for (int i = 0; calls && i < s->function->scalar_count; i++)
+        for (int i = 0; i < loop_scalar_count(s); i++)
                 decide(d->p, &s->scalars[i], d->count);
-        for (int i = 0; calls && s->offsets && i < s->function->buffer_count; i++)
+        for (int i = 0; s->offsets && i < s->function->buffer_count; i++)
                 decide(d->p, &s->offsets[i], d->count);
         if (s->kind == STMT_IF)
                 decide_if(d->p, s, d->count);
@@ -201,12 +201,14 @@ static void mark_operands(struct pruning *p, const struct loop_stmt *s)
         for (int i = 0; i < 3; i++)
                 if (exprs[i])
                         loop_expr_walk(exprs[i], mark_operand, p);
-        bool calls = s->kind == STMT_CALL;
-        for (int i = 0; calls && i < s->function->scalar_count; i++)
+        for (int i = 0; i < loop_scalar_count(s); i++)
                 loop_expr_walk(s->scalars[i], mark_operand, p);
-        for (int i = 0; calls && s->offsets && i < s->function->buffer_count; i++)
+        for (int i = 0; s->offsets && i < s->function->buffer_count; i++)
                 if (s->offsets[i])
                         loop_expr_walk(s->offsets[i], mark_operand, p);
+        for (int i = 0; s->kind == STMT_LAUNCH && i < s->function->buffer_count; i++)
+                if (is_own(s->buffers[i]))
+                        s->buffers[i]->number = 1;
         if (s->kind == STMT_UNLOAD)
                 s->variable->number = 1;
         if (s->kind == STMT_MULTIPLY) {
@@ -232,6 +234,7 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
                 return s->variable->number;
         case STMT_STORE: case STMT_UNLOAD: case STMT_ALLOC: case STMT_PREFETCH:
                 return !is_own(s->buffer) || s->buffer->number;
+        case STMT_LAUNCH: return s->function->body->first;
         default: return true;
         }
 }
@@ -292,11 +295,88 @@ static int prune_function(struct loop_program *program, struct loop_function *f)
         return p.count;
 }
 
+/* ---- parameters of tasks ----
+ *
+ * number of a parameter: the task uses it. The last scalar is its index. */
+
+static void mark_buffers(struct loop_stmt *s, void *context)
+{
+        (void)context;
+        if (s->buffer)
+                s->buffer->number = 1;
+        if (s->weights)
+                s->weights->number = 1;
+}
+
+static void mark_load(struct loop_expr *e, void *context)
+{
+        (void)context;
+        if (e->buffer)
+                e->buffer->number = 1;
+        if (e->variable)
+                e->variable->number = 1;
+}
+
+static bool is_used(const struct loop_function *task, int scalar)
+{
+        return scalar == task->scalar_count - 1 || task->scalars[scalar]->number;
+}
+
+static void trim_launch(struct loop_stmt *s, void *task)
+{
+        int count = 0;
+        if (s->kind != STMT_LAUNCH || s->function != task)
+                return;
+        for (int i = 0; i < s->function->buffer_count; i++)
+                if (s->function->buffers[i]->number)
+                        s->buffers[count++] = s->buffers[i];
+        count = 0;
+        for (int i = 0; i < loop_scalar_count(s); i++)
+                if (is_used(s->function, i))
+                        s->scalars[count++] = s->scalars[i];
+}
+
+static int trim_task(struct loop_function *task)
+{
+        int buffers = 0, scalars = 0;
+        for (int i = 0; i < task->scalar_count; i++)
+                if (is_used(task, i))
+                        task->scalars[scalars++] = task->scalars[i];
+        for (int i = 0; i < task->buffer_count; i++)
+                if (task->buffers[i]->number) {
+                        task->buffers[i]->number = buffers;
+                        task->buffers[buffers++] = task->buffers[i];
+                }
+        int count = task->buffer_count - buffers + task->scalar_count - scalars;
+        task->buffer_count = buffers;
+        task->scalar_count = scalars;
+        return count;
+}
+
+static int prune_parameters(struct loop_function *task)
+{
+        bool all = true;
+        for (int i = 0; i < task->buffer_count; i++)
+                task->buffers[i]->number = 0;
+        for (int i = 0; i < task->scalar_count; i++)
+                task->scalars[i]->number = 0;
+        loop_block_walk(task->body, mark_buffers, mark_load, NULL);
+        for (int i = 0; i < task->buffer_count; i++)
+                all &= task->buffers[i]->number;
+        for (int i = 0; i < task->scalar_count; i++)
+                all &= is_used(task, i);
+        for (struct loop_function *k = all ? NULL : task->next; k; k = k->next)
+                loop_block_walk(k->body, trim_launch, NULL, task);
+        return all ? 0 : trim_task(task);
+}
+
 /* ---- the program ---- */
 
 static void mark_call(struct loop_stmt *s, void *context)
 {
         (void)context;
+        if (s->kind == STMT_LAUNCH)
+                s->function->number = 1;
         if (s->kind != STMT_CALL)
                 return;
         s->function->number = 1;
@@ -304,16 +384,12 @@ static void mark_call(struct loop_stmt *s, void *context)
                 s->buffers[i]->number = 1;
 }
 
-static void mark_load(struct loop_expr *e, void *context)
-{
-        (void)context;
-        if (e->op == LOOP_LOAD)
-                e->buffer->number = 1;
-}
-
 static int prune_kernels(struct loop_program *p)
 {
         int count = 0;
+        for (struct loop_function *k = p->kernels; k; k = k->next)
+                if (k->number)
+                        loop_block_walk(k->body, mark_call, NULL, NULL);
         p->kernels_end = &p->kernels;
         for (struct loop_function *k = p->kernels; k; k = k->next) {
                 count += !k->number;
@@ -362,13 +438,14 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
 {
         (void)context;
         int count = prune_function(p, p->main);
-        for (struct loop_function *k = p->kernels; k; k = k->next)
+        for (struct loop_function *k = p->kernels; k; k = k->next) {
+                count += prune_function(p, k);
+                if (k->kind == FUNCTION_TASK)
+                        count += prune_parameters(k);
                 k->number = 0;
+        }
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 b->number = 0;
         loop_block_walk(p->main->body, mark_call, mark_load, NULL);
-        count += prune_kernels(p) + settle_views(p) + prune_buffers(p);
-        for (struct loop_function *k = p->kernels; k; k = k->next)
-                count += prune_function(p, k);
-        return count;
+        return count + prune_kernels(p) + settle_views(p) + prune_buffers(p);
 }

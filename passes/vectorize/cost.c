@@ -56,12 +56,24 @@ static double trip(const struct vectorizing *v, const struct loop_stmt *s)
         return n > 0 ? n : 0;
 }
 
+/* a loop around the task */
+static double cost_of_launch(const struct vectorizing *v, const struct loop_stmt *s, int depth)
+{
+        struct arena *scratch = arena_new();
+        struct vectorizing inside = *v;
+        inside.bounds = loop_bounds_launched(scratch, v->bounds, s);
+        double cost = trip(v, s) * (1 + cost_of_block(&inside, s->function->body, depth));
+        arena_free(scratch);
+        return cost;
+}
+
 static double cost_of_stmt(const struct vectorizing *v, const struct loop_stmt *s, int depth)
 {
         double cost = cost_of_expr(v, s->a, depth) + cost_of_expr(v, s->b, depth) +
                       cost_of_expr(v, s->c, depth);
         switch (s->kind) {
         case STMT_FOR: return cost + 2 + trip(v, s) * (1 + cost_of_block(v, s->body, depth));
+        case STMT_LAUNCH: return cost + 2 + cost_of_launch(v, s, depth);
         case STMT_WHILE: return cost + UNKNOWN_TRIP * (1 + cost_of_block(v, s->body, depth));
         case STMT_IF:
                 return cost + 2 + cost_of_block(v, s->body, depth) +

@@ -98,7 +98,8 @@ static inline struct loop_program *finished(const struct loop_program *p,
         loop_print(&text, p, &(struct tensor_print){ 0 });
         struct loop_program *copy = parse(text.data);
         text_free(&text);
-        assert_true(pass_legalize(copy, &context) >= 0 && pass_prune(copy, &context) >= 0);
+        assert_true(pass_legalize(copy, &context) >= 0 && pass_prune(copy, &context) >= 0 &&
+                    pass_outline(copy, &context) >= 0);
         assert_true(loop_verify(copy, &diag));
         return copy;
 }

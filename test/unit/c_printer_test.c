@@ -557,6 +557,51 @@ static void equal_constants_are_one(void **state)
         assert_non_null(strstr(c, "add(one, one, three, y);"));
 }
 
+/* ---- tasks ---- */
+
+/* What a launch hands over are values of that moment; with one thread the kernel runs the task. */
+static void tasks(void **state)
+{
+        (void)state;
+        struct loop_program *p = parse(
+                "loop 1\nprogram \"t\" source \"\"\nworkspace 0 align 1 live 0\n"
+                "buffer @x : f32[64] input \"x\"\nbuffer @y : f32[64] output \"y\"\nbuffer @z : i32[9] output \"z\"\n"
+                "task @row(%x: in f32[64] class 1, %y: inout f32[64] class 1, %table: inout f32[4], %scale: f32, %low: bool, "
+                "%unused: i32, %i: index) {\n"
+                "  for %j = 0 to 8 {\n    let %v : f32 = %x[%i * 8 + %j] * %scale + %table[%j % 4]\n"
+                "    store %y[%i * 8 + %j] = select(%low, min(%v, 1.0), %v)\n  }\n}\n"
+                "task @count(%z: inout i32[9], %by: index, %i: index) {\n  store %z[%i] = i32(%i) * i32(%by)\n}\n"
+                "task @nothing(%i: index) {\n}\n"
+                "kernel @k(%x: in f32[64] class 1, %y: inout f32[64] class 1, %z: inout i32[9], %n: index) {\n"
+                "  alloc %table : f32[4] stack\n  var %scale : f32 = 0.5\n  let %low : bool = %n < 100\n  let %unused : i32 = 7\n"
+                "  for %i = 0 to 4 {\n    store %table[%i] = f32(i32(%i)) * 0.25\n  }\n"
+                "  for %i2 = 0 to 9 {\n    store %z[%i2] = -1\n  }\n"
+                "  launch @row(%x, %y, %table; %scale, %low, %unused, 0 to 5)\n  set %scale = 2.0\n"
+                "  launch @row(%x, %y, %table; %scale, %low, %unused, 5 to 8 step 2)\n  let %by : index = %n * 2\n"
+                "  if %n > 3 {\n    launch @count(%z; %by, %n - 4 to 9 step 3)\n  }\n  launch @nothing(; 0 to 4)\n}\n"
+                "main {\n  call @k(@x, @y, @z; 5)\n}\n");
+        float x[64];
+        for (int i = 0; i < 64; i++)
+                x[i] = (float)(i % 7) / 3.0f - 0.5f;
+        struct ports ports = { .inputs = { x }, .input_count = 1 };
+        print(p, "model");
+        compare(p, "model", &ports, "gcc -std=c99 -O2");
+        if (have("clang"))
+                compare(p, "model", &ports, "clang -std=c99 -O2");
+        const char *c = slurp("model.c");
+        assert_non_null(strstr(c, "k_task_2(&arguments_2, 0, 1);"));
+        assert_null(strstr(c, "dnncc_parallel"));
+        assert_null(strstr(c, "unused"));
+        assert_null(strstr(c, "k_task_4"));
+        struct print_options options = options_for("model");
+        options.threads = 4;
+        assert_true(print_with(p, &options));
+        c = slurp("model.c");
+        assert_non_null(strstr(c, "        dnncc_parallel(k_task, &arguments, 4);\n"));
+        assert_non_null(strstr(c, "        dnncc_parallel(k_task_2, &arguments_2, 2);\n"));
+        assert_non_null(strstr(c, "i_count < 4 ? (int)i_count : 4);\n"));
+}
+
 /* ---- memory ---- */
 
 /* The same workspace bytes are f32, then i32, then f64: no optimizer may exchange the stores and
@@ -819,6 +864,7 @@ int main(void)
                 cmocka_unit_test(deep_expressions),
                 cmocka_unit_test(constants),
                 cmocka_unit_test(equal_constants_are_one),
+                cmocka_unit_test(tasks),
                 cmocka_unit_test(reused_workspace),
                 cmocka_unit_test(no_contraction),
                 cmocka_unit_test(bad_pointers),

@@ -262,6 +262,51 @@ static const struct { const char *call, *message; } wrong_calls[] = {
         { "call @copy(@in + , @p)", "want" },
 };
 
+/* what may be launched: text in front of the kernel, and in it */
+static const char launches[] = HEAD
+        "buffer @x : f32[4] input \"x\" "
+        "buffer @y : f32[4] output \"y\" "
+        "task @t(%x: in f32[4] class 1, %y: inout f32[4], %f: f32, %i: index) { store %y[%i] = %x[%i] * %f } "
+        "task @u(%a: in f32[3], %b: in f32[3], %i: index) { } "
+        "%s "
+        "kernel @k(%x: in f32[4] class 1, %y: inout f32[4], %z: in f32[3], %n: index) { let %f : f32 = 2 var %v : f32 %s } "
+        "main { }";
+static const struct { const char *task, *statement, *message; } wrong_launches[] = {
+        { "", "launch @t(%x, %y; %f, 0 to 4)", NULL },
+        { "", "launch @t(%x, %y; %v, %n to 4 step 2)", NULL },
+        { "", "if %n > 3 { launch @t(%x, %y; %v, %n to 4 step 2) }", NULL },
+        { "", "alloc %s : f32[4] stack launch @t(%x, %s; %f, 0 to 4)", NULL },
+        { "", "launch @k(%x, %y; %f, 0 to 4)", "no task is called 'k'" },
+        { "", "launch @t(%y, %y; %f, 0 to 4)", "argument y is of another alias class" },
+        { "", "launch @t(%x, %x; %f, 0 to 4)", "x is only read" },
+        { "", "launch @t(%x, %z; %f, 0 to 4)", "z is only read" },
+        { "", "alloc %s : f32[3] stack launch @t(%x, %s; %f, 0 to 4)", "s is f32[3], want f32[4]" },
+        { "", "alloc %s : i32[4] stack launch @t(%x, %s; %f, 0 to 4)", "s is i32[4], want f32[4]" },
+        { "", "launch @u(%z, %z; 0 to 4)", "argument z is given twice" },
+        { "", "launch @t(%x, %y; 2.0, 0 to 4)", "is no variable" },
+        { "", "launch @t(%x, %y; %n, 0 to 4)", "an argument is index, want f32" },
+        { "", "launch @t(%x, %f; %f, 0 to 4)", "want a buffer as argument 2" },
+        { "", "launch @t(%x; %f, 0 to 4)", "want ','" },
+        { "", "launch @t(%x, %y; 0 to 4)", "want ','" },
+        { "", "launch @t(%x, %y; %f, 0 to 4 step 0)", "out of range" },
+        { "", "for %j = 0 to 2 { launch @t(%x, %y; %f, 0 to 4) }", "launched outermost in a kernel" },
+        { "", "launch @later(; 0 to 4)", "no task is called 'later'" },
+        { "", "} task @v(%i: index) { } kernel @l() { launch @v(; 0 to 2)", NULL },
+        { "task @v(%x: in f32[4]) { }", "", "last parameter is no index" },
+        { "task @v(%x: in f32[4]) { }", "launch @v(%x; 0 to 2)", "task v has no index" },
+        { "task @v(%i: index, %f: f32) { }", "", "last parameter is no index" },
+        { "task @v(%f: f32tile, %i: index) { }", "", "malformed" },
+        { "task @v(%i: index) { fail INDEX }", "", "cannot be left" },
+        { "task @v(%i: index) { barrier }", "", "wait for each other" },
+        { "task @v(%f: f32, %i: index) { set %f = 1 }", "", "not a var in scope" },
+        { "task @v(%x: in f32[4], %i: index) { store %x[0] = 1 }", "", "only read" },
+        { "task @v(%i: index) { for %j = 0 to 2 parallel { } }", "", "stands outermost" },
+        { "task @v(%i: index) { launch @u(; 0 to 2) }", "", "want %name" },
+        { "task @v(%y: in f32[3], %i: index) { alloc %s : f32[3] stack launch @u(%y, %s; 0 to 2) }", "",
+          "launched outermost in a kernel" },
+        { "kernel @l() { } main { call @u() }", "", "no kernel is called 'u'" },
+};
+
 static void check_program(const char *text, const char *message)
 {
         struct bench b;
@@ -285,6 +330,15 @@ static void test_wrong_programs(void **state)
                 text_add_bytes(&t, calls, (size_t)(hole - calls));
                 text_add(&t, "%s%s", wrong_calls[i].call, hole + 2);
                 check_program(t.data, wrong_calls[i].message);
+                text_free(&t);
+        }
+        for (size_t i = 0; i < sizeof wrong_launches / sizeof *wrong_launches; i++) {
+                const char *task = strstr(launches, "%s "), *hole = strstr(task + 1, "%s ");
+                struct text t = { 0 };
+                text_add_bytes(&t, launches, (size_t)(task - launches));
+                text_add(&t, "%s%.*s", wrong_launches[i].task, (int)(hole - task - 2), task + 2);
+                text_add(&t, "%s%s", wrong_launches[i].statement, hole + 2);
+                check_program(t.data, wrong_launches[i].message);
                 text_free(&t);
         }
 }

@@ -261,7 +261,7 @@ static void test_random_expressions_round_trip(void **state)
                 fill_pool(&pool, k);
                 for (int i = 0; i < 40; i++) {
                         struct loop_type type = { (uint8_t)scalars[pick(SCALARS)],
-                                                  pick(3) ? 1 : 4 };
+                                                  pick(3) ? 1 : 4, false };
                         struct loop_stmt *s = loop_append(b.arena, k->body, STMT_LET);
                         s->variable = loop_variable_new(b.arena, arena_printf(b.arena, "r%d", i),
                                                         type, VARIABLE_LET);

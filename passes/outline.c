@@ -1,0 +1,228 @@
+/* outline: parallel loops become tasks, functions of what they use and of the iteration.
+ *
+ *     kernel @scale(%x: in f32[784], %y: out f32[6272]) {      task @scale_task(%x: in f32[784], %y: out f32[6272],
+ *       let %factor : f32 = %x[0]                                               %factor: f32, %m: index) {
+ *       for %m = 0 to 8 parallel {                               for %i = 0 to 784 {
+ *         for %i = 0 to 784 {                                      store %y[%m * 784 + %i] = %x[%i] * %factor
+ *           store %y[%m * 784 + %i] = %x[%i] * %factor           }
+ *         }                                             ->     }
+ *       }                                                      kernel @scale(%x: in f32[784], %y: out f32[6272]) {
+ *     }                                                          let %factor : f32 = %x[0]
+ *                                                                launch @scale_task(%x, %y; %factor, 0 to 8)
+ *                                                              }
+ *
+ * Parameters are the kernel's buffers, then memory it allocates, in order of use; the kernel's
+ * scalars, then its variables, with the values that they have when the task is launched. A buffer is
+ * to the task what it is to the kernel: access and alias class stay.
+ *
+ * Exact to the bit, and how many threads there are decides who launches. With one thread, or fewer
+ * than two iterations, the loop stays, and runs as a plain one. */
+#include <string.h>
+
+#include "passes/pass.h"
+
+/* a buffer or a variable of the kernel, and what stands for it in the task */
+struct capture { struct loop_buffer *buffer, *own_buffer; struct loop_variable *variable, *own; };
+
+struct outlining {
+        struct arena *arena, *scratch;  /* of the program; of the pass */
+        struct map *known;              /* by address: struct capture; NULL buffer and variable: the
+                                         * body's own */
+        struct capture **list;          /* in order of use */
+        int count;
+        struct loop_function *task;
+};
+
+static struct capture *find(const struct outlining *o, const void *object)
+{
+        return map_get(o->known, (const char *)&object, sizeof object);
+}
+
+static struct capture *add(struct outlining *o, const void *object)
+{
+        struct capture *c = ARENA_NEW(o->scratch, struct capture);
+        map_set(o->known, (const char *)&object, sizeof object, c);
+        return c;
+}
+
+/* ---- what the body uses of the kernel ---- */
+
+static void capture_buffer(struct outlining *o, struct loop_buffer *b)
+{
+        if (!b || find(o, b))
+                return;
+        ARENA_GROW(o->scratch, o->list, o->count);
+        o->list[o->count] = add(o, b);
+        o->list[o->count++]->buffer = b;
+}
+
+static void capture_variable(struct outlining *o, struct loop_variable *v)
+{
+        if (find(o, v))
+                return;
+        ARENA_GROW(o->scratch, o->list, o->count);
+        o->list[o->count] = add(o, v);
+        o->list[o->count++]->variable = v;
+}
+
+static void find_own(struct loop_stmt *s, void *context)
+{
+        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
+                add(context, s->variable);
+        else if (s->kind == STMT_ALLOC)
+                add(context, s->buffer);
+}
+
+static void find_buffers(struct loop_stmt *s, void *context)
+{
+        capture_buffer(context, s->buffer);
+        capture_buffer(context, s->weights);
+}
+
+static void find_operand(struct loop_expr *e, void *context)
+{
+        if (e->op == LOOP_LOAD)
+                capture_buffer(context, e->buffer);
+        else if (e->op == LOOP_VARIABLE)
+                capture_variable(context, e->variable);
+}
+
+/* ---- the task's parameters, and the launch's arguments ---- */
+
+static void add_buffer(struct outlining *o, struct loop_stmt *launch, struct capture *c)
+{
+        const struct loop_buffer *b = c->buffer;
+        int number = o->task->buffer_count;
+        if (c->own_buffer)
+                return;
+        c->own_buffer = loop_parameter_add(o->arena, o->task, b->name, b->element, b->extent,
+                                           b->space == SPACE_PARAMETER ? b->access : ACCESS_INOUT);
+        c->own_buffer->alias_class = b->alias_class;
+        ARENA_GROW(o->arena, launch->buffers, number);
+        launch->buffers[number] = c->buffer;
+}
+
+static void add_variable(struct outlining *o, struct loop_stmt *launch, struct capture *c)
+{
+        int number = o->task->scalar_count;
+        if (c->own)
+                return;
+        c->own = loop_scalar_add(o->arena, o->task, c->variable->name, c->variable->type);
+        ARENA_GROW(o->arena, launch->scalars, number);
+        launch->scalars[number] = loop_use(o->arena, c->variable);
+}
+
+/* those of the kernel in its order */
+static void add_parameters(struct outlining *o, const struct loop_function *kernel,
+                           struct loop_stmt *launch)
+{
+        for (int i = 0; i < kernel->buffer_count; i++)
+                if (find(o, kernel->buffers[i]))
+                        add_buffer(o, launch, find(o, kernel->buffers[i]));
+        for (int i = 0; i < kernel->scalar_count; i++)
+                if (find(o, kernel->scalars[i]))
+                        add_variable(o, launch, find(o, kernel->scalars[i]));
+        for (int i = 0; i < o->count; i++) {
+                if (o->list[i]->buffer)
+                        add_buffer(o, launch, o->list[i]);
+                else
+                        add_variable(o, launch, o->list[i]);
+        }
+}
+
+/* ---- the body ---- */
+
+static struct loop_buffer *buffer_in_task(const struct outlining *o, struct loop_buffer *b)
+{
+        const struct capture *c = b ? find(o, b) : NULL;
+        return c && c->own_buffer ? c->own_buffer : b;
+}
+
+/* a copy, for the kernel may use parts of it elsewhere */
+static struct loop_expr *in_task(const struct outlining *o, const struct loop_expr *e)
+{
+        if (!e)
+                return NULL;
+        struct loop_expr *copy = arena_copy(o->arena, e, sizeof *e);
+        const struct capture *c = e->variable ? find(o, e->variable) : NULL;
+        if (c && c->own)
+                copy->variable = c->own;
+        copy->buffer = buffer_in_task(o, e->buffer);
+        for (int i = 0; i < e->arity; i++)
+                copy->args[i] = in_task(o, e->args[i]);
+        return copy;
+}
+
+static void move_in(struct loop_stmt *s, void *context)
+{
+        const struct outlining *o = context;
+        s->a = in_task(o, s->a);
+        s->b = in_task(o, s->b);
+        s->c = in_task(o, s->c);
+        s->buffer = buffer_in_task(o, s->buffer);
+        s->weights = buffer_in_task(o, s->weights);
+}
+
+/* ---- kernels ---- */
+
+/* fewer than two iterations, as far as is known */
+static bool is_plain(const struct loop_stmt *s)
+{
+        int64_t from, to;
+        return loop_is_int(s->a, &from) && loop_is_int(s->b, &to) &&
+               (to <= from || (uint64_t)to - (uint64_t)from <= (uint64_t)s->step);
+}
+
+/* the task that s becomes the launch of */
+static struct loop_function *outline(struct loop_program *p, const struct loop_function *kernel,
+                                     struct loop_stmt *s)
+{
+        const char *name = arena_printf(p->arena, "%s_task", kernel->name);
+        struct outlining o = { .arena = p->arena, .scratch = arena_new() };
+        struct loop_function *task = o.task = loop_function_new(
+                p->arena, FUNCTION_TASK, text_identifier(p->names, name, strlen(name), "task"));
+        struct loop_stmt launch = { .kind = STMT_LAUNCH, .next = s->next, .function = task,
+                                    .a = s->a, .b = s->b, .step = s->step };
+        o.known = map_new(o.scratch);
+        struct capture *index = add(&o, s->variable);
+        loop_block_walk(s->body, find_own, NULL, &o);
+        loop_block_walk(s->body, find_buffers, find_operand, &o);
+        add_parameters(&o, kernel, &launch);
+        index->own = loop_scalar_add(p->arena, task, s->variable->name, s->variable->type);
+        task->body = s->body;
+        loop_block_walk(task->body, move_in, NULL, &o);
+        arena_free(o.scratch);
+        *s = launch;
+        return task;
+}
+
+/* tasks go before the kernel: where `at` points */
+static int outline_block(struct loop_program *p, const struct loop_function *kernel,
+                         struct loop_block *block, struct loop_function ***at)
+{
+        int count = 0;
+        for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                if (s->kind == STMT_IF) {
+                        count += outline_block(p, kernel, s->body, at);
+                        count += outline_block(p, kernel, s->other, at);
+                } else if (s->kind == STMT_FOR && s->for_kind == FOR_PARALLEL && !is_plain(s)) {
+                        struct loop_function *task = outline(p, kernel, s);
+                        task->next = **at;
+                        **at = task;
+                        *at = &task->next;
+                        count++;
+                }
+        }
+        return count;
+}
+
+int pass_outline(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        if (context->threads < 2)
+                return 0;
+        for (struct loop_function **at = &p->kernels; *at; at = &(*at)->next)
+                if ((*at)->kind == FUNCTION_KERNEL)
+                        count += outline_block(p, *at, (*at)->body, &at);
+        return count;
+}
