@@ -20,7 +20,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python browser install demo check check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all setup python browser install demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile bench-operators zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -130,14 +130,18 @@ run-demo:
 	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
 	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
 
-check: setup
+# Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
+check check-quick check-all: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python browser
-	@$(MAKE) --no-print-directory --keep-going check-unit check-docs check-python
+	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
+check-all: MORE := check-random asan
+TIER := check
 
+# each with what it says in a file; what fails is shown
 check-unit: $(UNIT)
-	@failed=; for t in $(UNIT); do echo "unit: $$(basename $$t)"; $$t || failed="$$failed $$(basename $$t)"; done; \
-	    [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+	@printf '%s\n' $(notdir $(UNIT)) | xargs -P $(JOBS) -I{} sh -c \
+	    'if $(B)/unit/{} >$(B)/unit/{}.log 2>&1; then echo "unit: {}"; else cat $(B)/unit/{}.log; echo "unit: {} FAILS"; exit 1; fi'
 
 # ten thousand random programs; check-unit runs the first three thousand
 check-random: $(B)/unit/random_passes_test
@@ -152,18 +156,21 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
 PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/hostile test/conformance test/bench
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python:
-	$(PYTEST) $(wildcard $(PYTHON_TESTS))
+	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
 
 conformance: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python
 	$(PYTEST) test/conformance --write-score docs/conformance.md $(CONFORMANCE_FLAGS)
 
-# The compiler and its unit tests under ASan and UBSan, in a folder of their own; the hostile and golden tests with it.
+# The compiler and its unit tests under ASan and UBSan, by gcc and by clang, in folders of their own; with them the tests
+# of the driver, the golden texts and the hostile inputs.
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 asan: setup
-	@$(MAKE) --no-print-directory -j$(JOBS) B=$(B)/asan CFLAGS="$(SANITIZE)" all check-unit
 	@$(MAKE) --no-print-directory python
-	DNNCC=$(abspath $(B))/asan/dnncc $(PYTEST) test/driver test/golden test/hostile
+	@for cc in gcc clang; do \
+	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all check-unit && \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/hostile || exit 1; \
+	done
 
 bless: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python docs

@@ -1,5 +1,5 @@
-"""What every run of the tests says at its end: what was left out because of this processor (support/processor.py), and with
---slowest=N which tests took the most processor time, which others on the machine do not change."""
+"""Tiers: which tests run (--tier). And what every run says at its end: what was left out because of this processor
+(support/processor.py), and with --slowest=N which tests took the most processor time, which others on the machine do not change."""
 import collections
 import pathlib
 import resource
@@ -13,8 +13,46 @@ import processor  # noqa: E402
 SECONDS = "processor seconds"           # a property of a test's report
 
 
+TIERS = {
+    "quick": "one case of each test that is not marked slow",
+    "check": "all but what is marked long",
+    "all": "everything",
+}
+
+
 def pytest_addoption(parser):
+    parser.addoption("--tier", choices=TIERS, default="check", help="; ".join(f"{name}: {what}" for name, what in TIERS.items()))
     parser.addoption("--slowest", type=int, default=0, metavar="N", help="list the N tests that took the most processor time")
+
+
+# ---- which run ----
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes seconds; not in the tier quick")
+    config.addinivalue_line("markers", "long: takes minutes, or adds cases of a kind that others sample; in the tier all alone")
+
+
+def runs(item, tier, seen):
+    """seen: names of tests of which a case runs"""
+    if tier == "all":
+        return True
+    if tier == "check" or item.get_closest_marker("long"):
+        return not item.get_closest_marker("long")
+    name = item.nodeid.partition("[")[0]
+    if item.get_closest_marker("slow") or name in seen:
+        return False
+    seen.add(name)
+    return True
+
+
+def pytest_collection_modifyitems(config, items):
+    """A test that is named on the command line runs, whatever its tier."""
+    if any("::" in argument for argument in config.args):
+        return
+    seen = set()
+    kept = {item: runs(item, config.getoption("--tier"), seen) for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
+    items[:] = [item for item in items if kept[item]]
 
 
 # ---- what each test takes ----

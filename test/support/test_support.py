@@ -4,6 +4,8 @@ import shutil
 import signal
 import sys
 
+import pytest
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import dnncc  # noqa: E402
@@ -51,6 +53,40 @@ def test_left_out(tmp_path):
     assert done.returncode == 0, done.stdout
     assert "left out because of this processor: 6 cases (5 need no-such, 1 need other-such)\n" in done.stdout
     assert " s of processor time; the most" in done.stdout and "2 passed, 5 skipped" in done.stdout
+
+
+TIERED = """
+import pytest
+
+@pytest.mark.parametrize("case", range(3))
+def test_cases(case):
+    pass
+
+@pytest.mark.slow
+def test_slow():
+    pass
+
+@pytest.mark.parametrize("case", [0, 1, pytest.param(2, marks=pytest.mark.long)])
+def test_some_long(case):
+    pass
+
+@pytest.mark.long
+def test_long():
+    pass
+"""
+
+
+@pytest.mark.parametrize("tier, counts", [("quick", "2 passed, 6 deselected"), ("check", "6 passed, 2 deselected"), ("all", "8 passed")])
+def test_tiers(tmp_path, tier, counts):
+    for name in ("conftest.py", "pytest.ini"):
+        shutil.copy(HERE.parent / name, tmp_path)
+    (tmp_path / "support").symlink_to(HERE)
+    (tmp_path / "test_tiered.py").write_text(TIERED)
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = dnncc.run([*pytest_, "--tier", tier, tmp_path / "test_tiered.py"])
+    assert done.returncode == 0 and counts in done.stdout, done.stdout
+    named = dnncc.run([*pytest_, "--tier", tier, f"{tmp_path / 'test_tiered.py'}::test_long"])
+    assert "1 passed" in named.stdout, named.stdout
 
 
 def test_what_targets_need():
