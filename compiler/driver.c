@@ -12,6 +12,7 @@
 #include "codegen/targets.h"
 #include "compiler/import/import.h"
 #include "compiler/process.h"
+#include "kernels/kernels.h"
 #include "schedule/book.h"
 
 /* ---- options to context ---- */
@@ -86,7 +87,7 @@ static bool prepare_context(struct run *run)
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];
         context->lower.target = context->target;
-        context->lower.scheduler = &schedule_kernels;
+        context->lower.scheduler = &kernels_scheduler;
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;

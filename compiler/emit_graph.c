@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/json.h"
+#include "ir/schedule.h"
 #include "ir/tensor_text.h"
 
 struct graph { FILE *out; struct module *m; struct arena *arena; int next; };
@@ -57,6 +58,15 @@ static const char *constant_text(struct graph *g, const struct constant *c)
         return c->name ? name_of(g, &c->value) : elements_text(g, c);
 }
 
+static const char *schedule_of(struct graph *g, const struct op *op)
+{
+        struct text text = { 0 };
+        schedule_print(&text, op->schedule);
+        const char *copy = arena_string(g->arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
 static void put_label(struct graph *g, const struct op *op)
 {
         fprintf(g->out, "%s", op_info[op->code].name);
@@ -68,7 +78,7 @@ static void put_label(struct graph *g, const struct op *op)
                 if (op_operand(op, i) && value_is_constant(op_operand(op, i)))
                         fprintf(g->out, "\\l%s", constant_text(g, op_operand(op, i)->constant));
         if (op->schedule)
-                fprintf(g->out, "\\l%s", op->schedule);
+                fprintf(g->out, "\\l%s", schedule_of(g, op));
         fputs("\\l", g->out);
 }
 
@@ -231,7 +241,7 @@ static void put_op(struct graph *g, const struct op *op, int indent)
         }
         fputs("]", g->out);
         if (op->schedule)
-                json_member(g->out, ", ", "schedule", op->schedule);
+                json_member(g->out, ", ", "schedule", schedule_of(g, op));
         if (op->location)
                 json_member(g->out, ", ", "location", op->location);
         if (op->region_count)

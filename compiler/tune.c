@@ -19,7 +19,9 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
+#include "kernels/kernels.h"
 #include "schedule/book.h"
+#include "schedule/schedule.h"
 
 enum { TURNS = 2 };
 #define BETTER .97                      /* of the time */
@@ -64,9 +66,7 @@ static int find_kind(struct tuning *t, struct op *op)
                 }
         ARENA_GROW(t->arena, t->kinds, t->kind_count);
         struct kind *kind = &t->kinds[t->kind_count];
-        *kind = (struct kind){ .key = key, .op = op, .count = 1, .ratio = 1 };
-        if (!schedule_parse(op, &kind->first, &t->run->diag))
-                return -1;
+        *kind = (struct kind){ .key = key, .op = op, .count = 1, .ratio = 1, .first = *op->schedule };
         kind->best = kind->first;
         return t->kind_count++;
 }
@@ -78,14 +78,14 @@ static void find_units(struct tuning *t, struct function *f)
                 if (is_fusion(op->region->owner))
                         continue;
                 struct region *region = is_fusion(op) ? op->regions[0] : NULL;
-                struct op *contraction = schedule_contraction(region, op);
+                struct op *contraction = kernels_contraction(region, op);
                 if (!contraction || !contraction->schedule || (!region && contraction != op))
                         continue;
                 bool several = region && contraction->next &&
-                               schedule_contraction(NULL, contraction->next);
+                               kernels_contraction(NULL, contraction->next);
                 for (struct op *next = contraction->next; region && next && !several;
                      next = next->next)
-                        several = schedule_contraction(NULL, next) == next;
+                        several = kernels_contraction(NULL, next) == next;
                 ARENA_GROW(t->arena, t->kind_of_unit, t->unit_count);
                 t->kind_of_unit[t->unit_count++] = several ? -1 : find_kind(t, contraction);
         }
@@ -103,9 +103,9 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
 {
         const char *type = type_text(t->arena, t->run->state.module, op_result(kind->op)->type);
         const char *where = kind->op->location ? kind->op->location : "";
-        const char *why = strchr(kind->op->schedule, ';');
-        fprintf(out, "; makes %d times %s, first in '%s'%s\n", kind->count, type,
-                text_safe(t->arena, where, strlen(where)), why ? why : "");
+        const char *why = kind->op->schedule->why;
+        fprintf(out, "; makes %d times %s, first in '%s'%s%s\n", kind->count, type,
+                text_safe(t->arena, where, strlen(where)), why ? "; " : "", why ? why : "");
 }
 
 /* all that a round could try */
@@ -114,7 +114,7 @@ static void write_neighbours(const struct tuning *t, FILE *out, const struct kin
         for (int move = 0; move < schedule_move_count; move++) {
                 struct schedule s = kind->first;
                 if (schedule_move(kind->op, &t->machine, move, &s))
-                        fprintf(out, ";   or %s\n", schedule_text(t->arena, &s));
+                        fprintf(out, ";   or %s\n", schedule_words(t->arena, &s));
         }
 }
 
@@ -126,10 +126,10 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
                 const struct kind *kind = &t->kinds[i];
                 const struct schedule *s = tried && kind->moved ? &kind->tried : &kind->best;
                 write_about(t, out, kind);
-                fprintf(out, "%s: %s", kind->key, schedule_text(t->arena, s));
+                fprintf(out, "%s: %s", kind->key, schedule_words(t->arena, s));
                 if (!tried && kind->ratio < 1)
                         fprintf(out, "    ; %.3f of the time of %s", kind->ratio,
-                                schedule_text(t->arena, &kind->first));
+                                schedule_words(t->arena, &kind->first));
                 fputs("\n", out);
                 if (!t->folder)
                         write_neighbours(t, out, kind);
@@ -327,7 +327,7 @@ static void tell(const struct tuning *t, const struct kind *kind)
 {
         if (t->run->diag.verbosity > 0)
                 fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key,
-                        schedule_text(t->arena, &kind->best), kind->ratio);
+                        schedule_words(t->arena, &kind->best), kind->ratio);
 }
 
 static void keep_better(struct tuning *t)

@@ -3,7 +3,9 @@
 #ifndef COST_COST_H
 #define COST_COST_H
 
-#include "schedule/schedule.h"
+#include "ir/schedule.h"
+#include "ir/target.h"
+#include "ir/tensor.h"
 
 /* so much takes no time */
 #define COST_WEIGHTS_HIDDEN .3          /* of weights, read from beyond the second cache */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/lower_emit.h"
+#include "ir/schedule.h"
 #include "ir/winograd.h"
 
 enum { NAMED_MAX = 6 };                 /* operations a summary lists */
@@ -67,11 +68,12 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         }
         text_add(out, " -> ");
         add_dims(out, request->results[0]->type);
-        int words = main && main->schedule ? (int)strcspn(main->schedule, ";") : 0;
-        while (words && main->schedule[words - 1] == ' ')
-                words--;
-        if (words)
-                text_add(out, "; %.*s", words, main->schedule);
+        if (main && main->schedule) {
+                struct schedule words = *main->schedule;
+                words.why = NULL;
+                text_add(out, "; ");
+                schedule_print(out, &words);
+        }
 }
 
 /* ---- work ---- */

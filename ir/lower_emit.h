@@ -1,6 +1,6 @@
 /* Inside the lowering: a kernel while it is written, and helpers that several element functions
  * share. Only the lower*.c files and
- * scheduled lowerings (schedule/) include this; what others may use is in lower.h. */
+ * scheduled lowerings (kernels/) include this; what others may use is in lower.h. */
 #ifndef IR_LOWER_EMIT_H
 #define IR_LOWER_EMIT_H
 
@@ -171,7 +171,7 @@ typedef struct loop_expr *(*emit_arm)(struct emit *e, void *context, int arm);
 struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm,
                               void *context);
 
-/* ---- for scheduled kernels (schedule/) ---- */
+/* ---- for scheduled kernels (kernels/) ---- */
 
 /* step and kind of the loop that emit_for has just opened (nothing when that left it out) */
 void emit_loop(struct emit *e, int64_t step, bool parallel);

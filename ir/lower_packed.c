@@ -1,5 +1,5 @@
 /* Lowering of contractions over blocked tensors: as plain sums, block by block. How they are really
- * computed is a schedule's business (schedule/). */
+ * computed is a schedule's business (kernels/). */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
 

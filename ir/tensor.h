@@ -207,8 +207,8 @@ struct op {
         int region_count;
         struct region **regions;
         const char *location;           /* the model's nodes it came from, text_safe, ", "-separated; or NULL */
-        const char *schedule;           /* how it is to be computed, a remark (schedule/schedule.h);
-                                         * or NULL: as it stands */
+        const struct schedule *schedule;          /* how it is to be computed (ir/schedule.h), or
+                                                   * NULL: as it stands */
         int number;                     /* scratch */
         bool dead;                      /* erased; memory stays in the arena */
 };

@@ -1,4 +1,5 @@
 /* Reads Tensor IR back: functions and operations. */
+#include "ir/schedule.h"
 #include "ir/tensor_reader.h"
 
 #include <string.h>
@@ -101,7 +102,8 @@ struct written {
         struct attr *attrs;
         bool attr_given[ATTR_MAX];
         const struct type **types;
-        const char *location, *schedule;
+        const char *location;
+        const struct schedule *schedule;
         struct argument *arguments;     /* of the first region */
         int argument_count;
 };
@@ -249,6 +251,23 @@ static bool read_attr_value(struct reader *r, const struct attr_info *info, stru
         return false;
 }
 
+static const struct schedule *read_schedule(struct reader *r)
+{
+        struct schedule schedule;
+        const char *wrong, *text = reader_expect(r, "=") ? reader_remark(r, "a schedule") : NULL;
+        if (!text)
+                return NULL;
+        if (!strcspn(text, ";")) {
+                reader_fail(r, "a schedule without words");
+                return NULL;
+        }
+        if (!schedule_parse(text, &schedule, &wrong)) {
+                reader_fail(r, "a schedule cannot say '%.*s'", (int)strcspn(wrong, " "), wrong);
+                return NULL;
+        }
+        return schedule_keep(r->m->arena, schedule);
+}
+
 /* name=value ... up to the types; an operation without results ends with its last attribute */
 static bool read_attrs(struct reader *r, struct written *w)
 {
@@ -259,10 +278,8 @@ static bool read_attrs(struct reader *r, struct written *w)
                 if (!name)
                         return false;
                 if (!strcmp(name, "schedule") && !w->schedule) {
-                        if (!reader_expect(r, "=") || !(w->schedule = reader_remark(r, name)))
+                        if (!(w->schedule = read_schedule(r)))
                                 return false;
-                        if (!strcspn(w->schedule, ";"))
-                                return reader_fail(r, "a schedule without words");
                         continue;
                 }
                 int i = 0;

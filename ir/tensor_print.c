@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "ir/schedule.h"
 
 struct printer {
         struct text *out;
@@ -243,8 +244,11 @@ static void print_op(struct printer *p, struct op *op, int indent)
         text_add(p->out, ")");
         for (int i = 0; i < info->attr_count; i++)
                 print_attr(p, &info->attrs[i], &op->attrs[i]);
-        if (op->schedule)
-                text_add(p->out, " schedule=\"%s\"", op->schedule);
+        if (op->schedule) {
+                text_add(p->out, " schedule=\"");
+                schedule_print(p->out, op->schedule);
+                text_add(p->out, "\"");
+        }
         for (int i = 0; i < op->result_count; i++) {
                 text_add(p->out, i ? ", " : " : ");
                 type_print(p->out, p->m, op->results[i].type);

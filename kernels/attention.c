@@ -90,7 +90,7 @@ static struct stage *prepare_product(struct block *b, const struct op *op)
                 common.y = b->keys ? (struct access){ .stride = { 0, 0, depth_of(b), 1 } } : b->a.y;
         if (common.y.stride[COLUMN] != 1)
                 return NULL;
-        struct stage *s = schedule_lowering(op)(&common);
+        struct stage *s = kernels_lowering(op)->prepare(&common);
         return s && s->spatial_count == 1 && !s->write_all ? s : NULL;
 }
 
@@ -108,17 +108,15 @@ static int64_t least_keys(const struct block *b)
 
 static bool prepare(struct block *b)
 {
-        struct schedule schedule;
-        if (!schedule_parse(b->a.second, &schedule, b->e->diag)) {
-                b->e->failed = true;
-                return false;
-        }
         int64_t columns = attention_columns(&b->a);
-        b->tiles = schedule.strip;
-        b->tasks = schedule.row_tasks;
+        const struct schedule *schedule = b->a.second->schedule;
+        if (!schedule)
+                return false;
+        b->tiles = schedule->strip;
+        b->tasks = schedule->row_tasks;
         b->keys =
-                schedule.keys && b->a.sum
-                        ? round_up(schedule.keys < columns ? schedule.keys : columns, least_keys(b))
+                schedule->keys && b->a.sum
+                        ? round_up(schedule->keys < columns ? schedule->keys : columns, least_keys(b))
                         : 0;
         b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would
                                                                  * share few sets of the cache */

@@ -1,8 +1,9 @@
-/* Scheduled kernels: which lowering writes which contraction (or reduction of windows, which is
- * meant, too). */
+#include "kernels/kernels.h"
+
 #include "kernels/attention.h"
 #include "kernels/rings.h"
 #include "kernels/stage.h"
+#include "kernels/tiles.h"
 
 /* sums in hardware tiles where the operands suit them, else in registers */
 static struct stage *contract_prepare(const struct stage *common)
@@ -12,29 +13,24 @@ static struct stage *contract_prepare(const struct stage *common)
         return s ? s : packed_prepare(common);
 }
 
-static struct schedule contract_choose(const struct op *op, const struct schedule_machine *machine,
-                                       struct arena *arena, const char **why)
-{
-        return (tiles_suit(op, machine->target) ? tiles_choose
-                                                : packed_choose)(op, machine, arena, why);
-}
-
-struct lowering {
-        enum opcode code;
-        unsigned reads;                 /* elements */
-        stage_prepare prepare;
-        stage_choose choose;
-};
 #define OF(e) (1u << E_##e)
+#define HEED(word) (1u << WORD_##word)
+#define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8), contract_prepare, contract_choose },
-        { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8), lanes_prepare, lanes_choose },
-        { OP_convolve_winograd, OF(F32), winograd_prepare, winograd_choose },
-        { OP_reduce_window, OF(F32) | OF(BF16), windows_prepare, windows_choose },
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8),
+          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) | HEED(flat) |
+                  HEED(pack) | HEED(prefetch) | TASKS,
+          contract_prepare },
+        { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8),
+          HEED(rows) | HEED(columns) | HEED(unroll) | TASKS, lanes_prepare },
+        { OP_convolve_winograd, OF(F32),
+          HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(prefetch) | HEED(group) | TASKS,
+          winograd_prepare },
+        { OP_reduce_window, OF(F32) | OF(BF16), HEED(columns) | TASKS, windows_prepare },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 
-static const struct lowering *find_lowering(const struct op *op)
+const struct lowering *kernels_lowering(const struct op *op)
 {
         for (int i = 0; i < LOWERING_COUNT; i++)
                 if (lowerings[i].code == op->code &&
@@ -43,21 +39,16 @@ static const struct lowering *find_lowering(const struct op *op)
         return NULL;
 }
 
-struct schedule schedule_for(const struct op *contraction, const struct schedule_machine *machine,
-                             struct arena *arena, const char **why)
+bool kernels_heed(const struct op *op, enum schedule_word word)
 {
-        return find_lowering(contraction)->choose(contraction, machine, arena, why);
+        const struct lowering *lowering = kernels_lowering(op);
+        return lowering && lowering->heeds >> word & 1;
 }
 
-stage_prepare schedule_lowering(const struct op *contraction)
-{
-        return find_lowering(contraction)->prepare;
-}
-
-struct op *schedule_contraction(const struct region *region, struct op *op)
+struct op *kernels_contraction(const struct region *region, struct op *op)
 {
         for (op = region ? region->first : op; op; op = region ? op->next : NULL)
-                if (find_lowering(op))
+                if (kernels_lowering(op))
                         return op;
         return NULL;
 }
@@ -66,14 +57,14 @@ struct op *schedule_contraction(const struct region *region, struct op *op)
 static bool is_followed(const struct op *contraction)
 {
         for (const struct op *op = contraction->next; op; op = op->next)
-                if (find_lowering(op))
+                if (kernels_lowering(op))
                         return true;
         return false;
 }
 
 static struct op *find_contraction(const struct kernel_request *request)
 {
-        return schedule_contraction(request->region, (struct op *)(uintptr_t)request->op);
+        return kernels_contraction(request->region, (struct op *)(uintptr_t)request->op);
 }
 
 static bool wants(const struct kernel_request *request)
@@ -93,10 +84,10 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request,
                                       &(struct attention){ 0 })
                                ? attention_kernel(e, request, buffer)
                                : strips_kernel(e, request, buffer);
-        return stage_kernel(e, request, op, buffer, find_lowering(op)->prepare);
+        return stage_kernel(e, request, op, buffer, kernels_lowering(op)->prepare);
 }
 
-const struct kernel_scheduler schedule_kernels = { wants, write_kernel };
+const struct kernel_scheduler kernels_scheduler = { wants, write_kernel };
 
 /* The kernel, written in arena; NULL: it cannot be, or (refused set) not as it is scheduled. */
 static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel,
@@ -114,7 +105,7 @@ static const struct loop_function *write_trial(struct arena *arena, const struct
         return kernel_write(arena, library, &request, options, &inputs, input_count, diag);
 }
 
-bool schedule_accepts(const struct op *kernel, const struct lower_options *options,
+bool kernels_accept(const struct op *kernel, const struct lower_options *options,
                       const struct loop_library *library, struct diag *diag)
 {
         bool refused = false;
@@ -125,7 +116,7 @@ bool schedule_accepts(const struct op *kernel, const struct lower_options *optio
         return good;
 }
 
-int64_t schedule_scratch(const struct op *kernel, const struct lower_options *options,
+int64_t kernels_scratch(const struct op *kernel, const struct lower_options *options,
                          const struct loop_library *library, struct diag *diag)
 {
         struct arena *arena = arena_new();

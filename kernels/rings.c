@@ -28,9 +28,9 @@
 
 #include "base/size.h"
 #include "kernels/needs.h"
-#include "schedule/schedule.h"
+#include "ir/schedule.h"
 
-enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32 };        /* of the result, rows are dimension SPATIAL + ROWS */
+enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32, PATCH_MOST = 1 << 30 };        /* of the result, rows are dimension SPATIAL + ROWS */
 
 struct ring {
         struct value *value;
@@ -67,10 +67,20 @@ struct rings {
 
 static bool is_ring(const struct op *op)
 {
-        return op->schedule && !strncmp(op->schedule, "ring=1", 6);
+        return op->schedule && op->schedule->ring;
 }
 
-void rings_mark(struct op *op) { op->schedule = "ring=1"; }
+static void set_schedule(struct op *op, struct schedule schedule)
+{
+        op->schedule = schedule_keep(op->region->function->module->arena, schedule);
+}
+
+void rings_mark(struct op *op)
+{
+        struct schedule schedule = schedule_preset();
+        schedule.ring = 1;
+        set_schedule(op, schedule);
+}
 
 bool rings_wanted(const struct kernel_request *request)
 {
@@ -87,12 +97,11 @@ int64_t rings_columns(const struct op *fusion)
         return y->rank > SPATIAL + COLUMNS ? y->dims[SPATIAL + COLUMNS] : 1;
 }
 
-const char *rings_set_patch(struct op *fusion, const char *schedule)
+void rings_set_patch(struct op *fusion, int64_t columns)
 {
-        struct op *last = op_operand(fusion->regions[0]->last, 0)->op;
-        const char *before = last->schedule;
-        last->schedule = schedule;
-        return before;
+        struct schedule schedule = schedule_preset();
+        schedule.patch = columns < PATCH_MOST ? (int)columns : PATCH_MOST;
+        set_schedule(op_operand(fusion->regions[0]->last, 0)->op, schedule);
 }
 
 /* ---- which rows and columns are needed ---- */
@@ -291,8 +300,8 @@ static bool add_ring(struct rings *r, struct value *v, double flops)
 /* columns of a patch, as the schedule of the result says; 0: all */
 static int64_t find_patch(const struct op *fusion)
 {
-        const char *text = op_operand(fusion->regions[0]->last, 0)->op->schedule;
-        int64_t patch = text && !strncmp(text, "patch=", 6) ? strtoll(text + 6, NULL, 10) : 0;
+        const struct schedule *schedule = op_operand(fusion->regions[0]->last, 0)->op->schedule;
+        int64_t patch = schedule ? schedule->patch : 0;
         return patch > 0 && patch < rings_columns(fusion) ? patch : 0;
 }
 

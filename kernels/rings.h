@@ -16,9 +16,9 @@ struct rings_cost { int64_t bytes; double flops, again; };
 bool rings_cost(const struct op *op, struct rings_cost *cost, const struct op **obstacle);
 /* says that the result of an operation inside a fusion is kept as a ring */
 void rings_mark(struct op *op);
-/* The schedule of a fusion's result, "patch=N": as many columns at a time; returns the one before.
- * rings_columns: how many there are. */
-const char *rings_set_patch(struct op *fusion, const char *schedule);
+/* The schedule of a fusion's result becomes "as many columns at a time". rings_columns: how many
+ * there are. */
+void rings_set_patch(struct op *fusion, int64_t columns);
 int64_t rings_columns(const struct op *fusion);
 
 #endif

@@ -5,14 +5,6 @@
 
 /* ---- tiles ---- */
 
-struct cut cut_evenly(int64_t extent, int most)
-{
-        struct cut cut = { .extent = extent, .count = divide_up(extent, most) };
-        cut.size = (int)divide_up(extent, cut.count);
-        cut.large = extent - cut.count * (cut.size - 1);
-        return cut;
-}
-
 bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
                  struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
                  struct loop_expr **at)
@@ -462,10 +454,9 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
         const struct target *target = e->options->target;
         *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .region = region, .lanes = target_lanes(target, E_F32),
                              .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
-        if (!schedule_parse(op, &s->schedule, e->diag)) {
-                e->failed = true;
+        if (!op->schedule)
                 return false;
-        }
+        s->schedule = *op->schedule;
         return s->lanes > 1 && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }

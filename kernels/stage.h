@@ -9,16 +9,8 @@
 
 #include "ir/lower_emit.h"
 #include "kernels/access.h"
-#include "schedule/schedule.h"
-
-/* A dimension in tiles: the first `large` of them have `size` elements, the others one less. */
-struct cut { int64_t extent, count, large; int size; };
-
-struct cut cut_evenly(int64_t extent, int most);
-static inline int cut_size(const struct cut *cut, bool large)
-{
-        return large ? cut->size : cut->size - 1;
-}
+#include "kernels/cut.h"
+#include "kernels/kernels.h"
 
 struct spatial {
         int64_t extent;                 /* positions of the result */
@@ -76,41 +68,15 @@ struct stage {
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
-/* The lowering of one contraction: fills in panels and write, cuts the positions. False where it
- * cannot be scheduled so. */
-typedef struct stage *(*stage_prepare)(const struct stage *common);
+/* ---- the lowerings of kernels.c, each in a file of its name ---- */
 
-/* a good schedule for it: the one of least predicted time; *why, in arena: for the reader, or left
- * as it is */
-typedef struct schedule (*stage_choose)(const struct op *contraction,
-                                        const struct schedule_machine *machine, struct arena *arena,
-                                        const char **why);
-
-/* convolve_packed: packed.c, choose.c */
 struct stage *packed_prepare(const struct stage *common);
-struct schedule packed_choose(const struct op *contraction, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why);
-/* the same in hardware tiles: tiles.c. Do the channels of the operands fill them? */
-bool tiles_suit(const struct op *contraction, const struct target *target);
+/* the same in hardware tiles */
 struct stage *tiles_prepare(const struct stage *common);
-struct schedule tiles_choose(const struct op *contraction, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why);
-/* convolve_lanes: lanes.c */
 struct stage *lanes_prepare(const struct stage *common);
-struct schedule lanes_choose(const struct op *contraction, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why);
-/* convolve_winograd: winograd.c, choose_winograd.c */
 struct stage *winograd_prepare(const struct stage *common);
-struct schedule winograd_choose(const struct op *contraction,
-                                const struct schedule_machine *machine, struct arena *arena,
-                                const char **why);
-
-/* reduce_window: windows.c */
 struct stage *windows_prepare(const struct stage *common);
-struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why);
-/* of any contraction that can be scheduled: kernels.c */
-stage_prepare schedule_lowering(const struct op *contraction);
+
 /* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
 
 /* What is read is computed by the fusion around the contraction (or schedule.pack says to gather

@@ -112,14 +112,12 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         const struct chain *chain = &s->chain;
         const struct op *last = chain->links[chain->count - 1].op,
                         *wide = chain->links[chain->wide].op;
-        struct schedule schedule;
-        if (!schedule_parse(last, &schedule, s->e->diag)) {
-                s->e->failed = true;
+        const struct schedule *schedule = last->schedule;
+        if (!schedule)
                 return false;
-        }
         s->rows = op_result(last)->type->dims[ROWS];
-        s->strip = schedule.strip && schedule.strip < s->rows ? schedule.strip : s->rows;
-        s->tasks = schedule.row_tasks;
+        s->strip = schedule->strip && schedule->strip < s->rows ? schedule->strip : s->rows;
+        s->tasks = schedule->row_tasks;
         s->tile = 1;
         s->stride = chain->wide ? chain_stride(wide) : 1;
         s->reach = chain->wide ? chain_reach(wide) : 1;
@@ -128,7 +126,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         for (int i = 1; i < chain->count; i++)
                 find_strip(s, i);
         for (int i = 0; i < chain->count; i++)
-                if (!prepare_stage(s, i, request, schedule_lowering(chain->links[i].op)))
+                if (!prepare_stage(s, i, request, kernels_lowering(chain->links[i].op)->prepare))
                         return false;
         return true;
 }

@@ -14,11 +14,11 @@
  * whose sums nobody reads (three rows of 7 in a halo of one are 25 positions). The sums leave the
  * tiles through memory that stays in the first cache (a share of `sums` for each task), and a loop
  * over positions makes of them what the fusion says. Loops are those of packed.c. */
+#include "kernels/tiles.h"
+
 #include "kernels/stage.h"
 
-enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
-enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
-enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE_BYTES = 64, PREFETCH_MAX = 16 };
+enum { WINDOW_LOOPS = 8, BLOCK_SUMS = 1536, LINE_BYTES = 64 };
 
 struct tiles {
         struct stage s;                 /* first: its functions get this */
@@ -35,51 +35,44 @@ struct tiles {
 
 /* ---- shapes ---- */
 
-/* A block of positions in tiles; apart: from a row to the next one among them, 0 where rows have
- * tiles of their own. */
-struct block { int64_t positions, tiles, apart; };
-
-/* pitch: positions from a row to the next one in x; 0: no whole number of them */
-static struct block block_of(int64_t rows, int64_t columns, int64_t pitch)
+struct tile_block tiles_block(int64_t rows, int64_t columns, int64_t pitch)
 {
         int64_t joined = (rows - 1) * pitch + columns;
         if (rows <= 1 || columns == 1)
-                return (struct block){ rows * columns, divide_up(rows * columns, TILE_ROWS), 0 };
+                return (struct tile_block){ rows * columns, divide_up(rows * columns, TILE_ROWS), 0 };
         if (pitch && divide_up(joined, TILE_ROWS) < rows * divide_up(columns, TILE_ROWS))
-                return (struct block){ joined, divide_up(joined, TILE_ROWS), pitch };
+                return (struct tile_block){ joined, divide_up(joined, TILE_ROWS), pitch };
         /* a row is in one tile, or joined */
-        return (struct block){ rows * columns, columns > TILE_ROWS ? INT16_MAX : rows, 0 };
+        return (struct tile_block){ rows * columns, columns > TILE_ROWS ? INT16_MAX : rows, 0 };
 }
 
-/* Tiles of positions may be loaded in turn, where all have one shape: then two are enough beside
- * those of sums. */
-static bool takes_turns(const struct block *block, int vectors, int registers)
+bool tiles_take_turns(const struct tile_block *block, int vectors, int registers)
 {
         return registers - block->tiles * vectors <= block->tiles;
 }
 
-static bool block_fits(const struct block *block, int vectors, int registers)
+bool tiles_fit(const struct tile_block *block, int vectors, int registers)
 {
         return block->positions * vectors * TILE_LANES <= BLOCK_SUMS &&
                block->tiles * vectors + 2 <= registers &&
-               (!takes_turns(block, vectors, registers) || block->positions % block->tiles == 0);
+               (!tiles_take_turns(block, vectors, registers) || block->positions % block->tiles == 0);
 }
 
-static int64_t pitch_of(int64_t row_step, int64_t step)
+int64_t tiles_pitch(int64_t row_step, int64_t step)
 {
         return step > 0 && row_step % step == 0 ? row_step / step : 0;
 }
 
-static struct block block_in(const struct tiles *t, int rows, int columns)
+static struct tile_block block_in(const struct tiles *t, int rows, int columns)
 {
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
-        return block_of(rows, columns, rows > 1 ? pitch_of(last[-1].x_step, last->x_step) : 0);
+        return tiles_block(rows, columns, rows > 1 ? tiles_pitch(last[-1].x_step, last->x_step) : 0);
 }
 
 static struct loop_tiles shape_of(const struct tiles *t, int rows, int columns)
 {
         const struct spatial *last = &t->s.spatial[t->s.spatial_count - 1];
-        struct block block = block_in(t, rows, columns);
+        struct tile_block block = block_in(t, rows, columns);
         struct loop_tiles shape = { .positions = (int)block.positions,
                                     .vectors = t->vectors,
                                     .depth = t->depth / t->unit };
@@ -338,10 +331,10 @@ static bool fits(const struct tiles *t, const struct target *target)
 {
         const struct cut *row = &t->s.row, *column = &t->s.column;
         for (int i = 0; i < 4; i++) {
-                struct block block = block_in(t, cut_size(row, i / 2), cut_size(column, i % 2));
+                struct tile_block block = block_in(t, cut_size(row, i / 2), cut_size(column, i % 2));
                 bool there = (i / 2 ? row->large : row->count - row->large) &&
                              (i % 2 ? column->large : column->count - column->large);
-                if (there && !block_fits(&block, t->vectors, multiply_registers(target)))
+                if (there && !tiles_fit(&block, t->vectors, multiply_registers(target)))
                         return false;
         }
         return true;
@@ -411,101 +404,4 @@ struct stage *tiles_prepare(const struct stage *common)
         stage_cut(&t->s);
         t->alike = t->s.row.large == t->s.row.count && t->s.column.large == t->s.column.count;
         return fits(t, target) ? &t->s : NULL;
-}
-
-/* ---- choice ---- */
-
-/* what choices compare: blocks of a panel's sums */
-struct panel { int registers, vectors; int64_t steps; };
-
-/* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few
- * positions they have, and the tiles that are loaded: of weights, and of positions once more where
- * these take turns. */
-static int64_t block_cycles(const struct panel *panel, const struct block *block, int64_t count)
-{
-        int64_t loads = 1 + (takes_turns(block, panel->vectors, panel->registers)
-                                     ? divide_up(block->tiles, 2)
-                                     : 0);
-        return count *
-               (panel->steps * (block->tiles * TILE_CYCLES + loads * LOAD_CYCLES) + BLOCK_CYCLES);
-}
-
-/* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
- * shapes are not said again for each panel. */
-static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
-                      int64_t pitch)
-{
-        int64_t best = INT64_MAX;
-        int chosen = 1;
-        for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
-                struct cut cut = cut_evenly(extent, n);
-                int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
-                bool fit = true;
-                for (int large = 0; large < 2; large++) {
-                        int64_t count = large ? cut.large : cut.count - cut.large,
-                                size = cut_size(&cut, large);
-                        struct block block =
-                                rows ? block_of(size, columns, pitch) : block_of(1, size, 0);
-                        fit &= !count || block_fits(&block, panel->vectors, panel->registers);
-                        cycles += count ? block_cycles(panel, &block, count) : 0;
-                }
-                if (fit && cycles < best) {
-                        best = cycles;
-                        chosen = cut.size;
-                }
-        }
-        return chosen;
-}
-
-/* in what op reads, as it lies in memory */
-static int64_t pitch_in_memory(const struct op *op)
-{
-        const struct op *owner = op->region->owner;
-        const int64_t *strides = op_ints(op, "strides", NULL);
-        int last = op_result(op)->type->rank - 2;
-        struct access x;
-        if (last < 3 || !access_read(owner && owner->code == OP_fusion ? op->region : NULL,
-                                     op_operand(op, 0), &x))
-                return 0;
-        return pitch_of(x.stride[last - 1] * strides[last - 3], x.stride[last] * strides[last - 2]);
-}
-
-struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
-                             struct arena *arena, const char **why)
-{
-        (void)arena, (void)why;
-        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        struct schedule s = schedule_preset();
-        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2];
-        bool flat = k > 1 && schedule_can_flatten(op);
-        int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
-        for (int d = 0; d < k && flat; d++)
-                columns = d ? columns * y->dims[2 + d] : y->dims[2];
-        rows = flat ? 1 : rows;
-        s.flat = flat;
-        s.vectors = vectors;
-        const struct type *x = op_operand(op, 0)->type;
-        int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES /
-                        tile_depth((enum element)x->element);
-        const struct panel panel = { multiply_registers(machine->target), vectors, steps };
-        int64_t pitch = pitch_in_memory(op);
-        s.columns = choose_cut(&panel, columns, false, 0, 0);
-        if (rows > 1 && s.columns == columns)
-                s.rows = choose_cut(&panel, rows, true, columns, pitch);
-        int64_t row_tiles = divide_up(rows, s.rows),
-                tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_GROUPS * vectors;
-        const int bytes = element_info[x->element].bytes;
-        int64_t hardware = tiles * block_of(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors *
-                           y->dims[0];
-        double cycles = (double)hardware * (double)steps * TILE_CYCLES +
-                        (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
-        const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles,
-                                            .panels = w->dims[0] / op_int(op, "groups"),
-                                            .cycles = cycles,
-                                            .weights = (double)(bytes * type_elements(w)),
-                                            .operand = (double)(bytes * type_elements(x)) };
-        schedule_share(&s, op, &work, machine);
-        lines = divide_up(lines * s.row_tasks, tiles);
-        s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);
-        return s;
 }

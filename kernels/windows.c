@@ -212,32 +212,3 @@ struct stage *windows_prepare(const struct stage *common)
         stage_cut(s);
         return is_small(w) ? s : NULL;
 }
-
-/* ---- choice ---- */
-
-struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why)
-{
-        (void)arena;
-        (void)why;
-        const struct type *y = op_result(op)->type;
-        struct schedule s = schedule_preset();
-        int most = target_vector_registers(machine->target) - 6;
-        if (y->rank < 4)
-                return s;
-        int64_t columns = y->dims[y->rank - 2], rows = y->rank > 4 ? y->dims[y->rank - 3] : 1,
-                window = 1;
-        s.columns = most > 16 ? 16 : most;
-        if (columns < s.columns)
-                s.columns = columns > 0 ? (int)columns : 1;
-        for (int d = 0; d < y->rank; d++)
-                window *= op_ints(op, "window", NULL)[d];
-        double lanes = target_lanes(machine->target, E_F32),
-               bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
-        const struct schedule_work work = { .rows = rows,
-                                            .panels = y->dims[1],
-                                            .cycles = (double)(type_elements(y) * window) / lanes,
-                                            .operand = bytes };
-        schedule_share(&s, op, &work, machine);
-        return s;
-}

@@ -6,17 +6,10 @@
  * From the user's file of schedules (--schedule) where that has one for operations like it. Behind
  * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
  * changes: a schedule says how, not what. */
+#include "kernels/kernels.h"
 #include "passes/pass.h"
 #include "schedule/book.h"
-
-static const char *choose(const struct op *op, const struct schedule_machine *machine,
-                          struct arena *arena)
-{
-        const char *why = NULL;
-        struct schedule schedule = schedule_for(op, machine, arena, &why);
-        const char *words = schedule_text(arena, &schedule);
-        return why ? arena_printf(arena, "%s; %s", words, why) : words;
-}
+#include "schedule/schedule.h"
 
 int pass_schedule(struct function *f, struct pass_context *context)
 {
@@ -25,11 +18,11 @@ int pass_schedule(struct function *f, struct pass_context *context)
         if (target_lanes(context->target, E_F32) == 1 || context->exact)
                 return 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                if (op->schedule || !schedule_contraction(NULL, op))
+                if (op->schedule || !kernels_lowering(op))
                         continue;
-                const char *given =
+                const struct schedule *given =
                         context->book ? schedule_book_find(context->book, f->module, op) : NULL;
-                op->schedule = given ? given : choose(op, &machine, f->module->arena);
+                op->schedule = given ? given : schedule_for(op, &machine, f->module->arena);
                 count++;
         }
         return count;

@@ -6,7 +6,7 @@
 
 enum { LINE_MAX_BYTES = 4096 };
 
-struct schedule_book { struct map *schedules; };          /* key -> text */
+struct schedule_book { struct map *schedules; };          /* key -> struct schedule */
 
 static void add_attr(struct text *out, const struct attr_info *info, const struct attr *a)
 {
@@ -35,12 +35,12 @@ const char *schedule_book_key(struct arena *arena, const struct module *m, const
         return key;
 }
 
-const char *schedule_book_find(const struct schedule_book *book, const struct module *m,
-                               const struct op *op)
+const struct schedule *schedule_book_find(const struct schedule_book *book, const struct module *m,
+                                          const struct op *op)
 {
         struct arena *scratch = arena_new();
         const char *key = schedule_book_key(scratch, m, op);
-        const char *found = map_get(book->schedules, key, strlen(key));
+        const struct schedule *found = map_get(book->schedules, key, strlen(key));
         arena_free(scratch);
         return found;
 }
@@ -55,12 +55,13 @@ static bool read_line(struct schedule_book *book, struct arena *arena, const cha
         char *text = arena_alloc(arena, length + 1);
         memcpy(text, line, length);
         const char *value = text + (colon - line) + 1;
-        struct op probe = { .schedule = value + strspn(value, " ") };
         struct schedule schedule;
-        struct diag quiet = { .silent = true };
-        if (!*probe.schedule || !schedule_parse(&probe, &schedule, &quiet))
+        const char *wrong;
+        value += strspn(value, " ");
+        if (!*value || !schedule_parse(value, &schedule, &wrong))
                 return false;
-        map_set(book->schedules, text, (size_t)(colon - line), (void *)(uintptr_t)probe.schedule);
+        map_set(book->schedules, text, (size_t)(colon - line),
+                (void *)(uintptr_t)schedule_keep(arena, schedule));
         return true;
 }
 

@@ -10,7 +10,9 @@
 #ifndef SCHEDULE_BOOK_H
 #define SCHEDULE_BOOK_H
 
-#include "schedule/schedule.h"
+#include "base/diag.h"
+#include "ir/schedule.h"
+#include "ir/tensor.h"
 
 #define SCHEDULE_BOOK_HEAD "dnncc-schedule 1\n"
 
@@ -20,8 +22,8 @@ struct schedule_book;
 struct schedule_book *schedule_book_read(struct arena *arena, const char *text, size_t length,
                                          struct diag *diag);
 /* the schedule for operations like op, or NULL */
-const char *schedule_book_find(const struct schedule_book *book, const struct module *m,
-                               const struct op *op);
+const struct schedule *schedule_book_find(const struct schedule_book *book, const struct module *m,
+                                          const struct op *op);
 /* what stands before the colon; in arena */
 const char *schedule_book_key(struct arena *arena, const struct module *m, const struct op *op);
 

@@ -2,7 +2,7 @@
  * Tiles that registers have room for and that cut the positions evenly are compared by what they
  * are predicted to cost (cost.c); the rest follows from the tile. */
 #include "cost/cost.h"
-#include "kernels/stage.h"
+#include "schedule/choose.h"
 
 enum { LINE = 16 };                     /* outputs of a line of sums, the least that a tile has */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
@@ -181,11 +181,11 @@ static const char *reason(struct arena *arena, const struct search *search)
         if (!search->next_cost.cycles)
                 return text;
         return arena_printf(arena, "%s; next: %.4g for %s", text, search->next_cost.cycles / 1000,
-                            schedule_text(arena, &search->next));
+                            schedule_words(arena, &search->next));
 }
 
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why)
+                              struct arena *arena)
 {
         const struct packed_work work = packed_work_of(op);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
@@ -202,6 +202,6 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
                 }
         share(&search.best, op, &work, search.cost.cycles, machine);
         share(&search.next, op, &work, search.next_cost.cycles, machine);
-        *why = reason(arena, &search);
+        search.best.why = reason(arena, &search);
         return search.best;
 }

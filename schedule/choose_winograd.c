@@ -10,7 +10,7 @@
  * ago. That overlaps with little else. */
 #include "ir/winograd.h"
 #include "cost/cost.h"
-#include "kernels/stage.h"
+#include "schedule/choose.h"
 
 enum { PANEL_LANES = 16 };
 /* for a smaller gain than that, constants need not grow, nor errors */
@@ -132,7 +132,7 @@ double schedule_winograd_gain(const struct op *packed, int tile,
 }
 
 struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine,
-                              struct arena *arena, const char **why)
+                                struct arena *arena)
 {
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
@@ -153,7 +153,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         int64_t groups = phases ? 1 : best_groups(&work, machine, machine->threads);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
-        *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles", winograd_cycles(&work, (double)groups, target) / 1000,
+        s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles", winograd_cycles(&work, (double)groups, target) / 1000,
                             (long long)groups);
         int64_t blocks = divide_up(group, most);
         s.columns = (int)divide_up(group, blocks);

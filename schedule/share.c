@@ -11,7 +11,8 @@
  *
  * Whatever takes the slowest thread least; what is soon done runs on one. */
 #include "cost/cost.h"
-#include "kernels/stage.h"
+#include "kernels/kernels.h"
+#include "schedule/schedule.h"
 
 #define GATHERED 4.0                    /* bytes of a strip made in a cycle */
 
@@ -34,7 +35,7 @@ static bool moves(const struct op *op)
 static const struct op *heart(const struct op *op)
 {
         const struct op *contraction =
-                op->code == OP_fusion ? schedule_contraction(op->regions[0], NULL) : NULL;
+                op->code == OP_fusion ? kernels_contraction(op->regions[0], NULL) : NULL;
         return contraction ? contraction : op;
 }
 
@@ -80,19 +81,19 @@ static bool is_long(const struct op *kernel, const struct target *target)
 /* Loops that nobody scheduled are shared from outside: by blocks of channels. */
 static struct making made(const struct value *x, const struct schedule_machine *machine)
 {
-        struct schedule s;
         const struct op *op = maker(x);
+        const struct schedule *s = op ? op->schedule : NULL;
         int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
-        if (!op || !op->schedule || !schedule_parse(op, &s, NULL))
+        if (!s)
                 return (struct making){ op && x->type->dims[1] > 1 ? BY_PANELS : BY_ROWS, threads };
-        bool panels = s.panel_tasks > s.row_tasks && op->code != OP_convolve_winograd;
-        return (struct making){ panels ? BY_PANELS : BY_ROWS, s.row_tasks * s.panel_tasks };
+        bool panels = s->panel_tasks > s->row_tasks && op->code != OP_convolve_winograd;
+        return (struct making){ panels ? BY_PANELS : BY_ROWS, s->row_tasks * s->panel_tasks };
 }
 
 /* Does op add up all channels of what the kernel `made` makes? */
 static bool reads_all(const struct op *op, const struct op *made)
 {
-        bool sums = schedule_contraction(NULL, (struct op *)(uintptr_t)op) && !is_apart(op);
+        bool sums = kernels_contraction(NULL, (struct op *)(uintptr_t)op) && !is_apart(op);
         const struct value *x = sums ? op_operand(op, 0) : NULL;
         while (x && !(x->kind == VALUE_RESULT && kernel_of(x->op) == made))
                 x = handed_on(x);
@@ -112,7 +113,7 @@ static enum sharing wanted(const struct op *op)
                         const struct op *reader = heart(kernel_of(use->user));
                         if (reader->code == OP_yield || reads_all(reader, kernel))
                                 return BY_ROWS;
-                        loops |= !schedule_contraction(NULL, (struct op *)(uintptr_t)reader) &&
+                        loops |= !kernels_contraction(NULL, (struct op *)(uintptr_t)reader) &&
                                  !moves(reader);
                         several |= next && next != reader;
                         next = reader;

@@ -19,6 +19,7 @@
  * half of that cache. */
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
+#include "kernels/kernels.h"
 #include "schedule/schedule.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
@@ -235,10 +236,7 @@ static bool reads_less(const struct attention *a, int64_t blocks,
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
                           struct pass_context *context, struct arena *arena)
 {
-        struct schedule first, second;
-        if (!schedule_parse(a->first, &first, context->diag) ||
-            !schedule_parse(a->second, &second, context->diag))
-                return false;
+        struct schedule first = *a->first->schedule, second = *a->second->schedule;
         int columns = first.columns * first.rows < second.columns * second.rows
                               ? first.columns * first.rows
                               : second.columns * second.rows;
@@ -254,8 +252,9 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
         }
         second.strip = (int)strip;
         second.row_tasks = machine->threads > 1 ? machine->threads : 1;
-        a->first->schedule = schedule_text(arena, &first);
-        a->second->schedule = schedule_text(arena, &second);
+        first.why = second.why = NULL;
+        a->first->schedule = schedule_keep(arena, first);
+        a->second->schedule = schedule_keep(arena, second);
         return strip > 0 && reads_less(a, divide_up(tiles.count, strip), machine);
 }
 
@@ -271,7 +270,7 @@ static bool join(struct op *second, struct pass_context *context)
                 joined &&
                 attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
                 set_schedules(&a, &machine, context, second->region->function->module->arena);
-        if (!good || !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+        if (!good || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);
                 return false;

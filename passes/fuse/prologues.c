@@ -12,7 +12,7 @@
  * so results stay the same to the bit. */
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/join.h"
-#include "schedule/schedule.h"
+#include "kernels/kernels.h"
 
 static bool is_map(const struct op *op)
 {
@@ -78,17 +78,15 @@ static bool join(struct op *kernel, struct pass_context *context)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         struct op *contraction =
-                kernel->result_count == 1 ? schedule_contraction(region, kernel) : NULL;
-        struct schedule schedule;
-        if (!contraction || !fuse_is_packed(contraction) || !contraction->schedule ||
-            !schedule_parse(contraction, &schedule, context->diag))
+                kernel->result_count == 1 ? kernels_contraction(region, kernel) : NULL;
+        if (!contraction || !fuse_is_packed(contraction) || !contraction->schedule)
                 return false;
         struct op *map = find_map(kernel, contraction);
-        if (!map || !pays(map, &schedule, context->target))
+        if (!map || !pays(map, contraction->schedule, context->target))
                 return false;
         struct op *joined = kernel_join((struct op *const[]){ map, kernel }, 2, context->diag);
         if (!joined ||
-            !schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+            !kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);
                 return false;

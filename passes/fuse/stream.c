@@ -23,8 +23,8 @@
 #include "passes/memory/arrange.h"
 #include "passes/fuse/join.h"
 #include "passes/pass.h"
+#include "kernels/kernels.h"
 #include "kernels/rings.h"
-#include "schedule/schedule.h"
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
@@ -103,8 +103,8 @@ static void find_bytes(struct streaming *s)
                         s->last[i] = last > s->last[i] ? last : s->last[i];
                 }
                 if (is_kernel(op))
-                        s->made[i] += schedule_scratch(op, &s->context->lower, s->context->library,
-                                                       s->context->diag);
+                        s->made[i] += kernels_scratch(op, &s->context->lower, s->context->library,
+                                                      s->context->diag);
         }
         for (int i = 1; i < s->count; i++)
                 s->entering[i] = s->entering[i - 1] + change[i - 1];
@@ -173,12 +173,6 @@ static int64_t prepared(const struct streaming *s, int p, int q)
         return bytes;
 }
 
-/* patches of so many columns */
-static const char *patch_text(struct arena *arena, int64_t columns)
-{
-        return arena_printf(arena, "patch=%lld", (long long)columns);
-}
-
 /* false: p..q cannot be one kernel, nor can more from p on */
 static bool measure(struct streaming *s, int p, int q)
 {
@@ -187,7 +181,7 @@ static bool measure(struct streaming *s, int p, int q)
         struct op *joined = join(s, p, q);
         bool good = joined && rings_cost(joined, &whole, &s->obstacle[p]);
         if (good) {
-                rings_set_patch(joined, patch_text(s->arena, 1));
+                rings_set_patch(joined, 1);
                 bool patches = rings_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
                 s->ranges[p][q - p] =
@@ -246,19 +240,18 @@ static void find_least(struct streaming *s)
 
 /* The widest patches of a kernel whose rings then take no more than `room`; all are about as
  * wide. */
-static int64_t widest_patch(const struct streaming *s, struct op *kernel, int64_t room,
-                            struct rings_cost *cost)
+static int64_t widest_patch(struct op *kernel, int64_t room, struct rings_cost *cost)
 {
         const struct op *unused = NULL;
         int64_t columns = rings_columns(kernel), low = 1, high = columns - 1;
         while (low < high) {
                 int64_t middle = (low + high + 1) / 2;
-                rings_set_patch(kernel, patch_text(s->arena, middle));
+                rings_set_patch(kernel, middle);
                 bool fits = rings_cost(kernel, cost, &unused) && cost->bytes <= room;
                 *(fits ? &low : &high) = fits ? middle : middle - 1;
         }
         int64_t count = divide_up(columns, low), patch = divide_up(columns, count);
-        rings_set_patch(kernel, patch_text(s->arena, patch));
+        rings_set_patch(kernel, patch);
         rings_cost(kernel, cost, &unused);
         return patch;
 }
@@ -276,7 +269,7 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
                 struct rings_cost cost;
                 struct op *joined = join(s, p, q);
                 way->patch =
-                        widest_patch(s, joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)),
+                        widest_patch(joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)),
                                      &cost);
                 way->again += cost.again;
                 op_erase(joined);
@@ -315,7 +308,7 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
         if (!joined)
                 return -1;
         if (way->patch) {
-                rings_set_patch(joined, patch_text(s->region->function->module->arena, way->patch));
+                rings_set_patch(joined, way->patch);
                 rings_cost(joined, &cost, &unused);
                 diag_note(
                         s->context->diag,

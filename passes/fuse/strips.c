@@ -17,6 +17,7 @@
  * Every element is computed as before, so results stay the same to the bit. */
 #include "passes/fuse/join.h"
 #include "kernels/chain.h"
+#include "kernels/kernels.h"
 #include "schedule/schedule.h"
 
 enum { ONE_VECTOR = 16 };
@@ -102,14 +103,14 @@ static int64_t strip_rows(const struct chain *chain, const struct schedule_machi
 
 /* schedules of contractions become such of a chain; false: there is none */
 static bool set_schedules(struct chain *chain, const struct schedule_machine *machine,
-                          struct pass_context *context, struct arena *arena)
+                          struct arena *arena)
 {
         struct schedule schedules[CHAIN_MAX];
         int tile = 1;
         for (int i = 0; i < chain->count; i++) {
                 struct schedule *s = &schedules[i];
-                if (!schedule_parse(chain->links[i].op, s, context->diag))
-                        return false;
+                *s = *chain->links[i].op->schedule;
+                s->why = NULL;
                 int rows = tile_rows(chain, i, s);
                 s->columns = s->rows * s->columns / rows;
                 s->rows = rows;
@@ -121,7 +122,7 @@ static bool set_schedules(struct chain *chain, const struct schedule_machine *ma
         schedules[chain->count - 1].strip = (int)strip;
         schedules[chain->count - 1].row_tasks = machine->threads > 1 ? machine->threads : 1;
         for (int i = 0; i < chain->count; i++)
-                chain->links[i].op->schedule = schedule_text(arena, &schedules[i]);
+                chain->links[i].op->schedule = schedule_keep(arena, schedules[i]);
         return strip > 0;
 }
 
@@ -138,7 +139,7 @@ static struct op *find_first(struct op *second, const struct chain *chain)
 static bool replace(struct op *first, struct op *second, struct op *joined,
                     struct pass_context *context)
 {
-        if (!schedule_accepts(joined, &context->lower, context->library, context->diag)) {
+        if (!kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 op_erase(joined);
                 return false;
         }
@@ -150,7 +151,7 @@ static bool replace(struct op *first, struct op *second, struct op *joined,
 
 static struct op *contraction_of(struct op *kernel)
 {
-        return schedule_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel);
+        return kernels_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel);
 }
 
 /* windows of what Winograd's algorithm makes, tile by tile */
@@ -184,7 +185,7 @@ static bool join(struct op *second, struct pass_context *context)
         struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);
         if (!joined)
                 return false;
-        if (find_chain(joined, &chain) && set_schedules(&chain, &machine, context, m->arena))
+        if (find_chain(joined, &chain) && set_schedules(&chain, &machine, m->arena))
                 return replace(first, second, joined, context);
         op_erase(joined);
         return false;

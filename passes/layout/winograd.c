@@ -17,6 +17,7 @@
 #include "ir/winograd.h"
 #include "passes/pass.h"
 #include "schedule/book.h"
+#include "schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "codegen/targets.h"
 #include "ir/interp.h"
 #include "passes/manager.h"
-#include "schedule/schedule.h"
+#include "kernels/kernels.h"
 #include "test/unit/random_program.h"
 
 enum { DEFAULT_COUNT = 3000, LIST_MAX = 48, SECONDS_MAX = 60, BATCH = 50, PORTS_MAX = 8 };
@@ -90,7 +90,7 @@ static struct pass_context context_of(const struct trial *t, struct diag *diag)
         return (struct pass_context){
                 .diag = diag, .target = target, .library = library, .limits = limits_preset, .threads = t->threads, .exact = t->exact,
                 .assume_finite = t->finite,
-                .lower = { .target = target, .scheduler = &schedule_kernels, .threads = t->threads, .views = t->seed % 5 != 0 },
+                .lower = { .target = target, .scheduler = &kernels_scheduler, .threads = t->threads, .views = t->seed % 5 != 0 },
         };
 }
 

@@ -1,0 +1,45 @@
+/* Scheduled kernels: which lowering writes which operation, and what one may ask of them.
+ *
+ * What an operation means is its canonical lowering (ir/lower.h); how it is computed may be said by
+ * a schedule (ir/schedule.h), which a lowering of this folder follows. It writes Loop IR directly:
+ * register tiles, vectors of the target's own width, fma, `parallel` outermost. It takes in the
+ * fusion around the contraction: on operand x moves that are strides (slice, transpose, reshape),
+ * behind it any element-wise epilogue, and at the end moves again (a pad is a store into the middle
+ * and a fill of the halo). */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "ir/lower.h"
+#include "ir/schedule.h"
+#include "ir/target.h"
+#include "ir/tensor.h"
+
+struct stage;
+/* The lowering of one contraction (stage.h): what the stages of all lowerings have is filled in,
+ * and it fills in the rest. NULL where it cannot be scheduled so. */
+typedef struct stage *(*stage_prepare)(const struct stage *common);
+
+struct lowering {
+        enum opcode code;
+        unsigned reads;                 /* elements of x */
+        unsigned heeds;                 /* words of a schedule */
+        stage_prepare prepare;
+};
+
+/* the one that can write op; NULL: none */
+const struct lowering *kernels_lowering(const struct op *op);
+/* Does it do what the word of a schedule says? */
+bool kernels_heed(const struct op *op, enum schedule_word word);
+/* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its
+ * contraction, or NULL */
+struct op *kernels_contraction(const struct region *region, struct op *op);
+/* Can a kernel be written so? */
+bool kernels_accept(const struct op *kernel, const struct lower_options *options,
+                    const struct loop_library *library, struct diag *diag);
+/* bytes of the memory of its own that a kernel of one result then has while it runs */
+int64_t kernels_scratch(const struct op *kernel, const struct lower_options *options,
+                        const struct loop_library *library, struct diag *diag);
+/* Kernels of operations that have a schedule; for lower_options.scheduler. */
+extern const struct kernel_scheduler kernels_scheduler;
+
+#endif

@@ -1,0 +1,106 @@
+/* Which schedule, where sums are in hardware tiles (kernels/tiles.c): the block of positions that
+ * takes least time, and what follows from it. */
+#include "ir/loop.h"
+#include "kernels/access.h"
+#include "kernels/cut.h"
+#include "kernels/tiles.h"
+#include "schedule/choose.h"
+
+enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
+enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
+enum { PREFETCH_MAX = 16 };
+
+/* what choices compare: blocks of a panel's sums */
+struct panel { int registers, vectors; int64_t steps; };
+
+/* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few
+ * positions they have, and the tiles that are loaded: of weights, and of positions once more where
+ * these take turns. */
+static int64_t block_cycles(const struct panel *panel, const struct tile_block *block, int64_t count)
+{
+        int64_t loads = 1 + (tiles_take_turns(block, panel->vectors, panel->registers)
+                                     ? divide_up(block->tiles, 2)
+                                     : 0);
+        return count *
+               (panel->steps * (block->tiles * TILE_CYCLES + loads * LOAD_CYCLES) + BLOCK_CYCLES);
+}
+
+/* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
+ * shapes are not said again for each panel. */
+static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
+                      int64_t pitch)
+{
+        int64_t best = INT64_MAX;
+        int chosen = 1;
+        for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
+                struct cut cut = cut_evenly(extent, n);
+                int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
+                bool fit = true;
+                for (int large = 0; large < 2; large++) {
+                        int64_t count = large ? cut.large : cut.count - cut.large,
+                                size = cut_size(&cut, large);
+                        struct tile_block block =
+                                rows ? tiles_block(size, columns, pitch) : tiles_block(1, size, 0);
+                        fit &= !count || tiles_fit(&block, panel->vectors, panel->registers);
+                        cycles += count ? block_cycles(panel, &block, count) : 0;
+                }
+                if (fit && cycles < best) {
+                        best = cycles;
+                        chosen = cut.size;
+                }
+        }
+        return chosen;
+}
+
+/* in what op reads, as it lies in memory */
+static int64_t pitch_in_memory(const struct op *op)
+{
+        const struct op *owner = op->region->owner;
+        const int64_t *strides = op_ints(op, "strides", NULL);
+        int last = op_result(op)->type->rank - 2;
+        struct access x;
+        if (last < 3 || !access_read(owner && owner->code == OP_fusion ? op->region : NULL,
+                                     op_operand(op, 0), &x))
+                return 0;
+        return tiles_pitch(x.stride[last - 1] * strides[last - 3], x.stride[last] * strides[last - 2]);
+}
+
+struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
+                             struct arena *arena)
+{
+        (void)arena;
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        struct schedule s = schedule_preset();
+        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2];
+        bool flat = k > 1 && schedule_can_flatten(op);
+        int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
+        for (int d = 0; d < k && flat; d++)
+                columns = d ? columns * y->dims[2 + d] : y->dims[2];
+        rows = flat ? 1 : rows;
+        s.flat = flat;
+        s.vectors = vectors;
+        const struct type *x = op_operand(op, 0)->type;
+        int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES /
+                        tile_depth((enum element)x->element);
+        const struct panel panel = { multiply_registers(machine->target), vectors, steps };
+        int64_t pitch = pitch_in_memory(op);
+        s.columns = choose_cut(&panel, columns, false, 0, 0);
+        if (rows > 1 && s.columns == columns)
+                s.rows = choose_cut(&panel, rows, true, columns, pitch);
+        int64_t row_tiles = divide_up(rows, s.rows),
+                tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_GROUPS * vectors;
+        const int bytes = element_info[x->element].bytes;
+        int64_t hardware = tiles * tiles_block(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors *
+                           y->dims[0];
+        double cycles = (double)hardware * (double)steps * TILE_CYCLES +
+                        (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
+        const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles,
+                                            .panels = w->dims[0] / op_int(op, "groups"),
+                                            .cycles = cycles,
+                                            .weights = (double)(bytes * type_elements(w)),
+                                            .operand = (double)(bytes * type_elements(x)) };
+        schedule_share(&s, op, &work, machine);
+        lines = divide_up(lines * s.row_tasks, tiles);
+        s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);
+        return s;
+}

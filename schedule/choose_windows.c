@@ -1,0 +1,28 @@
+/* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers hold. */
+#include "schedule/choose.h"
+
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
+                               struct arena *arena)
+{
+        (void)arena;
+        const struct type *y = op_result(op)->type;
+        struct schedule s = schedule_preset();
+        int most = target_vector_registers(machine->target) - 6;
+        if (y->rank < 4)
+                return s;
+        int64_t columns = y->dims[y->rank - 2], rows = y->rank > 4 ? y->dims[y->rank - 3] : 1,
+                window = 1;
+        s.columns = most > 16 ? 16 : most;
+        if (columns < s.columns)
+                s.columns = columns > 0 ? (int)columns : 1;
+        for (int d = 0; d < y->rank; d++)
+                window *= op_ints(op, "window", NULL)[d];
+        double lanes = target_lanes(machine->target, E_F32),
+               bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
+        const struct schedule_work work = { .rows = rows,
+                                            .panels = y->dims[1],
+                                            .cycles = (double)(type_elements(y) * window) / lanes,
+                                            .operand = bytes };
+        schedule_share(&s, op, &work, machine);
+        return s;
+}
