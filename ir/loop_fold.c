@@ -354,10 +354,56 @@ static bool convert_literal(enum element from, enum element to, union scalar lit
         return value->f == number || isnan(number);
 }
 
+/* x is 0..*most, and known to be: bits of what was widened, shifted down or masked */
+static bool is_counted(const struct loop_expr *x, uint64_t *most)
+{
+        uint64_t other;
+        int64_t by;
+        switch (x->op) {
+        case LOOP_LITERAL:
+                *most = x->literal.u;
+                return !is_signed(element_of(x)) || x->literal.i >= 0;
+        case LOOP_SPLAT: return is_counted(x->args[0], most);
+        case LOOP_CAST: {
+                const struct element_info *from = &element_info[element_of(x->args[0])];
+                *most = from->bytes < 8 ? (UINT64_C(1) << 8 * from->bytes) - 1 : UINT64_MAX;
+                return from->class == CLASS_UINT &&
+                       from->bytes < element_info[element_of(x)].bytes;
+        }
+        case LOOP_SHR:
+                if (!is_counted(x->args[0], most))
+                        return false;
+                *most >>= loop_is_int(x->args[1], &by) && by > 0 && by < 64 ? by : 0;
+                return true;
+        case LOOP_AND:
+                if (!is_counted(x->args[0], most))
+                        return is_counted(x->args[1], most);
+                *most = is_counted(x->args[1], &other) && other < *most ? other : *most;
+                return true;
+        default: return false;
+        }
+}
+
+/* what a cast brings to fewer bits in vain: x is no larger than these hold; else NULL */
+static struct loop_expr *narrowed_in_vain(const struct loop_expr *cast)
+{
+        const struct element_info *narrow = &element_info[element_of(cast)];
+        struct loop_expr *x = cast->op == LOOP_CAST ? cast->args[0] : NULL;
+        uint64_t most;
+        bool less = x && narrow->class == CLASS_UINT && loop_is_compute(element_of(x)) &&
+                    narrow->bytes < element_info[element_of(x)].bytes;
+        return less && is_counted(x, &most) && !(most >> 8 * narrow->bytes) ? x : NULL;
+}
+
 struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a)
 {
         if (!a || element_of(a) == to)
                 return a;
+        struct loop_expr *plain = narrowed_in_vain(a);
+        if (plain && element_of(plain) == to)
+                return plain;
+        if (plain && element_info[element_of(plain)].bytes == 4 && element_is_float(to))
+                a = loop_cast(arena, E_I32, plain);     /* more processors convert these */
         enum element from = element_of(a);
         union scalar value;
         struct loop_type type = LOOP_VECTOR(to, a->type.lanes);
