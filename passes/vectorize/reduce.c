@@ -7,9 +7,11 @@
  *                                            set %sums = select(%rest, %sums + %x<16>[96, %rest],
  *                                            %sums) set %sum = %sum + sum_lanes(%sums)
  *
- * Several of them take turns where the loop is long, for an addition takes four cycles. Loops
+ * Several of them take turns where the loop is long, for an addition takes four cycles; where it is
+ * short, as blocks of numbers that share a scale are, iterations of the loop around it do. Loops
  * around that hold nothing else stay around; the partial results live outside of them all. With one
  * lane they are scalars that take turns: chains, for loops inside one that becomes vectors. */
+#include "passes/vectorize/jam.h"
 #include "passes/vectorize/vectorize.h"
 
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
@@ -22,9 +24,11 @@ struct reduction {
 struct reducing {
         const struct vectorizing *v;
         const struct loop_stmt *loop;   /* the outermost, the innermost */
-        const struct loop_stmt *inner;
+        const struct loop_stmt *inner, *around;   /* around: the loop that inner is in, or NULL */
         struct reduction reductions[REDUCTIONS_MAX];
         int count, lanes, turns;
+        int copies, turn;               /* iterations of the loop around at a time; the turn that
+                                         * an iteration begins with */
 };
 
 static enum loop_opcode lanes_op(enum loop_opcode op)
@@ -92,9 +96,11 @@ static bool find_reductions(struct reducing *r)
         return r->count > 0;
 }
 
-/* down through loops that hold lets and one loop */
-static const struct loop_stmt *innermost(const struct loop_stmt *loop)
+/* down through loops that hold lets and one loop; *around: the last but one */
+static const struct loop_stmt *innermost(const struct loop_stmt *loop,
+                                         const struct loop_stmt **around)
 {
+        *around = NULL;
         for (;;) {
                 const struct loop_stmt *only = NULL;
                 for (const struct loop_stmt *s = loop->body->first; s; s = s->next) {
@@ -105,6 +111,7 @@ static const struct loop_stmt *innermost(const struct loop_stmt *loop)
                 }
                 if (!only)
                         return loop;
+                *around = loop;
                 loop = only;
         }
 }
@@ -169,7 +176,7 @@ static bool write_turn(const struct reducing *r, int turn, struct loop_expr *bas
         for (int k = 0; k < r->count; k++) {
                 substitutions[k].variable = r->reductions[k].set->variable;
                 substitutions[k].value =
-                        loop_use(r->v->arena, r->reductions[k].parts[turn % r->turns]);
+                        loop_use(r->v->arena, r->reductions[k].parts[(r->turn + turn) % r->turns]);
         }
         return vectorize_body(r->v, r->inner, r->lanes, base, NULL, substitutions, r->count, out);
 }
@@ -204,7 +211,8 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
                 return good;
         struct vector_substitution vectors[REDUCTIONS_MAX], scalars[REDUCTIONS_MAX];
         for (int k = 0; k < r->count; k++) {
-                struct loop_variable *part = r->reductions[k].parts[done / lanes % r->turns];
+                struct loop_variable *part =
+                        r->reductions[k].parts[(r->turn + done / lanes) % r->turns];
                 vectors[k].variable = scalars[k].variable = r->reductions[k].set->variable;
                 vectors[k].value = loop_use(v->arena, part);
                 scalars[k].value = loop_use(v->arena, r->reductions[k].set->variable);
@@ -218,12 +226,59 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
         return true;
 }
 
-/* the loops around the innermost, as they are */
+/* iteration `number` of several of the loop around the innermost */
+static bool write_copy(const struct reducing *r, struct loop_variable *variable, int number,
+                       struct loop_block *out)
+{
+        struct arena *arena = r->v->arena;
+        struct jam_copy *copy = jam_copy_new(arena, 1);
+        struct reducing one = *r;
+        int64_t from;
+        copy->all = true;
+        jam_copy_set(copy, r->around->variable, 0, place(r->v, variable, number));
+        for (int k = 0; k < r->count; k++) {
+                struct loop_variable *sum = r->reductions[k].set->variable;
+                jam_copy_set(copy, sum, 0, loop_use(arena, sum));
+        }
+        struct loop_block *body = loop_block_new(arena);
+        jam_range(copy, r->around->body->first, NULL, body);
+        one.turn = (int)(number * divide_up(vectorize_trip(r->inner, &from), r->lanes));
+        bool good = !copy->failed;
+        for (const struct loop_stmt *s = body->first; s && good; s = s->next) {
+                if (s->kind == STMT_FOR) {
+                        one.inner = s;
+                        good = write_inner(&one, out);
+                        continue;
+                }
+                struct loop_stmt *let = loop_append(arena, out, STMT_LET);
+                let->variable = s->variable;
+                let->a = s->a;
+        }
+        return good;
+}
+
+static bool write_copies(const struct reducing *r, struct loop_block *out)
+{
+        const struct vectorizing *v = r->v;
+        int64_t from, trip = vectorize_trip(r->around, &from);
+        struct loop_stmt *strips =
+                trip > r->copies ? vectorize_loop(v, r->around, from, from + trip, r->copies, out)
+                                 : NULL;
+        for (int i = 0; i < r->copies; i++)
+                if (!write_copy(r, strips ? strips->variable : NULL, (int)(strips ? i : from + i),
+                                strips ? strips->body : out))
+                        return false;
+        return true;
+}
+
+/* the loops around the innermost, as they are, or several iterations at a time */
 static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
                         struct loop_block *out)
 {
         if (loop == r->inner)
                 return write_inner(r, out);
+        if (loop == r->around && r->copies > 1)
+                return write_copies(r, out);
         struct loop_stmt *copy = loop_append(r->v->arena, out, STMT_FOR);
         copy->variable = loop->variable;
         copy->a = loop->a;
@@ -242,18 +297,35 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
         return true;
 }
 
+/* how many turns, and where rounds are too few for them, of how many iterations of the loop around */
+static void choose_turns(struct reducing *r, int64_t rounds)
+{
+        bool light = vectorize_cost(r->v, r->inner->body) <= LIGHT;
+        int wanted = light ? TURNS_MAX : 2;
+        int64_t from, around = r->around ? vectorize_trip(r->around, &from) : 0;
+        r->copies = 1;
+        r->turns = rounds >= 8 && light ? TURNS_MAX : rounds >= 4 ? 2 : 1;
+        if (r->lanes == 1 || rounds > 2 || r->count > 1)
+                return;
+        for (int64_t copies = wanted / rounds; copies > 1 && r->copies == 1; copies--)
+                if (around && around % copies == 0) {
+                        r->copies = (int)copies;
+                        r->turns = (int)(copies * rounds);
+                }
+}
+
 static struct loop_block *reduce(const struct vectorizing *v, const struct loop_stmt *loop,
                                  int lanes)
 {
-        struct reducing r = { .v = v, .loop = loop, .inner = innermost(loop), .lanes = lanes };
+        struct reducing r = { .v = v, .loop = loop, .lanes = lanes };
+        r.inner = innermost(loop, &r.around);
         struct loop_block *out = loop_block_new(v->arena);
         int64_t from,
                 trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
         if (trip < 2 || !find_reductions(&r))
                 return NULL;
-        bool light = vectorize_cost(v, r.inner->body) <= LIGHT;
         int64_t rounds = divide_up(trip, lanes);
-        r.turns = rounds >= 8 && light ? 4 : rounds >= 4 ? 2 : 1;
+        choose_turns(&r, rounds);
         if (lanes == 1 && rounds < LONG)
                 return NULL;
         declare_parts(&r, out);
