@@ -303,6 +303,35 @@ struct value *rewrite_sub_add(struct builder *b, struct op *op, struct pass_cont
         return NULL;
 }
 
+/* (x -+ c) -+ d, splats of integers, which wrap: x - (c + d), or what signs make of that */
+static struct value *join_shifts(struct builder *b, const struct op *op)
+{
+        struct value *v = op_operand(op, 0);
+        double c, d;
+        if (!is_whole(op_result(op)) || (!op_is(v, OP_sub) && !op_is(v, OP_add)) ||
+            (op->code == OP_add && !op_is(v, OP_sub)) ||
+            !value_is_splat(op_operand(v->op, 1), &c) || !value_is_splat(op_operand(op, 1), &d) ||
+            fabs(c) > 1 << 20 || fabs(d) > 1 << 20 || element_info[v->type->element].bytes < 4)
+                return NULL;
+        double taken = (op_is(v, OP_sub) ? c : -c) + (op->code == OP_sub ? d : -d);
+        struct value *x = op_operand(v->op, 0);
+        if (taken < 0 && element_info[v->type->element].class == CLASS_UINT)
+                return NULL;
+        return build_binary(b, OP_sub, x, constant_number(b->m, x->type, taken));
+}
+
+struct value *rewrite_sub_shifts(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return join_shifts(b, op);
+}
+
+struct value *rewrite_add_shift(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return join_shifts(b, op);
+}
+
 /* k, when the second operand is 2^k */
 static bool power_of_two(const struct op *op, int *k)
 {

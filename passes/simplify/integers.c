@@ -2,6 +2,7 @@
  * products of decoded numbers. Targets with vectors multiply floats (integers.c), or integers
  * of 8 bits in tiles; where each number is multiplied by itself, integers are faster to read and to
  * add. */
+#include "passes/layout/multiplies.h"
 #include "passes/simplify/simplify.h"
 #include "passes/simplify/ranges.h"
 
@@ -10,15 +11,25 @@
 
 enum { BIAS_MAX = 1 << 24 };            /* sums leave room for so much */
 
-/* without the casts that changed nothing */
-static struct value *uncast(struct value *x)
+/* what a cast that changes nothing casts; else NULL */
+static struct value *cast_in_vain(const struct value *v)
 {
-        const struct whole_range range = whole_range_of(x);
-        while (op_is(x, OP_cast) && element_is_integer(op_operand(x->op, 0)->type->element) &&
-               whole_range_of(op_operand(x->op, 0)).low == range.low &&
-               whole_range_of(op_operand(x->op, 0)).high == range.high)
-                x = op_operand(x->op, 0);
-        return x;
+        struct value *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
+        if (!x || !element_is_integer(x->type->element) || !element_is_integer(v->type->element))
+                return NULL;
+        const struct whole_range before = whole_range_of(x), after = whole_range_of(v);
+        return before.low == after.low && before.high == after.high ? x : NULL;
+}
+
+/* the narrowest of what goes through casts that change nothing */
+static struct value *uncast(struct value *v)
+{
+        struct value *narrowest = v;
+        for (struct value *x = v; (x = cast_in_vain(x));)
+                if (element_info[x->type->element].bytes <=
+                    element_info[narrowest->type->element].bytes)
+                        narrowest = x;
+        return narrowest;
 }
 
 /* the target multiplies integers by w as well as floats; w: constant, perhaps less a zero point */
@@ -279,11 +290,14 @@ static struct value *contract_padded(struct builder *b, const struct op *op, str
                            type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
-/* v's difference, behind what moves it */
+/* v's difference, behind what moves it, and casts that change nothing */
 static const struct value *difference_of(const struct value *v)
 {
-        while (op_is(v, OP_reshape) || op_is(v, OP_transpose))
-                v = op_operand(v->op, 0);
+        for (const struct value *x = v; x;) {
+                v = x;
+                x = op_is(v, OP_reshape) || op_is(v, OP_transpose) ? op_operand(v->op, 0)
+                                                                   : cast_in_vain(v);
+        }
         return op_is(v, OP_sub) ? v : NULL;
 }
 
@@ -293,9 +307,10 @@ static struct value *uncentered(struct builder *b, const struct value *v)
         if (op_is(v, OP_sub))
                 return uncast(op_operand(v->op, 0));
         struct value *x = uncentered(b, op_operand(v->op, 0));
-        return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
-                               type_with_element(b->m, v->type, x->type->element))
-                 : NULL;
+        if (!x || v->op->code == OP_cast)
+                return x;
+        return value_build(b, v->op->code, &x, 1, v->op->attrs,
+                           type_with_element(b->m, v->type, x->type->element));
 }
 
 static struct value *shift_whole(struct builder *b, struct op *op, struct pass_context *context)
@@ -324,6 +339,36 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
                         build_broadcast(b, build_cast(b, build_reshape(b, run, 0, NULL), E_I32), t,
                                         NULL));
         return build_binary(b, OP_add, y, shifts);
+}
+
+/* x of bytes with a sign, where machines multiply such without one faster: 128 more, less 128 */
+static struct value *unsign(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        const struct multiply *plain = multiply_in(context, E_I8, E_I8),
+                              *better = multiply_in(context, E_U8, E_I8);
+        bool alone = op->code == OP_convolve && w->type->dims[1] == 1 && op_int(op, "groups") > 1;
+        if (!better || (plain && plain->group >= better->group) || alone ||
+            x->type->element != E_I8 || w->type->element != E_I8 || !value_is_constant(w) ||
+            op_result(op)->type->element != E_I32 || !type_is_static(op_result(op)->type) ||
+            difference_of(x) || whole_outputs(op) < 0 || !can_be_inside(op, context))
+                return NULL;
+        struct value *wide = build_cast(b, x, E_I32);
+        struct value *shift = constant_number(b->m, wide->type, 128);
+        struct value *bytes = build_cast(b, build_binary(b, OP_add, wide, shift), E_U8);
+        struct value *less = build_binary(b, OP_sub, build_cast(b, bytes, E_I32), shift);
+        return contract(b, op, build_cast(b, less, E_I8), w);
+}
+
+struct value *rewrite_convolve_unsigned(struct builder *b, struct op *op,
+                                        struct pass_context *context)
+{
+        return unsign(b, op, context);
+}
+
+struct value *rewrite_dot_unsigned(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return unsign(b, op, context);
 }
 
 struct value *rewrite_convolve_shifted(struct builder *b, struct op *op,

@@ -81,9 +81,20 @@ struct requantized {
         int bound_count;
 };
 
+/* quantizations alone read it: one, or several by scales of their own */
+static bool is_quantized(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!value_has_one_use(v) &&
+                    (u->user->code != OP_div || u->index ||
+                     !value_is_splat(op_operand(u->user, 1), NULL)))
+                        return false;
+        return true;
+}
+
 static struct value *take_constant(struct value **v, enum opcode code)
 {
-        for (int i = 0; i < 2 && op_is(*v, code) && value_has_one_use(*v); i++)
+        for (int i = 0; i < 2 && op_is(*v, code) && is_quantized(*v); i++)
                 if (is_spread(op_operand((*v)->op, i))) {
                         struct value *c = op_operand((*v)->op, i);
                         *v = op_operand((*v)->op, 1 - i);
@@ -111,7 +122,7 @@ static bool find_requantized(struct value *v, struct requantized *r)
         *r = (struct requantized){ 0 };
         while ((op_is(v, OP_max) || op_is(v, OP_min)) && r->bound_count < BOUNDS &&
                value_is_splat(op_operand(v->op, 1), &number)) {
-                if (!value_has_one_use(v) || isnan(number))
+                if (!is_quantized(v) || isnan(number))
                         return false;
                 r->bounds[r->bound_count++] = v->op;
                 v = op_operand(v->op, 0);
@@ -131,7 +142,7 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
         struct value *v = op_operand(op, 0), *d = op_operand(op, 1), *y = op_result(op);
         double divisor, number = 0;
         if (!value_is_splat(d, &divisor) || !(divisor > 0) || !value_has_one_use(y) ||
-            y->uses->user->code != OP_round || !value_has_one_use(v) || !find_requantized(v, &r))
+            y->uses->user->code != OP_round || !is_quantized(v) || !find_requantized(v, &r))
                 return NULL;
         struct value *bias = r.bias ? whole_bias(b, r.bias, r.scale) : NULL;
         if (r.bias && !bias)
@@ -187,6 +198,34 @@ struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pa
         return build_cast(b, shift ? build_binary(b, OP_add, x, shift) : x, to);
 }
 
+/* max(cast(x, t), c), min: bounded before. What is no number is 0, inside the bound. */
+static struct value *bound_before(struct builder *b, struct op *op, bool inside)
+{
+        struct value *v = op_operand(op, 0), *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
+        double c, least;
+        if (!x || !value_has_one_use(v) || x->type->element != E_F32 ||
+            !bounds_of((enum element)v->type->element, &least) ||
+            !value_is_splat(op_operand(op, 1), &c) || (inside ? c > 0 : c < 0))
+                return NULL;
+        struct value *bound = constant_number(b->m, x->type, c);
+        bool rounded = op_is(x, OP_round) && value_has_one_use(x);
+        x = build_binary(b, op->code, rounded ? op_operand(x->op, 0) : x, bound);
+        return build_cast(b, rounded ? build_unary(b, OP_round, x) : x,
+                          (enum element)v->type->element);
+}
+
+struct value *rewrite_max_before(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return bound_before(b, op, true);
+}
+
+struct value *rewrite_min_before(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return bound_before(b, op, false);
+}
+
 /* ---- quantized, moved, and quantized as before ---- */
 
 /* what only moves numbers: of products with one positive scale, too */
@@ -194,6 +233,21 @@ static bool is_mover(const struct op *op)
 {
         return op->code == OP_reshape || op->code == OP_transpose ||
                (op->code == OP_reduce_window && op_int(op, "kind") == REDUCE_max);
+}
+
+/* Bytes x, less *zero, bounded by c, a whole number of which is round(c / s): rounding keeps order,
+ * so that it may come first. NULL: no byte is that bound. */
+static struct value *bounded_bytes(struct builder *b, const struct op *op, struct value *x,
+                                   double s, struct value *zero)
+{
+        const struct whole_range range = whole_range_of_element((enum element)x->type->element);
+        double c, less = 0;
+        if (!value_is_splat(op_operand(op, 1), &c) || (zero && !value_is_splat(zero, &less)))
+                return NULL;
+        double bound = (double)rintf((float)c / (float)s) + less;
+        if (!(bound >= range.low && bound <= range.high))
+                return NULL;
+        return build_binary(b, op->code, x, constant_number(b->m, x->type, bound));
 }
 
 /* the numbers of v * 1 / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
@@ -207,6 +261,10 @@ static struct value *moved_bytes(struct builder *b, struct value *v, double s, s
                 return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
                                        type_with_element(b->m, v->type, x->type->element))
                          : NULL;
+        }
+        if (op_is(v, OP_max) || op_is(v, OP_min)) {
+                struct value *x = moved_bytes(b, op_operand(v->op, 0), s, zero);
+                return x ? bounded_bytes(b, v->op, x, s, *zero) : NULL;
         }
         if (!op_is(v, OP_mul) || !value_is_splat(op_operand(v->op, 1), &scale) || scale != s)
                 return NULL;
@@ -305,8 +363,9 @@ static bool is_multiplied(const struct value *v, int depth)
                 if ((user->code == OP_convolve || user->code == OP_dot) && u->index == 0)
                         return true;
                 bool goes_on = user->code == OP_cast || user->code == OP_sub ||
-                               user->code == OP_mul || user->code == OP_transpose ||
-                               user->code == OP_reshape || user->code == OP_pad;
+                               user->code == OP_add || user->code == OP_mul ||
+                               user->code == OP_transpose || user->code == OP_reshape ||
+                               user->code == OP_pad;
                 if (goes_on && is_multiplied(op_result(user), depth + 1))
                         return true;
         }

@@ -1,4 +1,5 @@
 /* The rules of simplify.def on element-wise operations. */
+#include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
 #include <float.h>
@@ -512,6 +513,10 @@ struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_co
                 return NULL;
         struct value *x = op_operand(middle->op, 0);
         enum element from = x->type->element, through = middle->type->element, to = element_of(op);
+        if (through == E_I8 && element_is_integer(from) && !holds(through, from)) {
+                const struct whole_range own = whole_range_of(x);
+                return own.low >= INT8_MIN && own.high <= INT8_MAX ? build_cast(b, x, to) : NULL;
+        }
         if (!holds(through, from))
                 return NULL;
         if (element_is_float(through) && !element_is_float(from) && element_is_integer(to) &&
