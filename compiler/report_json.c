@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "compiler/json.h"
+#include "cost/code.h"
+#include "ir/rates.h"
 #include "passes/memory/lifetimes.h"
-#include "passes/vectorize/vectorize.h"
 
 /* What a call touches if it touches all of its parameters once. */
 struct traffic { int64_t read, constants, written; };
@@ -27,20 +28,17 @@ static struct traffic traffic_of(const struct loop_stmt *call)
         return t;
 }
 
-/* Roughly, of a core: what vectorize expects, or, where there is a schedule, the operations at the
- * full rate of fused multiply-adds; no less than the bytes at the rate of a cache. */
+/* Roughly, of a core: what such code costs, or, where there is a schedule, the operations at the
+ * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
                                const struct traffic *t, const struct target *target)
 {
-        enum { PORTS = 2, BYTES = 16 };                   /* a cycle */
-        double bytes = (double)(t->read + t->written) / BYTES, cycles;
+        double bytes = (double)(t->read + t->written) / rate_l2(target), cycles;
         if (scheduled) {
-                cycles = kernel->flops / (2 * PORTS * target_lanes(target, E_F32));
+                cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {
                 struct arena *scratch = arena_new();
-                struct vectorizing v = { .target = target,
-                                         .bounds = loop_bounds_new(scratch, kernel) };
-                cycles = vectorize_cost(&v, kernel->body);
+                cycles = cost_of_code(target, loop_bounds_new(scratch, kernel), kernel->body);
                 arena_free(scratch);
         }
         return cycles > bytes ? cycles : bytes;

@@ -14,13 +14,7 @@
  * faster. */
 #include "cost/cost.h"
 
-#define CONTENTION .15                  /* of the time of two that take equally long beside each
-                                         * other */
-#define LATENCY 4.0                     /* of a multiply-add */
-#define WORD .15                        /* of x, which takes an instruction of its own to broadcast */
-#define TURN .7
-#define ENTRY 6.5
-#define RESULT 4.8
+#include "ir/rates.h"
 
 /* ---- the work ---- */
 
@@ -87,15 +81,15 @@ int64_t packed_last_extent(const struct packed_work *work)
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-double cost_beside(double a, double b)
+double cost_beside(double a, double b, const struct target *target)
 {
         double share = smaller(a, b) / larger(a, b);
-        return larger(a, b) * (1 + CONTENTION * share * share * share * share * share);
+        return larger(a, b) * (1 + rate_contention(target) * share * share * share * share * share);
 }
 
 double cost_weights_cycles(double bytes, const struct target *target)
 {
-        return (1 - COST_WEIGHTS_HIDDEN) * bytes / target_memory_speed(target);
+        return (1 - rate_weights_hidden(target)) * bytes / rate_memory(target);
 }
 
 /* what a tile of one width and size costs */
@@ -114,15 +108,16 @@ static struct cuts cut(int64_t extent, int64_t most)
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
                                   const struct target *target, int64_t positions, int64_t vectors)
 {
-        double issue = target_vector_issue(target), sums = (double)(positions * vectors);
+        double issue = rate_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work),
                lines = (double)(work->weight * target_lanes(target, E_F32) * vectors);
         const struct multiply *multiply =
                 multiply_find(target, work->x, work->w, false, 0, work->group);
-        double adds = sums / issue * (multiply ? multiply->instructions : 2),
+        double adds = sums * rate_multiply(target, multiply),
                loads = (double)(positions + vectors) / issue;
-        double step = cost_beside(cost_beside(adds, loads), LATENCY / s->split);
-        step += work->group > 1 ? WORD * (double)positions : 0;
+        double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
+                                  target);
+        step += work->group > 1 ? rate_packed_word(target) * (double)positions : 0;
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
@@ -130,10 +125,11 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double panel = steps * (double)(work->panel * work->weight);
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step,
-                                   .loops = entries * (ENTRY + TURN * turns),
-                                   .results = RESULT * sums,
-                                   .weights = streamed ? (1 - COST_L2_HIDDEN) * steps * lines /
-                                                                 target_l2_speed(target)
+                                   .loops = entries * (rate_packed_entry(target) +
+                                                      rate_packed_turn(target) * turns),
+                                   .results = rate_packed_result(target) * sums,
+                                   .weights = streamed ? (1 - rate_l2_hidden(target)) * steps *
+                                                                 lines / rate_l2(target)
                                                        : 0 };
 }
 
@@ -170,7 +166,7 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
 static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                        const struct schedule *s, const struct target *target, double passes)
 {
-        double speed = target_memory_speed(target), times = (double)(work->groups * work->images);
+        double speed = rate_memory(target), times = (double)(work->groups * work->images);
         double x = packed_operand_bytes(work), y = x;
         double weights = packed_weights_bytes(work) * (double)work->groups;
         if (s->strip) {
@@ -186,7 +182,8 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
         }
         cost->weights += cost_weights_cycles(weights, target);
         double room = .75 * (double)target_l2_bytes(target);
-        cost->operand += y > room ? (1 - COST_AGAIN_HIDDEN) * times * x * passes / speed : 0;
+        if (y > room)
+                cost->operand += (1 - rate_again_hidden(target)) * times * x * passes / speed;
 }
 
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,

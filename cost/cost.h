@@ -7,12 +7,6 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
-/* so much takes no time */
-#define COST_WEIGHTS_HIDDEN .3          /* of weights, read from beyond the second cache */
-#define COST_L2_HIDDEN .5               /* of what a tile reads from the second cache */
-#define COST_AGAIN_HIDDEN .85           /* of what is read again from beyond it, in order and for
-                                         * many tiles */
-
 /* what is to be computed */
 struct packed_work {
         int spatial;
@@ -46,7 +40,7 @@ struct packed_cost packed_cost(const struct packed_work *work, const struct sche
 double cost_weights_cycles(double bytes, const struct target *target);
 /* cycles of two things that run beside each other: those of the longer one, and more the less it is
  * longer */
-double cost_beside(double a, double b);
+double cost_beside(double a, double b, const struct target *target);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */
 const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost);
 

@@ -9,6 +9,7 @@
 #include "ir/multiply.h"
 
 struct printer;                         /* codegen/printer.h */
+struct rates;                           /* ir/rates.h */
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
 
 /* A kind of processor as CPUID says it; x86 alone. */
@@ -36,10 +37,8 @@ struct target {
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
-        int vector_issue;               /* multiplications or additions of vectors that a core
-                                         * starts in a cycle */
-        int l2_speed, memory_speed;     /* bytes that a core reads in a cycle from its second cache,
-                                         * and from beyond it */
+        const struct rates *rates;      /* ir/rates.h: what it costs to compute and to move, as far
+                                         * as it is known better than the base knows it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         const struct multiply *multiplies;        /* its own, best first; ends with a row without
                                                    * name; the base's are behind them */
@@ -67,9 +66,6 @@ TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
-TARGET_FIELD(int, vector_issue)
-TARGET_FIELD(int, l2_speed)
-TARGET_FIELD(int, memory_speed)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, keep)

@@ -355,7 +355,7 @@ static int64_t depth_of(const struct op *op, const struct multiply *m, bool *mer
         return inner < row ? inner : inner % row ? 0 : row;
 }
 
-static const struct multiply *multiply_in_tiles(const struct op *op, const struct target *target)
+const struct multiply *tiles_find_multiply(const struct op *op, const struct target *target)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         return multiply_find(target, (enum element)x->element, (enum element)w->element, true,
@@ -364,7 +364,7 @@ static const struct multiply *multiply_in_tiles(const struct op *op, const struc
 
 bool tiles_suit(const struct op *contraction, const struct target *target)
 {
-        const struct multiply *m = multiply_in_tiles(contraction, target);
+        const struct multiply *m = tiles_find_multiply(contraction, target);
         bool merged;
         return m && depth_of(contraction, m, &merged);
 }

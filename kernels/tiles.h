@@ -5,6 +5,8 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
+/* the target's multiply of such operands in tiles, or NULL */
+const struct multiply *tiles_find_multiply(const struct op *op, const struct target *target);
 /* Do the channels of the operands fill them? */
 bool tiles_suit(const struct op *contraction, const struct target *target);
 

@@ -1,12 +1,14 @@
 /* Which schedule for convolve_lanes (kernels/lanes.c): the register tile that is predicted to take
  * least time, with the tasks that share it. */
+#include "ir/rates.h"
 #include "schedule/choose.h"
 
 struct shape { int64_t rows, columns, stride[2], window[2]; };
 
-/* Cycles for one position of a tile: two products in a cycle, a sum waits four for the one before;
- * loads run beside them, half hidden; and what a tile costs before it begins. */
-static double tile_cost(const struct shape *sh, int rows, int columns, bool at_once, bool resident)
+/* Cycles for one position of a tile: products, or a sum that waits for the one before; loads that
+ * run beside them, half hidden; and what a tile costs before it begins. */
+static double tile_cost(const struct shape *sh, int rows, int columns, bool at_once, bool resident,
+                        const struct target *t)
 {
         double offsets = (double)sh->window[0] * (double)sh->window[1],
                positions = (double)rows * columns;
@@ -14,8 +16,9 @@ static double tile_cost(const struct shape *sh, int rows, int columns, bool at_o
         loads *= at_once ? (double)((rows - 1) * sh->stride[0] + sh->window[0])
                          : (double)(rows * sh->window[0]);
         loads += resident ? 0 : offsets;
-        double cycles = positions > 8 ? positions * offsets / 2 : 4 * offsets;
-        return (cycles + loads / 4 + 8) / positions;
+        double issue = rate_lanes_issue(t), wait = rate_latency(t),
+               cycles = positions > wait * issue ? positions * offsets / issue : wait * offsets;
+        return (cycles + loads * rate_lanes_load(t) + rate_lanes_tile(t)) / positions;
 }
 
 /* The best tile that registers have room for, as threads share it. */
@@ -49,7 +52,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
                      s.columns++) {
                         int64_t tiles = divide_up(sh.columns, s.columns);
                         work.rows = two ? divide_up(sh.rows, s.rows) : tiles;
-                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident) *
+                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident,
+                                                machine->target) *
                                       (double)(tiles * s.columns) * vectors;
                         double cycles = schedule_share(&s, op, &work, machine);
                         if (best > 0 && cycles >= best)

@@ -1,28 +1,36 @@
 /* Which schedule, where sums are in hardware tiles (kernels/tiles.c): the block of positions that
  * takes least time, and what follows from it. */
 #include "ir/loop.h"
+#include "ir/rates.h"
 #include "kernels/access.h"
 #include "kernels/cut.h"
 #include "kernels/tiles.h"
 #include "schedule/choose.h"
 
-enum { TILE_CYCLES = 16, LOAD_CYCLES = 8, SHAPE_CYCLES = 175, BLOCK_CYCLES = 100 };   /* a product of tiles, a tile, shapes, a block of sums */
+#include <math.h>
+
 enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
 enum { PREFETCH_MAX = 16 };
 
 /* what choices compare: blocks of a panel's sums */
-struct panel { int registers, vectors; int64_t steps; };
+struct panel {
+        const struct target *target;
+        double multiply;                /* cycles of one of tiles */
+        int registers, vectors;
+        int64_t steps;
+};
 
 /* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few
  * positions they have, and the tiles that are loaded: of weights, and of positions once more where
  * these take turns. */
-static int64_t block_cycles(const struct panel *panel, const struct tile_block *block, int64_t count)
+static double block_cycles(const struct panel *panel, const struct tile_block *block, int64_t count)
 {
         int64_t loads = 1 + (tiles_take_turns(block, panel->vectors, panel->registers)
                                      ? divide_up(block->tiles, 2)
                                      : 0);
-        return count *
-               (panel->steps * (block->tiles * TILE_CYCLES + loads * LOAD_CYCLES) + BLOCK_CYCLES);
+        double step = (double)block->tiles * panel->multiply +
+                      (double)loads * rate_tile_load(panel->target);
+        return (double)count * ((double)panel->steps * step + rate_tile_block(panel->target));
 }
 
 /* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
@@ -30,11 +38,11 @@ static int64_t block_cycles(const struct panel *panel, const struct tile_block *
 static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
                       int64_t pitch)
 {
-        int64_t best = INT64_MAX;
+        double best = INFINITY;
         int chosen = 1;
         for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
                 struct cut cut = cut_evenly(extent, n);
-                int64_t cycles = cut.large < cut.count ? 2 * SHAPE_CYCLES : 0;
+                double cycles = cut.large < cut.count ? 2 * rate_tile_shape(panel->target) : 0;
                 bool fit = true;
                 for (int large = 0; large < 2; large++) {
                         int64_t count = large ? cut.large : cut.count - cut.large,
@@ -82,7 +90,10 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct type *x = op_operand(op, 0)->type;
         int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES /
                         tile_depth((enum element)x->element);
-        const struct panel panel = { multiply_registers(machine->target), vectors, steps };
+        const struct target *target = machine->target;
+        const struct multiply *multiply = tiles_find_multiply(op, target);
+        const struct panel panel = { target, rate_multiply(target, multiply),
+                                     multiply_registers(target), vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)
@@ -92,8 +103,8 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const int bytes = element_info[x->element].bytes;
         int64_t hardware = tiles * tiles_block(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors *
                            y->dims[0];
-        double cycles = (double)hardware * (double)steps * TILE_CYCLES +
-                        (double)(tiles * w->dims[0] * y->dims[0]) * BLOCK_CYCLES;
+        double cycles = (double)hardware * (double)steps * panel.multiply +
+                        (double)(tiles * w->dims[0] * y->dims[0]) * rate_tile_block(target);
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles,
                                             .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles,

@@ -1,4 +1,5 @@
 /* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers hold. */
+#include "ir/rates.h"
 #include "schedule/choose.h"
 
 struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
@@ -21,7 +22,8 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
                bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
         const struct schedule_work work = { .rows = rows,
                                             .panels = y->dims[1],
-                                            .cycles = (double)(type_elements(y) * window) / lanes,
+                                            .cycles = (double)(type_elements(y) * window) / lanes *
+                                                      rate_window_step(machine->target),
                                             .operand = bytes };
         schedule_share(&s, op, &work, machine);
         return s;

@@ -10,6 +10,7 @@
  * ago. That overlaps with little else. */
 #include "ir/winograd.h"
 #include "cost/cost.h"
+#include "ir/rates.h"
 #include "schedule/choose.h"
 
 enum { PANEL_LANES = 16 };
@@ -22,8 +23,8 @@ struct work { double tiles, channels, outputs; const struct winograd *f; };
 /* multiply-adds that register tiles reach in a cycle */
 static double products_per_cycle(const struct target *target)
 {
-        double peak = target_lanes(target, E_F32) * target_vector_issue(target);
-        return .85 * (target_has_fma(target) ? peak : peak / 2);
+        double peak = target_lanes(target, E_F32) * rate_issue(target);
+        return rate_reached(target) * (target_has_fma(target) ? peak : peak / 2);
 }
 
 static double matrix_bytes(const struct work *w, double tiles)
@@ -40,7 +41,7 @@ static double panels_bytes(const struct work *w)
 static double line_cycles(const struct winograd_line *line, const struct target *target)
 {
         return (line->count + line->results) * line->step_count /
-               (double)target_vector_issue(target);
+               rate_issue(target);
 }
 
 /* V and M, written and read; beyond the cache also fetched before they are written */
@@ -48,8 +49,8 @@ static double matrices_cycles(const struct work *w, double group, const struct t
 {
         double bytes = matrix_bytes(w, w->tiles),
                filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
-        double cycles = 2 * bytes / target_l2_speed(target) * (1 + filled),
-               most = 3 * bytes / target_memory_speed(target);
+        double cycles = 2 * bytes / rate_l2(target) * (1 + filled),
+               most = 3 * bytes / rate_memory(target);
         return cycles < most ? cycles : most;
 }
 
@@ -60,13 +61,13 @@ static double winograd_cycles(const struct work *w, double groups, const struct 
         double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
                           products_per_cycle(target);
         bool stays = panels + group <= (double)target_l2_bytes(target);
-        double first = panels / target_memory_speed(target),
+        double first = panels / rate_memory(target),
                again = stays ? 0 : (groups - 1) * first;
-        double weights = first + (1 - COST_AGAIN_HIDDEN) * again +
-                         (1 - COST_L2_HIDDEN) * groups * panels / target_l2_speed(target);
+        double weights = first + (1 - rate_again_hidden(target)) * again +
+                         (1 - rate_l2_hidden(target)) * groups * panels / rate_l2(target);
         double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
                             w->outputs / lanes * line_cycles(&w->f->output, target);
-        return weights + cost_beside(products, again) + w->tiles * transforms +
+        return weights + cost_beside(products, again, target) + w->tiles * transforms +
                matrices_cycles(w, w->tiles / groups, target);
 }
 
@@ -80,9 +81,10 @@ static bool shares_phases(const struct work *w, const struct schedule_machine *m
         double threads = machine->threads, others = 1 - 1 / threads;
         if (threads < 2 || w->tiles / threads * vectors < SUMS)
                 return true;
-        double tiles = panels_bytes(w) * others / target_memory_speed(machine->target);
-        double phases = matrix_bytes(w, w->tiles) / threads * others / SCHEDULE_FOREIGN +
-                        (PHASES - 1) * SCHEDULE_HAND_OFF;
+        double tiles = panels_bytes(w) * others / rate_memory(machine->target);
+        double phases = matrix_bytes(w, w->tiles) / threads * others /
+                                rate_foreign(machine->target) +
+                        (PHASES - 1) * rate_hand_off(machine->target);
         return phases < tiles;
 }
 
@@ -124,7 +126,7 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
         double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
         double direct = weights * positions / products_per_cycle(machine->target) +
-                        4 * weights / target_memory_speed(machine->target);
+                        4 * weights / rate_memory(machine->target);
         struct work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
         double cycles =
                 winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);

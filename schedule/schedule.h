@@ -12,14 +12,6 @@ struct schedule_machine { const struct target *target; int threads; };
  * NULL: nothing would follow it (schedule.c: a table by operation). */
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,
                                     struct arena *arena);
-/* Cycles to hand work to threads that spin, and to hear that it is done; until the first bytes come
- * from another core's second cache, and bytes in a cycle from then on; of work that is worth
- * sharing: 1 us, with what it reads (waking a thread costs the caller 10 to 15, but then it is
- * awake for the kernels that follow). */
-#define SCHEDULE_HAND_OFF 2000.0
-#define SCHEDULE_FOREIGN_FIRST 2000.0
-#define SCHEDULE_FOREIGN 3.0
-#define SCHEDULE_WORTH_CYCLES 4000.0
 /* What threads share: rows of tiles by panels; cycles of one core for them, without reading the
  * weights; bytes of the operands, and of what is gathered from them first. */
 struct schedule_work { int64_t rows, panels; double cycles, weights, operand, gathered; };

@@ -11,10 +11,9 @@
  *
  * Whatever takes the slowest thread least; what is soon done runs on one. */
 #include "cost/cost.h"
+#include "ir/rates.h"
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"
-
-#define GATHERED 4.0                    /* bytes of a strip made in a cycle */
 
 /* ---- what stands around a contraction ---- */
 
@@ -75,7 +74,7 @@ static bool is_long(const struct op *kernel, const struct target *target)
         for (const struct op *op = region ? region->first : kernel; op;
              op = region ? op->next : NULL)
                 elements += op->operand_count ? (double)type_elements(op_operand(op, 0)->type) : 0;
-        return elements / target_lanes(target, E_F32) >= SCHEDULE_WORTH_CYCLES;
+        return elements / target_lanes(target, E_F32) >= rate_worth_sharing(target);
 }
 
 /* Loops that nobody scheduled are shared from outside: by blocks of channels. */
@@ -127,6 +126,7 @@ static enum sharing wanted(const struct op *op)
 
 /* what is known before tasks are; weights: cycles to read them */
 struct sharing_of {
+        const struct target *target;
         const struct schedule_work *work;
         bool apart;
         struct making made;
@@ -148,11 +148,12 @@ static double tiles_share(const struct schedule_work *work, int rows, int panels
 }
 
 /* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
-static double foreign(double bytes, bool agree, int tasks)
+static double foreign(const struct target *target, double bytes, bool agree, int tasks)
 {
         return agree || tasks == 1 || bytes <= 0
                        ? 0
-                       : SCHEDULE_FOREIGN_FIRST + bytes * (1 - 1.0 / tasks) / SCHEDULE_FOREIGN;
+                       : rate_foreign_first(target) +
+                                 bytes * (1 - 1.0 / tasks) / rate_foreign(target);
 }
 
 /* Where one of two kernels is computed by one thread and the other by several, the reader of the
@@ -166,16 +167,19 @@ static double shared_cycles(const struct sharing_of *s, int rows, int panels)
         bool reads_own = tasks > 1 && s->made.tasks > 1 && s->made.how == how &&
                          (s->apart || how == BY_ROWS);
         bool read_by_own = tasks > 1 && how == s->wanted;
-        cycles += s->work->gathered / GATHERED * share_of(s->work->rows, rows) +
+        cycles += s->work->gathered / rate_packed_gathered(s->target) *
+                          share_of(s->work->rows, rows) +
                   s->weights * share_of(s->work->panels, panels);
-        cycles += foreign(operand, reads_own, team) + foreign(s->result / team, read_by_own, team);
-        return cycles + (tasks > 1 ? SCHEDULE_HAND_OFF : 0);
+        cycles += foreign(s->target, operand, reads_own, team) +
+                  foreign(s->target, s->result / team, read_by_own, team);
+        return cycles + (tasks > 1 ? rate_hand_off(s->target) : 0);
 }
 
 double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work,
                       const struct schedule_machine *machine)
 {
-        struct sharing_of of = { work,
+        struct sharing_of of = { machine->target,
+                                 work,
                                  is_apart(op),
                                  { BY_ROWS, 1 },
                                  BY_ROWS,

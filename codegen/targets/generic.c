@@ -23,8 +23,5 @@ const struct target target_generic = {
         .stack_bytes = 4096,
         .l1_bytes = 32768,
         .l2_bytes = 262144,
-        .vector_issue = 1,
-        .l2_speed = 16,
-        .memory_speed = 4,
         .multiplies = multiplies,
 };

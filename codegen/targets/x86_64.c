@@ -1,5 +1,6 @@
 /* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
  * and the library's formulas stand in. */
+#include "ir/rates.h"
 #include "ir/spelling.h"
 
 #include "codegen/targets/x86.h"
@@ -187,9 +188,7 @@ const struct target target_x86_64 = {
         .base = &target_generic,
         .vector_bytes = 16,
         .vector_registers = 16,
-        .vector_issue = 2,
-        .l2_speed = 32,
-        .memory_speed = 6,
+        .rates = &(const struct rates){ .issue = 2, .l2 = 32, .memory = 6 },
         .machine = "defined(__x86_64__) && defined(__GNUC__)",
         .include = "<immintrin.h>",
         .keep = "v",

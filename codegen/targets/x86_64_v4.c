@@ -1,5 +1,6 @@
 /* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask
  * registers. */
+#include "ir/rates.h"
 #include "ir/spelling.h"
 
 #include "codegen/targets/x86.h"
@@ -193,7 +194,7 @@ const struct target target_x86_64_v4 = {
         .vector_registers = 32,
         .has_masks = true,
         .l2_bytes = 1048576,
-        .l2_speed = 48,
+        .rates = &(const struct rates){ .l2 = 48 },
         .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
         .spellings = spellings,

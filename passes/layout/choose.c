@@ -20,6 +20,7 @@
  * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
  * that stays in registers, strips, stores without masks). */
 #include "ir/loop_vector.h"
+#include "ir/rates.h"
 #include "passes/layout/layout.h"
 
 #include <math.h>
@@ -32,31 +33,6 @@ enum {
         KIND_COUNT = LAYOUT_KIND_COUNT
 };
 
-/* Bytes that a core moves in a cycle: in order; and where channels and positions change places, or
- * lanes are cut out of blocks. */
-#define COPIED 8.0
-#define TRANSPOSED 4.0
-#define TRANSPOSED_WHOLE 8.0
-/* what a contraction that reads the last form loses of its speed: rows of x are far apart; measured
- * with gcc, 10 to 18 % */
-#define FAR .12
-/* and what one of bytes loses that reads blocks: sums over a few words each */
-#define SHORT .3
-/* and what it loses where channels are not whole vectors, which Winograd's algorithm wants */
-#define DIRECT .5
-/* what a depthwise one loses whose weights are not one vector a block, and so are read again for
- * every tile */
-#define READ_AGAIN .3
-/* what packed contractions of few channels, or into few, reach of a target's products, and
- * depthwise ones */
-#define REACHED .7
-/* Cycles of a plain nest: for a vector's product with a weight, and more the more of its loads
- * straddle two lines; as much again so many times where strides set neighbours apart; for a vector
- * of results. */
-#define PRODUCT 1.2
-#define STRADDLING .05
-#define STRIDED 3.0
-#define RESULT 3.0
 /* another kind than blocks must be better by so much: costs are no more exact than that */
 #define WORTH .9
 
@@ -117,17 +93,19 @@ static int blocks_in(const struct layout *l, const struct type *t, int kind)
 /* between blocks and the logical form: nothing moves where there is one position, or one channel */
 static double conversion(const struct layout *l, const struct type *t, int kind)
 {
+        const struct target *target = l->context->target;
         double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
         int blocks = blocks_in(l, t, kind);
         bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || t->dims[1] == 1);
         return same ? 0
                     : ((double)type_bytes(t) + bytes_of(l, t, blocks)) /
-                               (is_whole(l, t) ? TRANSPOSED_WHOLE : TRANSPOSED);
+                               (is_whole(l, t) ? rate_transposed_whole(target)
+                                               : rate_transposed(target));
 }
 
 static double copy(const struct layout *l, const struct type *t, int kind)
 {
-        return 2 * bytes_of(l, t, kind) / COPIED;
+        return 2 * bytes_of(l, t, kind) / rate_copied(l->context->target);
 }
 
 /* v is needed in its blocks; in its own shape */
@@ -270,12 +248,15 @@ static double plain_cycles(const struct layout *l, const struct op *op)
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         int spatial;
         const int64_t *strides = op_ints(op, "strides", &spatial), extent = y->dims[y->rank - 1];
-        int64_t lanes = target_lanes(l->context->target, E_F32);
+        const struct target *target = l->context->target;
+        int64_t lanes = target_lanes(target, E_F32);
         double vectors = (double)(type_elements(y) / extent) *
                          (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
         double product =
-                (PRODUCT + STRADDLING * (double)lanes) * (strides[spatial - 1] == 1 ? 1 : STRIDED);
-        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product + RESULT);
+                (rate_plain_product(target) + rate_plain_straddling(target) * (double)lanes) *
+                (strides[spatial - 1] == 1 ? 1 : rate_plain_strided(target));
+        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product +
+                          rate_plain_result(target));
 }
 
 /* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole
@@ -289,7 +270,7 @@ static double packed_cycles(const struct layout *l, const struct op *op)
                           (double)y->dims[1];
         bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(l, y);
         return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
-               target_vector_issue(target);
+               rate_issue(target);
 }
 
 /* every output sums what lies under its own window, of all channels or of one */
@@ -308,6 +289,7 @@ static bool may_stay(const struct op *op)
 static void choose_depthwise(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op);
+        const struct target *target = l->context->target;
         double packed = packed_cycles(l, op);
         join(l, x, y);
         for (int k = 0; k < KIND_COUNT; k++) {
@@ -317,13 +299,13 @@ static void choose_depthwise(struct layout *l, struct op *op)
                         want_blocks(l, x, k);
                 make(l, y, k, k != PLAIN);
         }
-        region_of(l, y)->blocked_cost += packed / REACHED;
+        region_of(l, y)->blocked_cost += packed / rate_layout_reached(target);
         bool may = may_stay(op) && element_is_float((enum element)x->type->element);
         add_cost(l, y, PLAIN, may ? plain_cycles(l, op) : INFINITY);
         add_cost(l, x, LAST,
                  !layout_is_direct(op) ? INFINITY
                  : is_few(l, x->type)     ? 0
-                                       : READ_AGAIN * packed);
+                                       : rate_layout_again(target) * packed);
 }
 
 /* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every
@@ -332,7 +314,9 @@ static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
         return may_stay(op) && is_few(l, y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
-               plain_cycles(l, op) < WORTH * (packed_cycles(l, op) / REACHED + conversion(l, y, LAST));
+               plain_cycles(l, op) <
+                       WORTH * (packed_cycles(l, op) / rate_layout_reached(l->context->target) +
+                                conversion(l, y, LAST));
 }
 
 static bool loses_winograd(const struct layout *l, const struct type *t, int kind)
@@ -345,6 +329,7 @@ static void choose_convolve(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op);
         const struct type *w = op_operand(op, 1)->type;
+        const struct target *target = l->context->target;
         double cycles = packed_cycles(l, op);
         const struct multiply *bytes = layout_bytes(l, op);
         bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
@@ -366,16 +351,19 @@ static void choose_convolve(struct layout *l, struct op *op)
         }
         /* more than half of a block may be lanes that pad it */
         for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
-                add_cost(l, y, k, bytes_of(l, y->type, blocks_in(l, y->type, k)) / COPIED);
+                add_cost(l, y, k,
+                         bytes_of(l, y->type, blocks_in(l, y->type, k)) / rate_copied(target));
         if (bytes) {                    /* words of a block are few, and want to be whole */
-                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : SHORT * cycles / bytes->group);
+                double lost = rate_layout_short(target) * cycles;
+                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost / bytes->group);
                 add_cost(l, x, LAST, x->type->dims[1] % bytes->group ? cycles : 0);
                 return;
         }
-        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : FAR * cycles);
+        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : rate_layout_far(target) * cycles);
+        double direct = rate_layout_direct(target) * cycles;
         for (int k = 0; k < KIND_COUNT && tiled; k++) {
-                add_cost(l, x, k, loses_winograd(l, x->type, k) ? DIRECT * cycles : 0);
-                add_cost(l, y, k, loses_winograd(l, y->type, k) ? DIRECT * cycles : 0);
+                add_cost(l, x, k, loses_winograd(l, x->type, k) ? direct : 0);
+                add_cost(l, y, k, loses_winograd(l, y->type, k) ? direct : 0);
         }
 }
 

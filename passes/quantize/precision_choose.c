@@ -14,6 +14,7 @@
  * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
  * faster. Faster: by what --limit bf16_percent says, for numbers are rounded. In cycles of one
  * core. */
+#include "ir/rates.h"
 #include "ir/spelling.h"
 #include "passes/layout/layout.h"
 #include "passes/quantize/precision.h"
@@ -21,8 +22,7 @@
 enum { FEW = 16, SPATIAL_MAX = 6 };     /* channels below which those of a row of the window make
                                          * one step */
 enum { BLOCK = 16, TILES_BLOCK = 32 };  /* channels */
-enum { TILE_CYCLES = 16, SUMS_CYCLES = 100, KERNEL_CYCLES = 2000, PAIRED_CYCLES = 8 };    /* of tiles; of a position of few channels */
-#define SPEED .85                       /* of the peak, that register tiles reach */
+enum { BLOCK_TILES = 4 };               /* of sums in hardware tiles that are stored together */
 
 static double whole(int64_t extent, int64_t block)
 {
@@ -106,13 +106,13 @@ static struct work work_of(const struct op *op)
 static double plain_cycles(const struct op *op, const struct target *target, int64_t block)
 {
         struct work work = work_of(op);
-        double speed = SPEED * target_lanes(target, E_F32) * target_vector_issue(target);
+        double speed = rate_reached(target) * target_lanes(target, E_F32) * rate_issue(target);
         bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
         double outputs =
                 lanes ? whole(work.groups, block)
                       : (double)work.groups * whole(work.outputs, work.blocked ? block : BLOCK);
         return (double)(work.lines * work.length * work.terms) * outputs / speed +
-               (double)element_info[E_F32].bytes * work.weights / target_memory_speed(target);
+               (double)element_info[E_F32].bytes * work.weights / rate_memory(target);
 }
 
 /* elements of v that come from outside, through moves: nothing that makes them can round them */
@@ -135,7 +135,7 @@ static double rounding_cycles(const struct op *op, const struct target *target)
         enum { MOVES = 8 };
         double elements = op->code == OP_dot ? given_elements(op_operand(op, 1), MOVES) : 0;
         return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) /
-               target_memory_speed(target);
+               rate_memory(target);
 }
 
 static double tiles_cycles(const struct op *op, const struct target *target)
@@ -144,9 +144,12 @@ static double tiles_cycles(const struct op *op, const struct target *target)
         double tiles =
                 (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
         tiles *= whole(work.outputs, work.blocked ? TILES_BLOCK : TILE_LANES) / TILE_LANES;
-        return tiles * (double)(work.steps * TILE_CYCLES) + tiles / 4 * SUMS_CYCLES +
-               PAIRED_CYCLES * work.paired + KERNEL_CYCLES + rounding_cycles(op, target) +
-               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target);
+        double multiply = rate_multiply(target, multiply_for(target, E_BF16, E_BF16, true));
+        return tiles * ((double)work.steps * multiply) +
+               tiles / BLOCK_TILES * rate_tile_block(target) +
+               rate_tile_paired(target) * work.paired + rate_tile_kernel(target) +
+               rounding_cycles(op, target) +
+               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target);
 }
 
 /* by words in registers: so many channels at once */
@@ -154,34 +157,33 @@ static double words_cycles(const struct op *op, const struct target *target,
                            const struct multiply *m)
 {
         const double weights = (double)type_elements(op_operand(op, 1)->type),
-                     reading = weights / target_memory_speed(target);
+                     reading = weights / rate_memory(target);
         const double products = plain_cycles(op, target, BLOCK) - element_info[E_F32].bytes * reading;
-        return products * m->instructions / m->group + element_info[E_BF16].bytes * reading +
-               rounding_cycles(op, target) + KERNEL_CYCLES;
+        double each = rate_multiply(target, m) * rate_issue(target);
+        return products * each / m->group + element_info[E_BF16].bytes * reading +
+               rounding_cycles(op, target) + rate_tile_kernel(target);
 }
 
 /* plain_cycles, or what Winograd's algorithm makes of them */
 static double best_plain_cycles(const struct op *op, const struct target *target)
 {
-#define WINOGRAD .5
         const struct type *w = op_operand(op, 1)->type;
         bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
                      w->dims[1] >= FEW && op_int(op, "groups") == 1 && op_all_ones(op, "strides") &&
                      op_all_ones(op, "dilations");
-        return (tiled ? WINOGRAD : 1) * plain_cycles(op, target, BLOCK);
+        return (tiled ? rate_winograd_direct(target) : 1) * plain_cycles(op, target, BLOCK);
 }
 
 /* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
  * vector of them and row of tiles */
 static double narrow_cycles(const struct op *op, const struct target *target)
 {
-        enum { WIDEN = 2 };
         struct work work = work_of(op);
         double vectors = work.weights / target_lanes(target, E_F32),
                rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
         return plain_cycles(op, target, BLOCK) -
-               (double)element_info[E_BF16].bytes * work.weights / target_memory_speed(target) +
-               WIDEN * vectors * rows / target_vector_issue(target);
+               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target) +
+               rate_packed_widen(target) * vectors * rows / rate_issue(target);
 }
 
 /* ---- the choice ---- */

@@ -350,14 +350,14 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
 /* ---- the pass ---- */
 
 static struct loop_block *jam_nest(struct loop_program *p, const struct loop_bounds *bounds,
-                                   struct loop_stmt *s)
+                                   const struct target *target, struct loop_stmt *s)
 {
         struct jam_nest nest;
         struct jam jam;
         if (!find_nest(&nest, s))
                 return NULL;
         nest.apart = lies_apart(&nest);
-        if (!jam_choose(&nest, bounds, &jam))
+        if (!jam_choose(&nest, target, bounds, &jam))
                 return NULL;
         struct jamming j = { .arena = p->arena, .nest = &nest, .jam = &jam };
         struct loop_block *out = loop_block_new(p->arena);
@@ -367,11 +367,13 @@ static struct loop_block *jam_nest(struct loop_program *p, const struct loop_bou
 }
 
 static struct loop_block *jam_nests(struct loop_program *p, const struct loop_bounds *bounds,
-                                    struct loop_block *block, int *count)
+                                    const struct target *target, struct loop_block *block,
+                                    int *count)
 {
         struct loop_block *out = loop_block_new(p->arena);
         for (struct loop_stmt *s = block->first, *next; s; s = next) {
-                struct loop_block *nest = s->kind == STMT_FOR ? jam_nest(p, bounds, s) : NULL;
+                struct loop_block *nest =
+                        s->kind == STMT_FOR ? jam_nest(p, bounds, target, s) : NULL;
                 next = s->next;
                 if (nest) {
                         *out->end = nest->first;
@@ -380,9 +382,9 @@ static struct loop_block *jam_nests(struct loop_program *p, const struct loop_bo
                         continue;
                 }
                 if (s->body)
-                        s->body = jam_nests(p, bounds, s->body, count);
+                        s->body = jam_nests(p, bounds, target, s->body, count);
                 if (s->other)
-                        s->other = jam_nests(p, bounds, s->other, count);
+                        s->other = jam_nests(p, bounds, target, s->other, count);
                 s->next = NULL;
                 *out->end = s;
                 out->end = &s->next;
@@ -397,7 +399,8 @@ int pass_jam(struct loop_program *p, struct pass_context *context)
              f = f->next) {
                 struct arena *scratch = arena_new();
                 int before = count;
-                f->body = jam_nests(p, loop_bounds_new(scratch, f), f->body, &count);
+                f->body = jam_nests(p, loop_bounds_new(scratch, f), context->target, f->body,
+                                    &count);
                 if (count > before)
                         loop_function_rename(p->arena, f);
                 arena_free(scratch);

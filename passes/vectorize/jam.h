@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/loop.h"
 #include "ir/loop_bounds.h"
+#include "ir/target.h"
 
 enum { JAM_DEPTH_MAX = 12 };
 
@@ -33,7 +34,8 @@ struct jam {
 /* ---- jam_choose.c ---- */
 
 /* The best of a nest; false: as it is. */
-bool jam_choose(const struct jam_nest *nest, const struct loop_bounds *bounds, struct jam *jam);
+bool jam_choose(const struct jam_nest *nest, const struct target *target,
+                const struct loop_bounds *bounds, struct jam *jam);
 
 /* ---- jam_copy.c ---- */
 

@@ -1,18 +1,13 @@
 /* jam, the choice: which loops, and how many iterations at a time.
  *
- * Times are of a small core that begins about three simple instructions in a cycle, of which one
- * is a product and one a sum, and waits four cycles for a sum; and where columns are neighbours, of
- * vectors of four of them, as C compilers make. What counts is which form is faster. */
+ * Times are of the target's rates for scalars; and where columns are neighbours, of vectors of four
+ * of them, as C compilers make. What counts is which form is faster. */
 #include "passes/vectorize/jam.h"
 
+#include "ir/rates.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
-#define LATENCY 4.0 /* of a sum of floats; integers: 1 */
-#define ISSUE 3.0 /* instructions in a cycle */
-#define TURN 2.0 /* instructions of a loop */
-#define LOAD_AND_SPREAD 2.0 /* of one number into all lanes */
-#define AGAIN 6.0 /* to read a result again, in a loop of its own */
 #define WORTH .8 /* of the time as it is */
 enum { LANES = 4, REGISTERS = 16, ROWS_MOST = 5, SUMS_MOST = 16 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
@@ -27,6 +22,7 @@ static int64_t trip_of(const struct loop_stmt *loop)
 
 struct survey {
         const struct jam_nest *nest;
+        const struct target *target;
         struct map *lets; /* by variable: its definition, an expression */
         const struct loop_expr *loads[LOADS_MOST]; /* in the sums */
         int load_count, products;
@@ -122,10 +118,11 @@ static void take_sum(struct loop_stmt *stmt, void *context)
                 loop_expr_walk(sum->args[1], take_load, s);
 }
 
-static bool survey_nest(struct survey *s, struct arena *arena, const struct loop_bounds *bounds,
-                        const struct jam_nest *nest)
+static bool survey_nest(struct survey *s, struct arena *arena, const struct target *target,
+                        const struct loop_bounds *bounds, const struct jam_nest *nest)
 {
         *s = (struct survey){ .nest = nest,
+                              .target = target,
                               .lets = map_new(arena),
                               .bounds = bounds,
                               .good = true,
@@ -188,6 +185,7 @@ static bool are_neighbours(const struct survey *s, const struct jam *jam)
 static double step_cycles(const struct survey *s, const struct jam *jam, int rows, int columns)
 {
         const struct jam_nest *nest = s->nest;
+        const struct target *t = s->target;
         bool vectors = jam->neighbours && columns % LANES == 0;
         int across = vectors ? columns / LANES : columns;
         double sums = (double)(rows * across * s->products), loads = 0, held = sums + 1;
@@ -199,12 +197,14 @@ static double step_cycles(const struct survey *s, const struct jam *jam, int row
                         times *= rows;
                 if (by_column)
                         times *= across;
-                loads += times * (vectors && !by_column ? LOAD_AND_SPREAD : 1);
+                loads += times * (vectors && !by_column ? rate_scalar_spread(t) : 1);
                 held += by_column ? across : 1;
         }
         double spilled = held > REGISTERS ? held - REGISTERS : 0;
-        double issue = (2 * sums + loads * (s->floats ? 1 : 1.5) + 2 * spilled + TURN) / ISSUE,
-               wait = s->floats ? LATENCY : 1;
+        double issue = (2 * sums + loads * (s->floats ? 1 : rate_scalar_integer(t)) +
+                        rate_scalar_spilled(t) * spilled + rate_scalar_turn(t)) /
+                       rate_scalar_issue(t),
+               wait = s->floats ? rate_latency(t) : 1;
         double longest = issue > wait ? issue : wait;
         return longest > sums ? longest : sums;
 }
@@ -217,7 +217,8 @@ static double cycles(const struct survey *s, const struct jam *jam)
         double tiles = step_cycles(s, jam, jam->rows, jam->columns) * (double)(all / jam->rows),
                last = step_cycles(s, jam, 1, jam->columns) * (double)rest;
         bool again = jam->neighbours && nest->store->b->op != LOOP_VARIABLE;
-        return s->steps * (tiles + last) / (double)(all * jam->columns) + (again ? AGAIN : 0);
+        return s->steps * (tiles + last) / (double)(all * jam->columns) +
+               (again ? rate_scalar_again(s->target) : 0);
 }
 
 /* ---- the search ---- */
@@ -268,12 +269,13 @@ static void try_columns(struct search *search, struct jam jam, bool good[])
         }
 }
 
-bool jam_choose(const struct jam_nest *nest, const struct loop_bounds *bounds, struct jam *jam)
+bool jam_choose(const struct jam_nest *nest, const struct target *target,
+                const struct loop_bounds *bounds, struct jam *jam)
 {
         struct arena *scratch = arena_new();
         struct survey survey;
         struct jam none = { .row = -1, .column = -1, .rows = 1, .columns = 1 };
-        bool good = survey_nest(&survey, scratch, bounds, nest);
+        bool good = survey_nest(&survey, scratch, target, bounds, nest);
         struct search search = { .survey = &survey, .best = none };
         if (good) {
                 bool may[JAM_DEPTH_MAX];

@@ -16,9 +16,10 @@
  * Only loops whose iterations are proved independent (independence.c), from literal to literal,
  * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
  * that has a parallel loop already. Without --threads nothing happens. */
+#include "cost/code.h"
+#include "ir/rates.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
-#include "schedule/schedule.h"
 
 enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as
                                          * they are */
@@ -33,12 +34,12 @@ static int64_t trip(const struct loop_stmt *s)
         return (to - from + s->step - 1) / s->step;
 }
 
-static double cycles(const struct loop_bounds *bounds, const struct loop_stmt *loop)
+static double cycles(const struct loop_bounds *bounds, const struct loop_stmt *loop,
+                     const struct target *target)
 {
         struct loop_stmt alone = *loop;
         alone.next = NULL;
-        struct vectorizing v = { .bounds = (struct loop_bounds *)(uintptr_t)bounds };
-        return vectorize_cost(&v, &(struct loop_block){ .first = &alone });
+        return cost_of_code(target, bounds, &(struct loop_block){ .first = &alone });
 }
 
 /* the loop that is all of a body but for values it uses */
@@ -127,14 +128,15 @@ static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct c
 /* ---- kernels ---- */
 
 static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bounds,
-                            struct loop_stmt *loop, int threads)
+                            struct loop_stmt *loop, const struct pass_context *context)
 {
         if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL)
                 return 0;
         struct cut cut = { .trip = trip(loop) };
-        if (cut.trip < 1 || cycles(bounds, loop) < SCHEDULE_WORTH_CYCLES)
+        const struct target *target = context->target;
+        if (cut.trip < 1 || cycles(bounds, loop, target) < rate_worth_sharing(target))
                 return 0;
-        choose_chunks(&cut, loop, threads);
+        choose_chunks(&cut, loop, context->threads);
         struct loop_stmt *const nest[] = { loop, cut.inner };
         if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2))
                 cut.chunks = 1;
@@ -152,7 +154,8 @@ static void find_parallel(struct loop_stmt *s, void *found)
         *(bool *)found |= s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL;
 }
 
-static int parallelize_kernel(struct loop_program *p, struct loop_function *kernel, int threads)
+static int parallelize_kernel(struct loop_program *p, struct loop_function *kernel,
+                              const struct pass_context *context)
 {
         bool found = false;
         loop_block_walk(kernel->body, find_parallel, NULL, &found);
@@ -162,7 +165,7 @@ static int parallelize_kernel(struct loop_program *p, struct loop_function *kern
         const struct loop_bounds *bounds = loop_bounds_new(scratch, kernel);
         int count = 0;
         for (struct loop_stmt *s = kernel->body->first; s; s = s->next)
-                count += parallelize_loop(p, bounds, s, threads);
+                count += parallelize_loop(p, bounds, s, context);
         arena_free(scratch);
         if (count)
                 loop_function_rename(p->arena, kernel);
@@ -173,6 +176,6 @@ int pass_parallelize(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
         for (struct loop_function *k = p->kernels; k && context->threads > 1; k = k->next)
-                count += parallelize_kernel(p, k, context->threads);
+                count += parallelize_kernel(p, k, context);
         return count;
 }

@@ -11,8 +11,10 @@
  * short, as blocks of numbers that share a scale are, iterations of the loop around it do. Loops
  * around that hold nothing else stay around; the partial results live outside of them all. With one
  * lane they are scalars that take turns: chains, for loops inside one that becomes vectors. */
-#include "passes/vectorize/jam.h"
 #include "passes/vectorize/vectorize.h"
+
+#include "cost/code.h"
+#include "passes/vectorize/jam.h"
 
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
 
@@ -300,7 +302,8 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
 /* how many turns, and where rounds are too few for them, of how many iterations of the loop around */
 static void choose_turns(struct reducing *r, int64_t rounds)
 {
-        bool light = vectorize_cost(r->v, r->inner->body) <= LIGHT;
+        const struct vectorizing *v = r->v;
+        bool light = cost_of_code(v->target, v->bounds, r->inner->body) <= LIGHT;
         int wanted = light ? TURNS_MAX : 2;
         int64_t from, around = r->around ? vectorize_trip(r->around, &from) : 0;
         r->copies = 1;

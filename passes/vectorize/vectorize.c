@@ -17,6 +17,7 @@
  * these stay. */
 #include "passes/vectorize/vectorize.h"
 
+#include "cost/code.h"
 #include "passes/vectorize/legalize.h"
 
 /* ---- is it native? ---- */
@@ -131,7 +132,8 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
 {
         if (!a || !b)
                 return a ? a : b;
-        return vectorize_cost(v, b) < vectorize_cost(v, a) ? b : a;
+        return cost_of_code(v->target, v->bounds, b) < cost_of_code(v->target, v->bounds, a) ? b
+                                                                                             : a;
 }
 
 struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop,

@@ -1,5 +1,5 @@
 /* Inside vectorize: vectorize.c chooses loops, reduce.c writes reductions,
- * transpose.c transposes, cost.c says what code costs. */
+ * transpose.c transposes; cost/code.c says what code costs. */
 #ifndef PASSES_VECTORIZE_VECTORIZE_H
 #define PASSES_VECTORIZE_VECTORIZE_H
 
@@ -63,9 +63,5 @@ struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loo
 /* the block in its best form; *changed: that is not the one it has (vectorize.c) */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,
                                   bool *changed);
-
-/* predicted time in processor cycles, roughly (cost.c); of v, only bounds and target
- * matter, if not NULL */
-double vectorize_cost(const struct vectorizing *v, const struct loop_block *block);
 
 #endif

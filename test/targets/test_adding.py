@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-ROOMS = ["base", "ir", "schedule", "passes", "codegen", "compiler", "runtime"]
+ROOMS = ["base", "ir", "cost", "schedule", "kernels", "passes", "codegen", "compiler", "runtime"]
 PAGE = (dnncc.ROOT / "docs" / "adding-a-target.md").read_text()
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 
