@@ -1,7 +1,7 @@
 /* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as
- * products of decoded numbers. Targets with vectors multiply floats (integers.c), or integers
- * of 8 bits in tiles; where each number is multiplied by itself, integers are faster to read and to
- * add. */
+ * products of decoded numbers. Their sums are exact, and so the same on every target; how they are
+ * added up is for layout to say: by a multiply for bytes, as floats where these are exact, too
+ * (layout/integers.c), or one by one. */
 #include "passes/layout/multiplies.h"
 #include "passes/simplify/simplify.h"
 #include "passes/simplify/ranges.h"
@@ -32,12 +32,12 @@ static struct value *uncast(struct value *v)
         return narrowest;
 }
 
-/* the target multiplies integers by w as well as floats; w: constant, perhaps less a zero point */
+/* Products of two activations stay as they are on targets with vectors; w: constant, perhaps less a
+ * zero point */
 static bool is_for(const struct pass_context *context, struct value *w)
 {
-        bool known = value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
         return target_lanes(context->target, E_F32) == 1 ||
-               (known && whole_multiplies(context, E_I8, E_I8));
+               value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
 }
 
 static bool is_whole(const struct value *v)

@@ -1,0 +1,122 @@
+/* dnncc for machines that nobody has built: its targets are not those of codegen/targets.def, but what their names say.
+ *
+ *      machines MODEL --target=lanes8-registers10-fma-masks-bytes --test DIR
+ *
+ * lanes: of f32, 2 to 64; registers: of vectors; the rest as the machine has it: fma, masks, bytes (four products of bytes for each
+ * lane), pairs (two of bf16). Such a machine spells every operation on its vectors, so that programs stay as passes made them; nothing
+ * compiles what would be printed for it. All else is the driver's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/targets.h"
+#include "compiler/driver.h"
+#include "ir/spelling.h"
+
+extern const struct target target_generic;
+
+/* ---- how a machine says operations ---- */
+
+enum { ROWS_MAX = 8192 };
+
+static void add_row(struct spelling *rows, int *count, struct spelling row)
+{
+        row.text = "?";
+        rows[(*count)++] = row;
+}
+
+/* every operation on vectors of every element */
+static const struct spelling *all_spellings(void)
+{
+        static struct spelling rows[ROWS_MAX + 1];
+        int count = 0;
+        for (int e = 0; e < ELEMENT_COUNT; e++) {
+                for (int op = 0; op <= SPELL_PREFETCH; op++) {
+                        bool converts = op == LOOP_CAST || op == LOOP_BITCAST;
+                        if (op == LOOP_CALL || op == SPELL_LOAD_WORDS)
+                                continue;
+                        for (int to = 0; to < (converts ? ELEMENT_COUNT : 1); to++)
+                                add_row(rows, &count, (struct spelling){ .op = (uint8_t)op, .element = (uint8_t)e,
+                                                                         .to = (uint8_t)to });
+                }
+                for (int group = 2; group <= WORD_GROUP_MAX; group *= 2)
+                        for (int word = E_U32; word <= E_U64; word += E_U64 - E_U32)
+                                for (int lanes = 0; lanes < 2; lanes++)
+                                        add_row(rows, &count, (struct spelling){ .op = SPELL_LOAD_WORDS, .element = (uint8_t)word,
+                                                                                 .to = (uint8_t)e, .level = (uint8_t)group,
+                                                                                 .lanes = (uint8_t)lanes });
+        }
+        for (int level = 0; level < 3; level++)
+                add_row(rows, &count, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level });
+        static const char *const functions[] = { "dot_u8_i8", "dot_bf16" };
+        static const enum element sums[] = { E_I32, E_F32 };
+        for (int k = 0; k < 2; k++)
+                add_row(rows, &count, (struct spelling){ .op = LOOP_CALL, .element = (uint8_t)sums[k], .function = functions[k] });
+        return rows;
+}
+
+/* ---- how it multiplies ---- */
+
+#define OPERAND(m, w, p) { .memory = E_##m, .word = E_##w, .place = PLACE_##p }
+
+static const struct multiply *multiplies_of(int lanes, bool fma, bool bytes, bool pairs)
+{
+        const struct multiply rows[] = {
+                { .name = "made_bytes", .group = 4, .x = OPERAND(U8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
+                  .body = "dot_u8_i8", .order = ORDER_EXACT },
+                { .name = "made_pairs", .group = 2, .x = OPERAND(BF16, U32, BROADCAST), .w = OPERAND(BF16, U32, VECTOR), .sum = E_F32,
+                  .body = "dot_bf16", .order = ORDER_SEQUENCE, .flushes = true },
+                { .name = "made_fma", .group = 1, .x = OPERAND(F32, F32, BROADCAST), .w = OPERAND(F32, F32, VECTOR), .sum = E_F32,
+                  .order = ORDER_SEQUENCE },
+        };
+        const bool has[] = { bytes, pairs, fma };
+        struct multiply *own = calloc(4, sizeof *own);
+        int count = 0;
+        for (int k = 0; own && k < 3; k++)
+                if (has[k]) {
+                        own[count] = rows[k];
+                        own[count].positions = own[count].depth = own[count].instructions = 1;
+                        own[count++].outputs = lanes;
+                }
+        return own;
+}
+
+/* ---- names ---- */
+
+/* the number behind `word` in the name, or 0 */
+static int number_of(const char *name, const char *word)
+{
+        const char *at = strstr(name, word);
+        return at ? atoi(at + strlen(word)) : 0;
+}
+
+const struct target *target_find(const char *name)
+{
+        int lanes = number_of(name, "lanes"), registers = number_of(name, "registers");
+        struct target *t = lanes > 1 && registers > 0 ? calloc(1, sizeof *t) : NULL;
+        if (!t)
+                return strcmp(name, "generic") ? NULL : &target_generic;
+        bool fma = strstr(name, "-fma") != NULL;
+        *t = (struct target){
+                .name = name, .doc = "made up", .base = &target_generic, .vector_bytes = 4 * lanes, .vector_registers = registers,
+                .has_fma = fma, .has_masks = strstr(name, "-masks") != NULL, .spellings = all_spellings(),
+                .multiplies = multiplies_of(lanes, fma, strstr(name, "-bytes") != NULL, strstr(name, "-pairs") != NULL),
+        };
+        return t;
+}
+
+const struct target **target_list(struct arena *arena, const char *text, int *count, struct diag *diag)
+{
+        const struct target **list = arena_array(arena, 1, sizeof *list);
+        list[0] = target_find(text);
+        *count = 1;
+        if (!list[0])
+                diag_error(diag, EXIT_USAGE, "no machine is called '%s'", text);
+        return list[0] ? list : NULL;
+}
+
+/* nothing here can run what would be printed but plain C */
+const struct target *target_nearest(const struct target *t) { return t->base ? t->base : t; }
+bool target_runs_here(const struct target *t) { return !t->base; }
+void target_help(void) { puts("lanesN-registersN[-fma][-masks][-bytes][-pairs]"); }
+
+int main(int argc, char **argv) { return (int)driver_main(argc, argv); }
