@@ -4,8 +4,6 @@
 #include "ir/ops.h"
 #include "ir/winograd.h"
 
-enum { PANEL_LANES = 16 };
-
 struct tiles {
         struct emit *e;
         const struct op *op;
@@ -59,18 +57,18 @@ static void write_products(struct tiles *t)
 {
         struct emit *e = t->e;
         const struct value *w = op_operand(t->op, 1);
-        int64_t vectors = w->type->dims[3], elements = w->type->dims[0],
+        int64_t vectors = w->type->dims[3], lanes = w->type->dims[4], elements = w->type->dims[0],
                 channels = channels_of(t->op);
         struct loop_expr *output = emit_op_int(e, LOOP_MUL, t->block, op_int(t->op, "block"));
         output = emit_let(e, "output", plus(t, output, t->lane));
-        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, output, PANEL_LANES);
+        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, output, lanes);
         struct loop_expr *element = emit_for(e, "e", emit_int(e, 0), emit_int(e, elements));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(w->type->element),
                                              emit_number(e, w->type->element, 0));
         struct loop_expr *c = emit_for(e, "c", emit_int(e, 0), emit_int(e, channels));
         struct loop_expr *index[] = { element, emit_op_int(e, LOOP_DIV, vector, vectors), c,
                                       emit_op_int(e, LOOP_REM, vector, vectors),
-                                      emit_op_int(e, LOOP_REM, output, PANEL_LANES) };
+                                      emit_op_int(e, LOOP_REM, output, lanes) };
         struct loop_expr *at = plus(t, emit_op_int(e, LOOP_MUL, element, channels), c);
         struct loop_expr *product =
                 emit_op(e, LOOP_MUL, loop_load(e->arena, t->v, at), emit_element(e, w, index));

@@ -2,8 +2,6 @@
 #include "ir/type_rules.h"
 #include "ir/winograd.h"
 
-enum { PANEL_LANES = 16 };
-
 static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
 {
         for (int i = 0; i < 2; i++)
@@ -121,7 +119,7 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
 /* where tiles end */
 static int64_t tiled(int64_t extent, int64_t tile) { return round_up(extent, tile); }
 
-/* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, 16] */
+/* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes] */
 bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 5, diag))
@@ -136,12 +134,11 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (!f)
                 return rule_fail(op, diag, "tile is %lld, want 2 or 4",
                                  (long long)op_int(op, "tile"));
-        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size ||
-            w->dims[4] != PANEL_LANES)
+        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size || w->dims[4] < 1)
                 return rule_fail(
                         op, diag,
-                        "operands are %s and %s, want five dimensions, of w the first %d, the last %d",
-                        rule_type(m, x), rule_type(m, w), f->size * f->size, PANEL_LANES);
+                        "operands are %s and %s, want five dimensions, of w the first %d",
+                        rule_type(m, x), rule_type(m, w), f->size * f->size);
         if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
             tiled(rows, f->tile) + 2 > x->dims[2] || tiled(columns, f->tile) + 2 > x->dims[3])
                 return rule_fail(
@@ -151,12 +148,13 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (w->dims[2] < 1 || w->dims[2] > x->dims[1] * x->dims[4])
                 return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
                                  (long long)w->dims[2], (long long)(x->dims[1] * x->dims[4]));
+        int64_t lanes = w->dims[4];
         if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX ||
-            (block % PANEL_LANES && block != outputs))
+            (block % lanes && block != outputs))
                 return rule_fail(op, diag,
-                                 "outputs is %lld in blocks of %lld, want multiples of %d or all",
-                                 (long long)outputs, (long long)block, PANEL_LANES);
-        int64_t blocks = divide_up(outputs, block), panel = w->dims[3] * PANEL_LANES;
+                                 "outputs is %lld in blocks of %lld, want multiples of %lld or all",
+                                 (long long)outputs, (long long)block, (long long)lanes);
+        int64_t blocks = divide_up(outputs, block), panel = w->dims[3] * lanes;
         if (panel < 1 || w->dims[1] != divide_up(blocks * block, panel))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
                                  (long long)w->dims[1], (long long)panel,

@@ -17,8 +17,8 @@
 #include "ir/winograd.h"
 #include "kernels/tile.h"
 
-enum { PANEL_LANES = 16, LINE = 16, POOL = 2 };           /* elements of a cache line; rows and
-                                                           * columns of a window of results */
+enum { LINE = 16, POOL = 2 };           /* elements of a cache line; rows and columns of a window of
+                                         * results */
 
 /* a matrix of [elements][tiles][count] in memory of the kernel's own */
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
@@ -30,8 +30,8 @@ struct tiles {
         int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
         struct cut group, block;        /* all tiles in groups, tiles of a large group in register
                                          * tiles */
-        int64_t channels, vectors, panel_size, panels;    /* vectors of 16 in a panel, elements of w
-                                                           * in it; panels of an element */
+        int64_t channels, width, panel_size, panels;      /* outputs of a panel, elements of w in it;
+                                                           * panels of an element */
         struct matrix v, m;
         struct loop_expr *first, *count;          /* tiles of this group */
         /* of the square that is transformed */
@@ -127,8 +127,8 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
 
 /* ---- products ---- */
 
-/* the register tile of `size` tiles from number tile on: outputs from `part` (vectors of 16) on, of
- * panel number `panel` of element number `element`; product: the panel's number of all */
+/* the register tile of `size` tiles from number tile on: outputs from `part` on, of panel number
+ * `panel` of element number `element`; product: the panel's number of all */
 struct product { struct loop_expr *element, *panel, *product, *part, *block, *tile; int size; };
 
 static void write_product(struct tiles *t, const struct product *p)
@@ -140,11 +140,10 @@ static void write_product(struct tiles *t, const struct product *p)
                              .columns = p->size,
                              .vectors = t->s.schedule.vectors,
                              .column_step = t->v.tile,
-                             .width = t->vectors * PANEL_LANES };
+                             .width = t->width };
         struct loop_expr *v = in_matrix(t, &t->v, p->tile, times(e, p->element, t->v.element));
         v = emit_let(e, "v_at", v);
-        struct loop_expr *w =
-                plus(e, times(e, p->product, t->panel_size), times(e, p->part, PANEL_LANES));
+        struct loop_expr *w = plus(e, times(e, p->product, t->panel_size), p->part);
         tile.w_base = emit_let(e, "w_at", w);
         struct loop_expr *last = number(e, t->elements * t->panels - 1);
         tile_prefetch(&tile, minimum(e, plus(e, p->product, number(e, 1)), last), p->block,
@@ -152,8 +151,7 @@ static void write_product(struct tiles *t, const struct product *p)
         tile_open(&tile);
         tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL }, 1, v, 0);
         tile_join(&tile);
-        struct loop_expr *output =
-                plus(e, times(e, p->panel, tile.width), times(e, p->part, PANEL_LANES));
+        struct loop_expr *output = plus(e, times(e, p->panel, tile.width), p->part);
         struct loop_expr *m =
                 in_matrix(t, &t->m, p->tile, plus(e, times(e, p->element, t->m.element), output));
         m = emit_let(e, "m_at", m);
@@ -191,10 +189,10 @@ static void write_products(struct tiles *t, struct loop_expr *from, struct loop_
 {
         struct emit *e = t->s.e;
         struct product p = { .product = emit_for(e, "product", from, to) };
-        int64_t step = t->s.schedule.vectors * t->s.lanes / PANEL_LANES;
+        int64_t step = t->s.schedule.vectors * t->s.lanes;
         p.element = emit_let(e, "element", emit_op_int(e, LOOP_DIV, p.product, t->panels));
         p.panel = emit_let(e, "panel", emit_op_int(e, LOOP_REM, p.product, t->panels));
-        p.part = times(e, emit_for(e, "part", number(e, 0), number(e, t->vectors / step)), step);
+        p.part = times(e, emit_for(e, "part", number(e, 0), number(e, t->width / step)), step);
         write_blocks(t, &p);
         emit_end(e);
         emit_end(e);
@@ -415,13 +413,12 @@ struct stage *winograd_prepare(const struct stage *common)
         t->all = y->dims[0] * t->rows * t->columns;
         t->panels = w->dims[1];
         t->channels = w->dims[2];
-        t->vectors = w->dims[3];
-        t->panel_size = t->channels * t->vectors * PANEL_LANES;
-        /* whole vectors of 16 that divide a panel */
-        int lanes = t->s.lanes, width = t->s.schedule.vectors * lanes;
-        if (lanes > PANEL_LANES || width % PANEL_LANES || t->vectors % (width / PANEL_LANES) ||
-            x->dims[4] % lanes || t->s.x.stride[4] != 1 || y->dims[4] % PANEL_LANES ||
-            (t->s.pool && !can_pool(t->s.pool)))
+        t->width = w->dims[3] * w->dims[4];
+        t->panel_size = t->channels * t->width;
+        /* blocks and panels are of whole vectors, panels of whole tiles of them */
+        int lanes = t->s.lanes;
+        if (t->width % (t->s.schedule.vectors * lanes) || x->dims[4] % lanes ||
+            y->dims[4] % lanes || t->s.x.stride[4] != 1 || (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
         int64_t group = t->s.schedule.group;
         t->group = cut_evenly(t->all,
@@ -430,7 +427,7 @@ struct stage *winograd_prepare(const struct stage *common)
         if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
                 return NULL;
         t->v = new_matrix(t, "v", round_up(t->channels, lanes));
-        t->m = new_matrix(t, "m", t->panels * t->vectors * PANEL_LANES);
+        t->m = new_matrix(t, "m", t->panels * t->width);
         if (t->s.pool) {
                 t->s.between = true;
                 t->square = emit_scratch(t->s.e, "square", E_F32,

@@ -13,7 +13,7 @@
 #include "ir/rates.h"
 #include "schedule/choose.h"
 
-enum { PANEL_LANES = 16 };
+enum { LINE = 16 };                     /* floats of a cache line */
 /* for a smaller gain than that, constants need not grow, nor errors */
 #define WORTH .85
 
@@ -109,18 +109,20 @@ static double tiles_of(const struct type *y, int tile)
         return (double)(y->dims[0] * divide_up(y->dims[2], tile) * divide_up(y->dims[3], tile));
 }
 
-int64_t schedule_winograd_vectors(int64_t vectors)
+int64_t schedule_winograd_line(int64_t lanes) { return lanes > LINE ? lanes : LINE; }
+
+int64_t schedule_winograd_panel(int64_t lines)
 {
-        return vectors == 1 ? 1 : vectors % 2 && vectors % 3 == 0 ? 3 : 2;
+        return lines == 1 ? 1 : lines % 2 && lines % 3 == 0 ? 3 : 2;
 }
 
 double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine)
 {
-        const struct type *y = op_result(packed)->type;
-        int64_t vectors = y->dims[1] * y->dims[4] / PANEL_LANES,
-                panel = schedule_winograd_vectors(vectors);
-        double outputs = (double)(divide_up(vectors, panel) * panel * PANEL_LANES);
+        const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
+        int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type)),
+                lines = y->dims[1] * y->dims[4] / line, panel = schedule_winograd_panel(lines);
+        double outputs = (double)(divide_up(lines, panel) * panel * line);
         double channels = (double)op_int(packed, "channels"),
                stored = (double)(y->dims[1] * y->dims[4]);
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
@@ -133,24 +135,33 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
+/* Vectors of a tile, of a panel of so many: a line of sums, or as many as a short panel has; fewer
+ * where registers have no room for two tiles of the image. */
+static int choose_vectors(int64_t panel, const struct target *target)
+{
+        int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
+        int vectors = lanes < LINE ? LINE / lanes : panel > 3 ? panel % 2 ? 1 : 2 : panel > 1 ? (int)panel : 1;
+        while (vectors > 1 && (registers - vectors - 1) / vectors < 2)
+                vectors = vectors % 2 ? 1 : vectors / 2;
+        return vectors;
+}
+
 struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine,
                                 struct arena *arena)
 {
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
-        int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
+        int64_t panel = w->dims[3] * w->dims[4] / target_lanes(target, E_F32);
         struct work work = { .channels = (double)w->dims[2],
-                             .outputs = (double)(w->dims[1] * w->dims[3] * PANEL_LANES),
+                             .outputs = (double)(w->dims[1] * w->dims[3] * w->dims[4]),
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
-        int64_t panel = w->dims[3];     /* one vector of 16, or a few of AVX-512 */
-        s.vectors = lanes < PANEL_LANES ? PANEL_LANES / lanes
-                    : panel <= 3        ? (int)panel
-                    : panel % 2         ? 1
-                                        : 2;
+        s.vectors = choose_vectors(panel, target);
         /* sums, weights and an input stay in registers */
-        int most = (registers - s.vectors - 1) / s.vectors;
+        int most = (target_vector_registers(target) - s.vectors - 1) / s.vectors;
+        if (most < 1)
+                most = 1;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
         int64_t groups = phases ? 1 : best_groups(&work, machine, machine->threads);
         int64_t group = divide_up((int64_t)work.tiles, groups);
@@ -162,7 +173,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         while (s.columns * s.vectors * s.split < 8 && s.split < 4)
                 s.split *= 2;
         if (w->dims[2] >= s.unroll) {   /* all tiles together fetch the next panel */
-                int64_t lines = divide_up(panel * s.unroll, blocks);
+                int64_t lines = divide_up(w->dims[3] * w->dims[4] / LINE * s.unroll, blocks);
                 s.prefetch = lines > 8 ? 8 : (int)lines;
         }
         if (phases)

@@ -27,8 +27,10 @@ bool schedule_can_flatten(const struct op *contraction);
  * save of a convolution by 3 x 3 windows; 0: too few for what it costs. (choose_winograd.c) */
 double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine);
-/* and how many vectors of 16 outputs a panel of its weights has, of so many in all */
-int64_t schedule_winograd_vectors(int64_t vectors);
+/* outputs of a line of its weights, whose vectors have so many; lines of a panel, of so many in
+ * all */
+int64_t schedule_winograd_line(int64_t lanes);
+int64_t schedule_winograd_panel(int64_t lines);
 
 /* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or
  * cannot be followed. */

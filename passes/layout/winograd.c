@@ -22,21 +22,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL_LANES = 16 };
-
 /* ---- weights ---- */
 
-/* lanes of the windows of as many outputs */
-typedef float windows[WINOGRAD_WINDOW][WINOGRAD_WINDOW][PANEL_LANES];
+enum { BATCH = 16 };                    /* windows that are transformed together */
+typedef float windows[WINOGRAD_WINDOW][WINOGRAD_WINDOW][BATCH];
 
 /* G w G^T; u: element by element, u_step apart */
 static void transform_windows(const struct winograd *f, windows w, float *u, int64_t u_step)
 {
-        double rows[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW][PANEL_LANES];
+        double rows[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW][BATCH];
         for (int a = 0; a < f->size; a++) {
                 const double *g = f->window[a];
                 for (int j = 0; j < WINOGRAD_WINDOW; j++)
-                        for (int l = 0; l < PANEL_LANES; l++)
+                        for (int l = 0; l < BATCH; l++)
                                 rows[a][j][l] = g[0] * (double)w[0][j][l] +
                                                 g[1] * (double)w[1][j][l] +
                                                 g[2] * (double)w[2][j][l];
@@ -44,7 +42,7 @@ static void transform_windows(const struct winograd *f, windows w, float *u, int
         for (int a = 0; a < f->size; a++)
                 for (int b = 0; b < f->size; b++, u += u_step) {
                         const double *g = f->window[b];
-                        for (int l = 0; l < PANEL_LANES; l++)
+                        for (int l = 0; l < BATCH; l++)
                                 u[l] = (float)(g[0] * rows[a][0][l] + g[1] * rows[a][1][l] +
                                                g[2] * rows[a][2][l]);
                 }
@@ -60,35 +58,33 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
                                (const char *)c->data + (size_t)(at + k * step) * sizeof(float),
                                sizeof **w);
                 else
-                        for (int l = 0; l < PANEL_LANES; l++)
+                        for (int l = 0; l < BATCH; l++)
                                 lanes[l] = (float)constant_element(c, 0).f;
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors, 16] of
- * `count` vectors in all */
+/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors, lanes] of
+ * `outputs` in all; both have whole batches of them side by side */
 static struct value *transform_weights(struct module *m, const struct constant *c,
-                                       const struct winograd *f, int64_t channels, int64_t count,
-                                       int64_t vectors)
+                                       const struct winograd *f, int64_t channels, int64_t outputs,
+                                       int64_t width)
 {
         const dim_t *old = c->value.type->dims;
-        int64_t inner = old[4], run = old[5] * old[6], own = run / PANEL_LANES,
-                panels = divide_up(count, vectors);
-        dim_t dims[] = { f->size * f->size, panels, channels, vectors, PANEL_LANES };
+        int64_t inner = old[4], run = old[5] * old[6], panels = divide_up(outputs, width);
+        dim_t dims[] = { f->size * f->size, panels, channels, width / old[6], old[6] };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
         int64_t u_step = type_elements(type) / dims[0];
         float *u = constant_room(m, (size_t)type_bytes(type));
-        if (panels * vectors > count)
+        if (panels * width > outputs)
                 memset(u, 0, (size_t)type_bytes(type));
-        for (int64_t n = 0; n < count; n++)
+        for (int64_t n = 0; n < outputs; n += BATCH)
                 for (int64_t i = 0; i < channels; i++) {
-                        int64_t panel = n / own * old[1] + i / inner;
-                        int64_t from =
-                                (panel * 9 * inner + i % inner) * run + n % own * PANEL_LANES;
-                        int64_t to = (n / vectors * channels + i) * vectors + n % vectors;
+                        int64_t panel = n / run * old[1] + i / inner;
+                        int64_t from = (panel * 9 * inner + i % inner) * run + n % run;
                         windows w;
                         load_windows(c, from, inner * run, w);
-                        transform_windows(f, w, u + to * PANEL_LANES, u_step);
+                        transform_windows(f, w, u + (n / width * channels + i) * width + n % width,
+                                          u_step);
                 }
         struct value *transformed = constant_dense(m, type, u, NULL);
         transformed->constant->name = c->name;
@@ -140,10 +136,12 @@ static bool can_be_tiled(const struct op *op)
         if (op->code != OP_convolve_packed || op->schedule || (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
+        int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type));
         return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW &&
                w->type->dims[3] == WINOGRAD_WINDOW && x->type->element == E_F32 &&
                y->type->element == E_F32 && value_is_constant(w) &&
-               x->type->dims[4] % PANEL_LANES == 0 && op_int(op, "block") % PANEL_LANES == 0 &&
+               x->type->dims[4] % line == 0 && op_int(op, "block") % line == 0 &&
+               line % BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
                op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") &&
                op_all_ones(op, "dilations") && type_elements(y->type);
 }
@@ -160,10 +158,12 @@ static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
         int64_t rows = round_up(y[2], f->tile), columns = round_up(y[3], f->tile);
         struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1,
                                  columns + WINOGRAD_WINDOW - 1);
-        int64_t vectors = y[1] * y[4] / PANEL_LANES;
+        const struct type *w = op_operand(op, 1)->type;
+        int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type, w)),
+                outputs = y[1] * y[4];
         struct value *u =
                 transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"),
-                                  vectors, schedule_winograd_vectors(vectors));
+                                  outputs, schedule_winograd_panel(outputs / line) * line);
         struct attr *attrs = attrs_new(m, OP_convolve_winograd);
         attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
         attr_set(attrs, OP_convolve_winograd, "rows", y[2]);
