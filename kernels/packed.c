@@ -258,12 +258,12 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
         return good;
 }
 
-/* A cache line of sums where tiles and blocks have whole ones, else a vector of w. */
-static int64_t line_of(const struct op *op)
+/* A cache line of sums where tiles, of so many, and blocks have whole ones, else a vector of w. */
+static int64_t line_of(const struct op *op, int tile)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int64_t block = op_int(op, "block"), lanes = packed_lanes(x, w);
-        bool lines = packed_panel(x, w) % LINE == 0 && LINE % lanes == 0 &&
+        bool lines = packed_panel(x, w) % LINE == 0 && LINE % lanes == 0 && tile % LINE == 0 &&
                      (block % LINE == 0 || block == op_int(op, "outputs"));
         return lines ? LINE : lanes;
 }
@@ -285,10 +285,10 @@ struct stage *packed_prepare(const struct stage *common)
         p->outputs = op_result(op)->type->dims[1] / p->groups * op_int(op, "block");
         p->s.panels = w->dims[0] / p->groups;
         p->s.panel_width = packed_panel(x, w);
-        p->line = line_of(op);
+        int tile = p->s.schedule.vectors * p->s.lanes;  /* whole vectors that divide a panel */
+        p->line = line_of(op, tile);
         p->s.last_width = p->outputs - (p->s.panels - 1) * p->s.panel_width;
         p->panel_size = type_elements(w) / w->dims[0];
-        int tile = p->s.schedule.vectors * p->s.lanes;  /* whole vectors that divide a panel */
         if (!p->s.multiply || p->line % p->s.lanes || tile % p->line || p->s.panel_width % tile ||
             (p->word > 1 && p->s.x.stride[p->s.rank - 1] != 1))
                 return NULL;

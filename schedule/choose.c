@@ -4,15 +4,26 @@
 #include "cost/cost.h"
 #include "schedule/choose.h"
 
-enum { LINE = 16 };                     /* outputs of a line of sums, the least that a tile has */
+enum { LINE = 16, VECTORS_MOST = 4 };   /* outputs of a line of sums; vectors of a tile */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
                                          * apart */
 
 /* The most positions a tile may have: sums, weights, one channel of x and the next one stay in
- * registers. */
+ * registers. Of one vector there is one, whatever the machine. */
 static int most_positions(const struct target *target, int vectors)
 {
-        return (target_vector_registers(target) - vectors - 2) / vectors;
+        int most = (target_vector_registers(target) - vectors - 2) / vectors;
+        return vectors == 1 && most < 1 ? 1 : most;
+}
+
+/* A tile has lines of sums, but where registers are too few for two positions of a line it has
+ * halves of one, or less. */
+static int least_vectors(const struct target *target)
+{
+        int lanes = target_lanes(target, E_F32), vectors = lanes < LINE ? LINE / lanes : 1;
+        while (vectors > 1 && (vectors > VECTORS_MOST || most_positions(target, vectors) < 2))
+                vectors /= 2;
+        return vectors;
 }
 
 bool schedule_can_flatten(const struct op *contraction)
@@ -189,10 +200,10 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
 {
         const struct packed_work work = packed_work_of(op);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
-        int lanes = target_lanes(machine->target, E_F32), most = (int)work.panel / lanes,
-            least = lanes < LINE ? LINE / lanes : 1;
+        int most = (int)work.panel / target_lanes(machine->target, E_F32),
+            least = least_vectors(machine->target);
         for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
-                for (int vectors = least; vectors <= most && vectors <= 4; vectors++) {
+                for (int vectors = least; vectors <= most && vectors <= VECTORS_MOST; vectors++) {
                         if (vectors % least || most % vectors)
                                 continue;
                         struct schedule s = schedule_preset();

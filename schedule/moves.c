@@ -16,19 +16,16 @@ static const struct move moves[] = {
 };
 const int schedule_move_count = sizeof moves / sizeof *moves;
 
-enum { LINE = 16 };                     /* outputs of a line of sums */
-
-/* Sums, weights and one input stay in registers, and vectors are whole lines of outputs. */
+/* Sums, weights and one input stay in registers. */
 static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
 {
-        int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
+        int registers = target_vector_registers(target);
         if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 ||
             (s->pack && !kernels_heed(op, WORD_pack)))
                 return false;
         if (!kernels_heed(op, WORD_vectors))
                 return s->rows * s->columns + 2 <= registers;
-        return (lanes >= LINE || s->vectors * lanes % LINE == 0) &&
-               s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
+        return s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 
 /* rows of tiles that strips are made of */
