@@ -152,10 +152,14 @@ $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(LDFLAGS) -lcmocka \
 	    $(LIBS) -lpthread
 
+# the compiler for machines that tests make up
+$(B)/machines: test/targets/machines.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
 PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/hostile test/conformance test/bench
 export ONNX_MODELS := $(abspath $(B))/onnx_models
-check-python:
+check-python: $(B)/machines
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
 
 conformance: setup

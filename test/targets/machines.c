@@ -2,8 +2,8 @@
  *
  *      machines MODEL --target=lanes8-registers10-fma-masks-bytes --test DIR
  *
- * lanes: of f32, 2 to 64; registers: of vectors; the rest as the machine has it: fma, masks, bytes (four products of bytes for each
- * lane), pairs (two of bf16). Such a machine spells every operation on its vectors, so that programs stay as passes made them; nothing
+ * lanes: of f32, 2 to 64; registers: of vectors; the rest as the machine has it: fma, masks, four products of bytes for each lane (bytes:
+ * u8 by i8, signed: i8 by i8), pairs (two of bf16). Such a machine spells every operation on its vectors, so that programs stay as passes made them; nothing
  * compiles what would be printed for it. All else is the driver's. */
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +47,9 @@ static const struct spelling *all_spellings(void)
         }
         for (int level = 0; level < 3; level++)
                 add_row(rows, &count, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level });
-        static const char *const functions[] = { "dot_u8_i8", "dot_bf16" };
-        static const enum element sums[] = { E_I32, E_F32 };
-        for (int k = 0; k < 2; k++)
-                add_row(rows, &count, (struct spelling){ .op = LOOP_CALL, .element = (uint8_t)sums[k], .function = functions[k] });
+        static const struct { const char *name; enum element sum; } calls[] = { { "dot_u8_i8", E_I32 }, { "dot_i8", E_I32 }, { "dot_bf16", E_F32 } };
+        for (int k = 0; k < 3; k++)
+                add_row(rows, &count, (struct spelling){ .op = LOOP_CALL, .element = (uint8_t)calls[k].sum, .function = calls[k].name });
         return rows;
 }
 
@@ -58,21 +57,23 @@ static const struct spelling *all_spellings(void)
 
 #define OPERAND(m, w, p) { .memory = E_##m, .word = E_##w, .place = PLACE_##p }
 
-static const struct multiply *multiplies_of(int lanes, bool fma, bool bytes, bool pairs)
+static const struct multiply *multiplies_of(int lanes, const char *name)
 {
+        static const char *const words[] = { "-bytes", "-signed", "-pairs", "-fma" };
         const struct multiply rows[] = {
                 { .name = "made_bytes", .group = 4, .x = OPERAND(U8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
                   .body = "dot_u8_i8", .order = ORDER_EXACT },
+                { .name = "made_signed", .group = 4, .x = OPERAND(I8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
+                  .body = "dot_i8", .order = ORDER_EXACT },
                 { .name = "made_pairs", .group = 2, .x = OPERAND(BF16, U32, BROADCAST), .w = OPERAND(BF16, U32, VECTOR), .sum = E_F32,
                   .body = "dot_bf16", .order = ORDER_SEQUENCE, .flushes = true },
                 { .name = "made_fma", .group = 1, .x = OPERAND(F32, F32, BROADCAST), .w = OPERAND(F32, F32, VECTOR), .sum = E_F32,
                   .order = ORDER_SEQUENCE },
         };
-        const bool has[] = { bytes, pairs, fma };
-        struct multiply *own = calloc(4, sizeof *own);
+        struct multiply *own = calloc(5, sizeof *own);
         int count = 0;
-        for (int k = 0; own && k < 3; k++)
-                if (has[k]) {
+        for (int k = 0; own && k < 4; k++)
+                if (strstr(name, words[k])) {
                         own[count] = rows[k];
                         own[count].positions = own[count].depth = own[count].instructions = 1;
                         own[count++].outputs = lanes;
@@ -95,11 +96,10 @@ const struct target *target_find(const char *name)
         struct target *t = lanes > 1 && registers > 0 ? calloc(1, sizeof *t) : NULL;
         if (!t)
                 return strcmp(name, "generic") ? NULL : &target_generic;
-        bool fma = strstr(name, "-fma") != NULL;
         *t = (struct target){
                 .name = name, .doc = "made up", .base = &target_generic, .vector_bytes = 4 * lanes, .vector_registers = registers,
-                .has_fma = fma, .has_masks = strstr(name, "-masks") != NULL, .spellings = all_spellings(),
-                .multiplies = multiplies_of(lanes, fma, strstr(name, "-bytes") != NULL, strstr(name, "-pairs") != NULL),
+                .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .spellings = all_spellings(),
+                .multiplies = multiplies_of(lanes, name),
         };
         return t;
 }
@@ -117,6 +117,6 @@ const struct target **target_list(struct arena *arena, const char *text, int *co
 /* nothing here can run what would be printed but plain C */
 const struct target *target_nearest(const struct target *t) { return t->base ? t->base : t; }
 bool target_runs_here(const struct target *t) { return !t->base; }
-void target_help(void) { puts("lanesN-registersN[-fma][-masks][-bytes][-pairs]"); }
+void target_help(void) { puts("lanesN-registersN[-fma][-masks][-bytes][-signed][-pairs]"); }
 
 int main(int argc, char **argv) { return (int)driver_main(argc, argv); }
