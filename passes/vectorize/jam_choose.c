@@ -9,7 +9,8 @@
 #include "passes/vectorize/vectorize.h"
 
 #define WORTH .8 /* of the time as it is */
-enum { LANES = 4, REGISTERS = 16, ROWS_MOST = 5, SUMS_MOST = 16 };
+enum { LANES = 4, REGISTERS = 16, SUMS_MOST = 16 };
+enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4 }; /* of integers more do not fit into registers */
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
@@ -241,13 +242,14 @@ static void try(struct search *search, struct jam jam)
 /* as many rows as divide all; where none do, there are rows left */
 static void try_rows(struct search *search, struct jam jam, bool good[])
 {
+        int most = search->survey->floats ? ROWS_MOST : WHOLE_ROWS_MOST;
         for (jam.row = 0; jam.row < (jam.column < 0 ? search->survey->nest->depth : jam.column);
              jam.row++) {
                 int64_t trip = trip_of(search->survey->nest->loops[jam.row]);
                 bool divides = false;
-                for (int rows = 2; rows <= ROWS_MOST; rows++)
+                for (int rows = 2; rows <= most; rows++)
                         divides |= trip % rows == 0;
-                for (jam.rows = 2; jam.rows <= ROWS_MOST && good[jam.row]; jam.rows++)
+                for (jam.rows = 2; jam.rows <= most && good[jam.row]; jam.rows++)
                         if (jam.rows * jam.columns <= SUMS_MOST &&
                             (trip % jam.rows == 0 || (!divides && jam.rows < trip)))
                                 try(search, jam);
