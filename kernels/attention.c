@@ -5,7 +5,7 @@
  *      y      = shares v                     <groups x rows x depth>          |  kernel's own; row by row, shares in their
  *                                                                             v  place; y of the block
  *
- * The products are written by their own lowering (packed.c, tiles.c), tile by tile of rows; what is
+ * The products are written by their own lowering (contract.h), tile by tile of rows; what is
  * between them by the element functions of its operations, as loops over rows (ir/lower_rows.c)
  * that vectorize does. A block of scores stays in the second cache, and no workspace holds all of
  * them. Where shares are not divided by their sum, but the result is, the sums of a block are kept,

@@ -3,28 +3,20 @@
 #include "kernels/attention.h"
 #include "kernels/rings.h"
 #include "kernels/stage.h"
-#include "kernels/tiles.h"
-
-/* sums in hardware tiles where the operands suit them, else in registers */
-static struct stage *contract_prepare(const struct stage *common)
-{
-        bool tiles = tiles_suit(common->op, common->e->options->target);
-        struct stage *s = tiles ? tiles_prepare(common) : NULL;
-        return s ? s : packed_prepare(common);
-}
 
 #define OF(e) (1u << E_##e)
 #define HEED(word) (1u << WORD_##word)
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8),
-          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) | HEED(flat) |
-                  HEED(pack) | HEED(prefetch) | TASKS,
+          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) |
+                  HEED(flat) | HEED(pack) | HEED(prefetch) | TASKS,
           contract_prepare },
         { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8),
           HEED(rows) | HEED(columns) | HEED(unroll) | TASKS, lanes_prepare },
         { OP_convolve_winograd, OF(F32),
-          HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(prefetch) | HEED(group) | TASKS,
+          HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(prefetch) |
+                  HEED(group) | TASKS,
           winograd_prepare },
         { OP_reduce_window, OF(F32) | OF(BF16), HEED(columns) | TASKS, windows_prepare },
 };

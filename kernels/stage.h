@@ -70,9 +70,7 @@ struct stage {
 
 /* ---- the lowerings of kernels.c, each in a file of its name ---- */
 
-struct stage *packed_prepare(const struct stage *common);
-/* the same in hardware tiles */
-struct stage *tiles_prepare(const struct stage *common);
+struct stage *contract_prepare(const struct stage *common);
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);

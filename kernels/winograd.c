@@ -15,7 +15,7 @@
  * there is one group, and threads share first its tiles, then panels, then tiles again
  * (panel_tasks). */
 #include "ir/winograd.h"
-#include "kernels/tile.h"
+#include "kernels/contract.h"
 
 enum { LINE = 16, POOL = 2 };           /* elements of a cache line; rows and columns of a window of
                                          * results */

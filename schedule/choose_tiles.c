@@ -1,10 +1,8 @@
-/* Which schedule, where sums are in hardware tiles (kernels/tiles.c): the block of positions that
- * takes least time, and what follows from it. */
-#include "ir/loop.h"
+/* Which schedule, where sums are in hardware tiles (kernels/contract_tiles.c): the block of
+ * positions that takes least time, and what follows from it. */
 #include "ir/rates.h"
 #include "kernels/access.h"
-#include "kernels/cut.h"
-#include "kernels/tiles.h"
+#include "kernels/contract.h"
 #include "schedule/choose.h"
 
 #include <math.h>
@@ -15,20 +13,22 @@ enum { PREFETCH_MAX = 16 };
 /* what choices compare: blocks of a panel's sums */
 struct panel {
         const struct target *target;
-        double multiply;                /* cycles of one of tiles */
-        int registers, vectors;
+        const struct multiply *multiply;
+        double cycles;                  /* of a product of tiles */
+        int vectors;
         int64_t steps;
 };
 
 /* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few
  * positions they have, and the tiles that are loaded: of weights, and of positions once more where
  * these take turns. */
-static double block_cycles(const struct panel *panel, const struct tile_block *block, int64_t count)
+static double block_cycles(const struct panel *panel, const struct tile_block *block,
+                           int64_t count)
 {
-        int64_t loads = 1 + (tiles_take_turns(block, panel->vectors, panel->registers)
+        int64_t loads = 1 + (tile_block_takes_turns(panel->multiply, block, panel->vectors)
                                      ? divide_up(block->tiles, 2)
                                      : 0);
-        double step = (double)block->tiles * panel->multiply +
+        double step = (double)block->tiles * panel->cycles +
                       (double)loads * rate_tile_load(panel->target);
         return (double)count * ((double)panel->steps * step + rate_tile_block(panel->target));
 }
@@ -38,6 +38,7 @@ static double block_cycles(const struct panel *panel, const struct tile_block *b
 static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
                       int64_t pitch)
 {
+        const struct multiply *m = panel->multiply;
         double best = INFINITY;
         int chosen = 1;
         for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
@@ -47,9 +48,10 @@ static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int6
                 for (int large = 0; large < 2; large++) {
                         int64_t count = large ? cut.large : cut.count - cut.large,
                                 size = cut_size(&cut, large);
-                        struct tile_block block =
-                                rows ? tiles_block(size, columns, pitch) : tiles_block(1, size, 0);
-                        fit &= !count || tiles_fit(&block, panel->vectors, panel->registers);
+                        struct tile_block block = tile_block_of(m, rows ? size : 1,
+                                                                rows ? columns : size,
+                                                                rows ? pitch : 0);
+                        fit &= !count || tile_block_fits(m, &block, panel->vectors);
                         cycles += count ? block_cycles(panel, &block, count) : 0;
                 }
                 if (fit && cycles < best) {
@@ -70,7 +72,8 @@ static int64_t pitch_in_memory(const struct op *op)
         if (last < 3 || !access_read(owner && owner->code == OP_fusion ? op->region : NULL,
                                      op_operand(op, 0), &x))
                 return 0;
-        return tiles_pitch(x.stride[last - 1] * strides[last - 3], x.stride[last] * strides[last - 2]);
+        return tile_pitch(x.stride[last - 1] * strides[last - 3],
+                          x.stride[last] * strides[last - 2]);
 }
 
 struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
@@ -88,22 +91,22 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         s.flat = flat;
         s.vectors = vectors;
         const struct type *x = op_operand(op, 0)->type;
-        int64_t steps = type_elements(w) / w->dims[0] / vectors / TILE_LANES /
-                        tile_depth((enum element)x->element);
         const struct target *target = machine->target;
-        const struct multiply *multiply = tiles_find_multiply(op, target);
-        const struct panel panel = { target, rate_multiply(target, multiply),
-                                     multiply_registers(target), vectors, steps };
+        const struct multiply *m = contract_multiply(op, target, true);
+        int64_t steps =
+                type_elements(w) / w->dims[0] / vectors / m->outputs / (m->depth * m->group);
+        const struct panel panel = { target, m, rate_multiply(target, m), vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)
                 s.rows = choose_cut(&panel, rows, true, columns, pitch);
         int64_t row_tiles = divide_up(rows, s.rows),
-                tiles = row_tiles * divide_up(columns, s.columns), lines = TILE_GROUPS * vectors;
+                tiles = row_tiles * divide_up(columns, s.columns),
+                lines = (int64_t)m->depth * vectors;
         const int bytes = element_info[x->element].bytes;
-        int64_t hardware = tiles * tiles_block(s.rows, s.columns, pitch).tiles * w->dims[0] * vectors *
-                           y->dims[0];
-        double cycles = (double)hardware * (double)steps * panel.multiply +
+        int64_t hardware = tiles * tile_block_of(m, s.rows, s.columns, pitch).tiles * w->dims[0] *
+                           vectors * y->dims[0];
+        double cycles = (double)hardware * (double)steps * panel.cycles +
                         (double)(tiles * w->dims[0] * y->dims[0]) * rate_tile_block(target);
         const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles,
                                             .panels = w->dims[0] / op_int(op, "groups"),

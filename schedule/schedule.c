@@ -1,13 +1,14 @@
 #include "schedule/schedule.h"
 
+#include "kernels/contract.h"
 #include "kernels/kernels.h"
-#include "kernels/tiles.h"
 #include "schedule/choose.h"
 
 static struct schedule contract_choose(const struct op *op, const struct schedule_machine *machine,
                                        struct arena *arena)
 {
-        return (tiles_suit(op, machine->target) ? tiles_choose : packed_choose)(op, machine, arena);
+        bool tiles = contract_multiply(op, machine->target, true);
+        return (tiles ? tiles_choose : packed_choose)(op, machine, arena);
 }
 
 static const struct { enum opcode code; schedule_choice choose; } choices[] = {

@@ -1,8 +1,8 @@
-/* The sums of a register tile. */
-#include "kernels/tile.h"
+/* Sums in vectors: the register tile, the loops that add it up, and what becomes of its vectors.
+ * See contract.h. */
+#include "kernels/contract.h"
 
-enum { LINE_BYTES = 64, LINE = 16 };    /* of a cache line; channels that a counted sum has whole
-                                         * turns of */
+enum { LINE_BYTES = 64, SUMS_MAX = RANK_MAX + 2 };        /* of a cache line; loops of a sum */
 
 /* elements of w in a line */
 static int64_t line_of(const struct stage *s)
@@ -98,7 +98,7 @@ static void add_counted(const struct tile *t, const struct run *run)
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
         struct loop_expr *count = run->loop->count, *whole = count;
-        bool rest = LINE / group_of(t) % unroll || run->loop->extent % unroll;
+        bool rest = COUNTED_CHANNELS / group_of(t) % unroll || run->loop->extent % unroll;
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
@@ -177,4 +177,133 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
         int64_t room = panel_size - share > 0 ? panel_size - share : 0;
         struct loop_expr *skip = minimum(e, times(e, tile_number, share), number(e, room));
         t->prefetch_base = emit_let(e, "next", plus(e, times(e, next, panel_size), skip));
+}
+
+/* ---- the sums of a contraction ---- */
+
+/* Blocks from..from + count of x, each of `inner` words; total: of all of them where the last has
+ * fewer, else 0. */
+struct blocks { int64_t from, count, inner, total; };
+
+static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
+                         struct blocks b)
+{
+        const struct stage *s = &c->s;
+        struct sum_loop loops[SUMS_MAX];
+        int n = 0;
+        int64_t step = c->inner;
+        for (int d = s->spatial_count - 1; d >= 0; d--)
+                step *= s->spatial[d].window;
+        int64_t block_step = step;
+        if (b.count > 1)
+                loops[n++] = (struct sum_loop){ "c", b.count, s->x.stride[1], step, 0, NULL };
+        for (int d = 0; d < s->spatial_count; d++) {
+                const struct spatial *spatial = &s->spatial[d];
+                step /= spatial->window;
+                if (spatial->window > 1)
+                        loops[n++] = (struct sum_loop){ "k",  spatial->window, spatial->x_window,
+                                                        step, 0,               NULL };
+        }
+        if (b.inner > 1 || !n)
+                loops[n++] = (struct sum_loop){ .name = "i",
+                                                .extent = b.inner,
+                                                .x_step = c->word * s->x.stride[s->rank - 1],
+                                                .number_step = 1,
+                                                .total = b.total,
+                                                .count = contract_units(c, s->channels, c->word) };
+        tile_add(t, loops, n, plus(s->e, x_at, number(s->e, b.from * s->x.stride[1])),
+                 b.from * block_step);
+}
+
+static void write_sums(struct contract *c, const struct tile *t, struct loop_expr *x_at)
+{
+        int64_t whole = c->words / c->inner, rest = c->words % c->inner;
+        int unroll = c->s.schedule.unroll;
+        if (whole && rest && rest % unroll == 0 && c->inner % unroll == 0) {
+                write_blocks(c, t, x_at, (struct blocks){ 0, whole + 1, c->inner, c->words });
+        } else {
+                if (whole)
+                        write_blocks(c, t, x_at, (struct blocks){ 0, whole, c->inner, 0 });
+                if (rest)
+                        write_blocks(c, t, x_at, (struct blocks){ whole, 1, rest, 0 });
+        }
+        tile_join(t);
+}
+
+/* ---- what becomes of them ---- */
+
+/* that the tile begins with, in the group */
+static struct loop_expr *first_line(struct contract *c)
+{
+        struct emit *e = c->s.e;
+        return plus(e, times(e, c->panel, c->s.panel_width / c->line), c->part);
+}
+
+/* the sums as they were left: what is stored is the sums themselves */
+static void resume_sums(struct contract *c, const struct tile *t, int live)
+{
+        struct emit *e = c->s.e;
+        struct loop_expr *line = first_line(c);
+        for (int i = 0; i < t->rows * t->columns; i++)
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *index[RANK_MAX], *first_lane;
+                        contract_index(c, line, i / t->columns, i % t->columns, j, index,
+                                       &first_lane);
+                        int left = live - j * c->s.lanes;
+                        struct loop_expr *at = plus(e, stage_y(&c->s, index), first_lane);
+                        if (left > 0)
+                                stage_set(&c->s, t->sums, i, j,
+                                          stage_load(&c->s, "before", c->s.ys, at, 0, left));
+                }
+}
+
+static bool write_epilogue(struct contract *c, const struct tile *t, int live)
+{
+        struct emit *e = c->s.e;
+        struct loop_expr *line = first_line(c);
+        /* a variable, so that what depends on it alone (a bias) is not read before the sums, which
+         * need all registers */
+        line = loop_use(c->s.arena, emit_var(e, "vector", LOOP_TYPE(E_INDEX), line));
+        for (int i = 0; i < t->rows * t->columns; i++)
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *index[RANK_MAX], *first_lane;
+                        contract_index(c, line, i / t->columns, i % t->columns, j, index,
+                                       &first_lane);
+                        int left = live - j * c->s.lanes;
+                        if (left > 0 &&
+                            !stage_store(&c->s, loop_tile_entry(c->s.arena, t->sums, i, j), index,
+                                         first_lane, left))
+                                return false;
+                }
+        return true;
+}
+
+bool contract_sums(struct contract *c, int rows, int columns)
+{
+        struct stage *s = &c->s;
+        struct emit *e = s->e;
+        int live = c->live;
+        const struct spatial *last = &s->spatial[s->spatial_count - 1];
+        struct tile t = { .s = s,
+                          .xs = s->xs,
+                          .rows = rows,
+                          .columns = columns,
+                          .vectors = divide_up(live, s->lanes),
+                          .column_step = last->x_step,
+                          .row_step = rows > 1 ? last[-1].x_step : 0,
+                          .width = s->panel_width * c->word };
+        if (t.vectors > s->schedule.vectors)
+                t.vectors = s->schedule.vectors;
+        struct loop_expr *x_at = emit_let(e, "x_at", contract_x(c)), *panel = contract_panel(c);
+        struct loop_expr *w =
+                plus(e, times(e, panel, c->panel_size), times(e, c->part, c->line * c->word));
+        if (s->first_channel)
+                w = plus(e, w, times(e, contract_units(c, s->first_channel, c->word), t.width));
+        t.w_base = emit_let(e, "w_at", w);
+        tile_prefetch(&t, contract_next(c, panel), s->tile_number, c->panel_size);
+        tile_open(&t);
+        if (s->adds)
+                resume_sums(c, &t, live);
+        write_sums(c, &t, x_at);
+        return write_epilogue(c, &t, live);
 }

@@ -1,0 +1,226 @@
+/* convolve_packed: its stage, the loops around tiles, where outputs lie. See contract.h. */
+#include "kernels/contract.h"
+
+enum { LINE = 16 };                     /* sums of a cache line */
+
+static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
+
+/* ---- what the sums ask ---- */
+
+struct loop_expr *contract_units(const struct contract *c, struct loop_expr *channels, int count)
+{
+        return channels && count > 1
+                       ? emit_op_int(c->s.e, LOOP_DIV,
+                                     plus(c->s.e, channels, number(c->s.e, count - 1)), count)
+                       : channels;
+}
+
+struct loop_expr *contract_x(struct contract *c)
+{
+        struct emit *e = c->s.e;
+        return plus(e, stage_x(&c->s), times(e, c->group, c->blocks * c->s.x.stride[1]));
+}
+
+struct loop_expr *contract_panel(struct contract *c)
+{
+        return plus(c->s.e, times(c->s.e, c->group, c->s.panels), c->panel);
+}
+
+struct loop_expr *contract_next(struct contract *c, struct loop_expr *panel)
+{
+        struct emit *e = c->s.e;
+        return minimum(e, plus(e, panel, number(e, 1)),
+                       number(e, c->s.panels * c->groups - 1));
+}
+
+void contract_index(struct contract *c, struct loop_expr *line, int row, int column, int j,
+                    struct loop_expr **index, struct loop_expr **first_lane)
+{
+        struct emit *e = c->s.e;
+        int64_t in_block = divide_up(op_int(c->s.op, "block"), c->line),
+                in_panel = c->s.panel_width / c->line,
+                per_group = op_result(c->s.op)->type->dims[1] / c->groups;
+        int64_t first = j * c->s.lanes / c->line, within = j * c->s.lanes % c->line;
+        stage_index(&c->s, row, column, index);
+        index[1] = times(e, c->group, per_group);
+        struct loop_expr *n = number(e, first % in_block);
+        if (!line && in_panel % in_block == 0) {          /* panels are whole blocks */
+                index[1] = plus(e, index[1],
+                                plus(e, times(e, c->panel, in_panel / in_block),
+                                     number(e, first / in_block)));
+        } else {
+                n = plus(e, line ? line : times(e, c->panel, in_panel), number(e, first));
+                if (per_group > 1)
+                        index[1] = plus(e, index[1], emit_op_int(e, LOOP_DIV, n, in_block));
+                n = per_group > 1 ? emit_op_int(e, LOOP_REM, n, in_block) : n;
+        }
+        *first_lane = plus(e, times(e, n, c->line), number(e, within));
+}
+
+/* ---- tiles, panels, groups ---- */
+
+static bool write_tile(struct stage *s, int rows, int columns)
+{
+        struct contract *c = (struct contract *)s;
+        return (in_tiles(c) ? contract_tiles : contract_sums)(c, rows, columns);
+}
+
+/* the panel's outputs, a tile's width at a time; the last may be narrower */
+static bool write_panel(struct contract *c, struct loop_expr *from, struct loop_expr *to,
+                        int64_t outputs)
+{
+        struct emit *e = c->s.e;
+        int width = c->width, whole = (int)(outputs / width);
+        bool good = true;
+        if (whole) {
+                c->part = emit_for(e, "part", number(e, 0), number(e, whole));
+                c->part = times(e, c->part, width / c->line);
+                c->live = width;
+                good = stage_each_tile(&c->s, from, to, write_tile);
+                emit_end(e);
+        }
+        c->live = (int)(outputs - (int64_t)whole * width);
+        if (c->live && good) {
+                c->part = number(e, whole * width / c->line);
+                good = stage_each_tile(&c->s, from, to, write_tile);
+        }
+        return good;
+}
+
+static bool write_panels(struct contract *c, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
+{
+        struct emit *e = c->s.e;
+        int64_t width = c->s.panel_width, whole = c->outputs / width;
+        bool good = true;
+        if (whole) {
+                struct loop_expr *stop =
+                        whole < c->s.panels ? minimum(e, end, number(e, whole)) : end;
+                c->panel = emit_for(e, "panel", first, stop);
+                good = write_panel(c, from, to, width);
+                emit_end(e);
+        }
+        if (whole < c->s.panels && good) {
+                struct loop_expr *start = maximum(e, first, number(e, whole));
+                c->panel = emit_for(e, "panel", start, end);
+                good = write_panel(c, from, to, c->outputs % width);
+                emit_end(e);
+        }
+        return good;
+}
+
+static bool write_strip(struct contract *c, struct loop_expr *from, struct loop_expr *to,
+                        struct loop_expr *first, struct loop_expr *end)
+{
+        struct loop_expr *block = times(c->s.e, c->group, c->blocks);
+        return (!c->s.prologue || prologue_write(&c->s, from, to, block)) &&
+               write_panels(c, from, to, first, end);
+}
+
+static bool write_strips(struct contract *c, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
+{
+        bool strips = stage_open_strips(&c->s, &from, &to),
+             good = write_strip(c, from, to, first, end);
+        if (strips)
+                emit_end(c->s.e);
+        return good;
+}
+
+static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
+{
+        struct contract *c = (struct contract *)s;
+        if (in_tiles(c))
+                contract_tiles_begin(c);
+        c->group = s->group ? s->group
+                            : emit_for(s->e, "group", number(s->e, 0), number(s->e, c->groups));
+        bool good = write_strips(c, from, to, first, end);
+        if (!s->group)
+                emit_end(s->e);
+        if (in_tiles(c))
+                contract_tiles_end(c);
+        return good;
+}
+
+/* ---- the stage ---- */
+
+/* A cache line of sums where tiles, of so many, and blocks have whole ones, else a vector of w. */
+static int64_t line_of(const struct op *op, int64_t tile)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int64_t block = op_int(op, "block"), lanes = packed_lanes(x, w);
+        bool lines = packed_panel(x, w) % LINE == 0 && LINE % lanes == 0 && tile % LINE == 0 &&
+                     (block % LINE == 0 || block == op_int(op, "outputs"));
+        return lines ? LINE : lanes;
+}
+
+/* what the shapes of the operands say */
+static void measure(struct contract *c)
+{
+        const struct op *op = c->s.op;
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        c->groups = op_int(op, "groups");
+        c->blocks = w->dims[1];
+        c->inner = w->dims[w->rank - 3];
+        c->word = c->s.multiply->group;
+        c->words = divide_up(op_int(op, "channels"), c->word);
+        c->outputs = op_result(op)->type->dims[1] / c->groups * op_int(op, "block");
+        c->panel_size = type_elements(w) / w->dims[0];
+        c->s.panels = w->dims[0] / c->groups;
+        c->s.panel_width = packed_panel(x, w);
+        c->width = in_tiles(c) ? (int)c->s.panel_width : c->s.schedule.vectors * c->s.lanes;
+        c->line = line_of(op, c->width);
+        if (!in_tiles(c))               /* tiles take as long for a narrow panel */
+                c->s.last_width = c->outputs - (c->s.panels - 1) * c->s.panel_width;
+}
+
+/* by this multiply; NULL: it cannot be */
+static struct stage *prepare(const struct stage *common, const struct multiply *multiply)
+{
+        struct contract *c = ARENA_NEW(common->arena, struct contract);
+        c->s = *common;
+        c->s.multiply = multiply;
+        c->s.write = write_groups;
+        c->s.enter = in_tiles(c) ? contract_tiles_enter : NULL;
+        measure(c);
+        if (multiply->outputs != c->s.lanes || c->line % c->s.lanes || c->width % c->line ||
+            c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
+                return NULL;
+        stage_spatial(&c->s, 2);
+        if (in_tiles(c) && !contract_tiles_read(c))
+                return NULL;
+        stage_cut(&c->s);
+        if (c->s.prologue)
+                prologue_memory(&c->s, c->blocks);
+        bool fits = in_tiles(c) ? contract_tiles_fit(c)
+                                : c->s.schedule.split * c->s.row.size * c->s.column.size <=
+                                                  TILE_MAX &&
+                                          c->s.schedule.vectors <= TILE_MAX;
+        return fits ? &c->s : NULL;
+}
+
+const struct multiply *contract_multiply(const struct op *op, const struct target *target,
+                                         bool tiles)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct multiply *m = multiply_find(
+                target, (enum element)x->element, (enum element)w->element, tiles,
+                tiles ? (int)packed_lanes(x, w) : 0, (int)packed_group(x, w));
+        int spatial = w->rank - 5;
+        bool near = tiles && op_ints(op, "dilations", NULL)[spatial - 1] == 1, merged;
+        bool fills = !m || !tiles || contract_depth(m, w->dims[w->rank - 3],
+                                                    near ? w->dims[1 + spatial] : 1, &merged);
+        return fills ? m : NULL;
+}
+
+struct stage *contract_prepare(const struct stage *common)
+{
+        struct stage *s = NULL;
+        for (int tiles = 1; tiles >= 0 && !s; tiles--) {
+                const struct multiply *m =
+                        contract_multiply(common->op, common->e->options->target, tiles);
+                s = m ? prepare(common, m) : NULL;
+        }
+        return s;
+}
