@@ -110,14 +110,14 @@ enum {
         [OP_##name_] = { .name = #name_, .doc = doc_, .formula = formula_,                                      \
                 .traits = ROW_##traits_ | TRAIT_ELEMENTWISE, .domain = DOMAIN_##domain_, .operand_count = arity, \
                 .result_count = 1, .operands = elementwise_operands, .results = elementwise_results,            \
-                .type_rule = rule, .element = element_formula },
+                .type_rule = rule, .element = element_formula, .relation = relate_same },
 
 const struct op_info op_info[OPCODE_COUNT] = {
 #define EW(name, arity, domain, traits, formula, doc) \
         FORMULA_ROW(name, arity, domain, traits, formula, doc, type_elementwise)
 #define CMP(name, arity, domain, traits, formula, doc) \
         FORMULA_ROW(name, arity, domain, traits, formula, doc, type_compare)
-#define OP(name_, traits_, rule, element_, doc_)                     \
+#define OP(name_, traits_, rule, element_, relation_, doc_)          \
         [OP_##name_] = { .name = #name_,                             \
                          .doc = doc_,                                \
                          .traits = ROW_##traits_,                    \
@@ -131,7 +131,8 @@ const struct op_info op_info[OPCODE_COUNT] = {
                          .attrs = attrs_##name_,                     \
                          .regions = regions_##name_,                 \
                          .type_rule = rule,                          \
-                         .element = element_ },
+                         .element = element_,                        \
+                         .relation = relation_ },
 #include "ir/ops.def"
 };
 

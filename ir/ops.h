@@ -8,15 +8,20 @@
 bool type_elementwise(struct module *m, struct op *op, struct diag *diag);        /* every EW row */
 /* every CMP row */
 bool type_compare(struct module *m, struct op *op, struct diag *diag);
-#define OP(name, traits, rule, element, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
+#define OP(name, traits, rule, element, relate, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
 #include "ir/ops.def"
 
 /* canonical lowerings (lower*.c) */
 struct loop_expr *element_formula(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index);
-#define OP(name, traits, rule, element, doc)                                              \
+#define OP(name, traits, rule, element, relate, doc)                                    \
         struct loop_expr *element_##name(struct emit *e, const struct op *op, int result, \
                                          struct loop_expr *const *index);
+#include "ir/ops.def"
+
+/* relations (relation.c); every element-wise row's is relate_same */
+#define OP(name, traits, rule, element, relate, doc) \
+        bool relate(const struct op *op, int operand, struct relation *r);
 #include "ir/ops.def"
 
 #endif

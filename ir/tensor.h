@@ -147,6 +147,7 @@ enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_
 
 struct op;
 struct emit;
+struct relation;
 struct loop_expr;
 struct op_info {
         const char *name, *doc, *formula;       /* formula: of an element-wise op, Loop IR syntax
@@ -168,6 +169,9 @@ struct op_info {
          * and yield. */
         struct loop_expr *(*element)(struct emit *e, const struct op *op, int result,
                                      struct loop_expr *const *index);
+        /* Which elements of an operand an element of the result needs: asked by relation_of
+         * (relation.h). */
+        bool (*relation)(const struct op *op, int operand, struct relation *r);
 };
 extern const struct op_info op_info[OPCODE_COUNT];
 bool opcode_from_text(const char *name, size_t length, enum opcode *code);
