@@ -2,20 +2,21 @@
  * backwards through the operations of a kernel, that says which rows (or columns) of one tensor a
  * row of another one needs: (row * scale + low) / per .. (row * scale + high) / per, rounded down.
  *
- *      windows, slices    from row * stride on           resizes, transposed convolutions    about row / factor
- *      pads               row - low                      reshapes that cut or join rows       row * factor .., row / factor
+ *      windows, slices    from row * stride on
+ *      resizes, transposed convolutions    about row / factor
+ *      reshapes that cut or join rows      row * factor .., row / factor
  *
- * Transposes, broadcasts and reductions of other dimensions move it to another dimension. Of what
- * is put one behind the other along it, rows before the first may be needed: there are none. Needs
- * may be more than the truth (a table's line is as steep as the table is long, and two roundings
- * become one), never less. Reductions over rows (global pools, norms) and products of matrices need
- * all. */
+ * What each operation needs its relation says (ir/relation.h). Needs may be more than the truth (a
+ * table's line is as steep as the table is long, and two roundings become one), never less; rows
+ * before the first one and behind the last may be needed: there are none. Reductions over rows
+ * (global pools, norms) need all; so do products of matrices, whose kernels are not cut into
+ * rows. */
 #include "kernels/needs.h"
 
 #include "base/size.h"
-#include "ir/ops.h"
+#include "ir/relation.h"
 
-enum { SPATIAL = 2, FAR_MAX = 1 << 24 };
+enum { FAR_MAX = 1 << 24 };
 
 static struct need unknown(void) { return (struct need){ .any = true, .all = true }; }
 
@@ -52,76 +53,27 @@ static struct need compose(struct need n, struct need own)
                        : both;
 }
 
-/* spread: between elements of the operand there are so many less one that are zero */
-static struct need window_need(int dimension, int64_t window, int64_t stride, int64_t dilation,
-                               int64_t low, int64_t spread)
+static struct need affine_need(const struct along *a, int dimension)
 {
-        if (window < 1 || window > FAR_MAX || dilation > FAR_MAX)
+        if (a->scale < 1 || a->window < 1 || a->window > FAR_MAX || a->dilation > FAR_MAX)
                 return unknown();
         return (struct need){ .any = true,
                               .dimension = dimension,
-                              .scale = stride,
-                              .per = spread,
-                              .low = spread - 1 - low,
-                              .high = (window - 1) * dilation - low };
-}
-
-static struct need convolve_need(const struct op *op, int dimension)
-{
-        int d = dimension - SPATIAL;
-        if (d < 0)
-                return unknown();
-        return window_need(dimension, op_operand(op, 1)->type->dims[dimension],
-                           op_ints(op, "strides", NULL)[d], op_ints(op, "dilations", NULL)[d],
-                           op_ints(op, "pads", NULL)[d], op_ints(op, "input_dilations", NULL)[d]);
-}
-
-/* of blocked tensors, without pads: windows begin at dimension `window` of w, and the last
- * dimension of x are the lanes of a block */
-static struct need packed_need(const struct op *op, int window, int dimension)
-{
-        int d = dimension - SPATIAL;
-        if (d < 0 || dimension == op_operand(op, 0)->type->rank - 1)
-                return unknown();
-        return window_need(dimension, op_operand(op, 1)->type->dims[window + d],
-                           op_ints(op, "strides", NULL)[d], op_ints(op, "dilations", NULL)[d], 0,
-                           1);
-}
-
-static struct need slice_need(const struct op *op, int dimension)
-{
-        int64_t starts[RANK_MAX], steps[RANK_MAX];
-        int count;
-        if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
-            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count) || steps[dimension] < 1)
-                return unknown();
-        return window_need(dimension, 1, steps[dimension], 1, -starts[dimension], 1);
-}
-
-static struct need pad_need(const struct op *op, int dimension)
-{
-        int64_t low[RANK_MAX];
-        int count;
-        if (op_int(op, "mode") || !value_ints(op_operand(op, 2), low, RANK_MAX, &count))
-                return unknown();
-        return window_need(dimension, 1, 1, 1, low[dimension], 1);
+                              .scale = a->scale,
+                              .per = a->spread,
+                              .low = a->spread - 1 + a->low,
+                              .high = (a->window - 1) * a->dilation + a->low };
 }
 
 /* Rows by a constant table, as resizes have them: the closest two lines above and below it that are
  * as steep as it is long. */
-static struct need gather_need(const struct op *op, int dimension)
+static struct need table_need(const struct value *table, int64_t rows, int dimension)
 {
         enum { TABLE_MAX = 1 << 13 };
-        const struct value *table = op_operand(op, 1);
-        int64_t index[TABLE_MAX], axis = op_int(op, "axis");
+        int64_t index[TABLE_MAX];
         int count;
-        if (table->type->rank != 1 || op_operand(op, 0)->type->dims[axis] > FAR_MAX)
+        if (rows > FAR_MAX || !value_ints(table, index, TABLE_MAX, &count) || !count)
                 return unknown();
-        if (axis != dimension)
-                return need_itself(dimension);
-        if (!value_ints(table, index, TABLE_MAX, &count) || !count)
-                return unknown();
-        int64_t rows = op_operand(op, 0)->type->dims[axis];
         struct need n = { .any = true,
                           .dimension = dimension,
                           .scale = rows,
@@ -174,107 +126,40 @@ static struct need reshape_need(const struct op *op, int dimension)
         return unknown();
 }
 
-static struct need broadcast_need(const struct op *op, int dimension)
-{
-        int rank;
-        const int64_t *dims = op_ints(op, "dims", &rank);
-        for (int d = 0; d < rank; d++)
-                if (dims[d] == dimension &&
-                    op_operand(op, 0)->type->dims[d] == op_result(op)->type->dims[dimension])
-                        return need_itself(d);
-        return unknown();
-}
-
-static bool is_reduced(const int64_t *axes, int count, int dimension, int rank)
-{
-        for (int i = 0; i < count; i++)
-                if (axes[i] == dimension || axes[i] + rank == dimension)
-                        return true;
-        return false;
-}
-
-static struct need reduce_need(const struct op *op, int dimension)
-{
-        const struct type *x = op_operand(op, 0)->type;
-        int64_t axes[RANK_MAX];
-        int count;
-        if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
-            op_result(op)->type->rank + count != x->rank)
-                return unknown();
-        for (int d = 0, left = dimension; d < x->rank; d++)
-                if (!is_reduced(axes, count, d, x->rank) && !left--)
-                        return need_itself(d);
-        return unknown();
-}
-
 /* Does image i of the result need image i of the operand, and no other? */
-static bool keeps_images(const struct op *op, int operand)
+static bool keeps_images(const struct op *op, int operand, const struct relation *r)
 {
         const struct type *x = op_operand(op, operand)->type, *y = op_result(op)->type;
-        int64_t numbers[RANK_MAX];
-        int count;
-        if (!x->rank || x->dims[0] != y->dims[0] || x->dims[0] == 1)
-                return x->rank && x->dims[0] == y->dims[0];
-        switch (op->code) {
-        case OP_slice:
-                return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 1;
-        case OP_pad:
-                return value_ints(op_operand(op, 2), numbers, RANK_MAX, &count) && numbers[0] == 0;
-        case OP_transpose: return op_ints(op, "perm", NULL)[0] == 0;
-        case OP_broadcast: return op_ints(op, "dims", NULL)[0] == 0;
-        case OP_concat: return op_int(op, "axis") != 0;
-        case OP_gather: return op_int(op, "axis") != 0;
-        case OP_reduce: return reduce_need(op, 0).dimension == 0;
-        case OP_reduce_window:
-                return op_ints(op, "window", NULL)[0] == 1 && op_ints(op, "pads", NULL)[0] == 0;
-        default: return true;
-        }
-}
-
-/* of what is put one behind the other along the dimension: rows before the first and behind the
- * last are nobody's */
-static struct need concat_need(const struct op *op, int operand, int dimension)
-{
-        int64_t before = 0;
-        for (int i = 0; i < operand && op_int(op, "axis") == dimension; i++)
-                before += op_operand(op, i)->type->dims[dimension];
-        return window_need(dimension, 1, 1, 1, before, 1);
+        return x->rank && x->dims[0] == y->dims[0] &&
+               (x->dims[0] == 1 || r->in_order || along_is(&r->along[0], 0));
 }
 
 /* what element i of a dimension of op's result needs of an operand */
-static struct need own_need(const struct op *op, int operand, int dimension)
+static struct need own_need(const struct op *op, int operand, const struct relation *r,
+                            int dimension)
 {
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                return need_itself(dimension);
-        if (op->code == OP_concat)
-                return concat_need(op, operand, dimension);
-        if (operand)
-                return unknown();
-        switch (op->code) {
-        case OP_convolve: return convolve_need(op, dimension);
-        case OP_convolve_packed: return packed_need(op, 2, dimension);
-        case OP_convolve_lanes: return packed_need(op, 1, dimension);
-        case OP_slice: return slice_need(op, dimension);
-        case OP_pad: return pad_need(op, dimension);
-        case OP_gather: return gather_need(op, dimension);
-        case OP_reshape: return reshape_need(op, dimension);
-        case OP_transpose: return need_itself((int)op_ints(op, "perm", NULL)[dimension]);
-        case OP_broadcast: return broadcast_need(op, dimension);
-        case OP_reduce: return reduce_need(op, dimension);
-        case OP_reduce_window:
-                return window_need(dimension, op_ints(op, "window", NULL)[dimension],
-                                   op_ints(op, "strides", NULL)[dimension],
-                                   op_ints(op, "dilations", NULL)[dimension],
-                                   op_ints(op, "pads", NULL)[dimension], 1);
-        default: return unknown();
+        const struct type *x = op_operand(op, operand)->type;
+        if (r->in_order)
+                return reshape_need(op, dimension);
+        for (int k = 0; k < x->rank; k++) {
+                const struct along *a = &r->along[k];
+                if (a->from != dimension)
+                        continue;
+                if (a->kind == ALONG_AFFINE)
+                        return affine_need(a, k);
+                if (a->kind == ALONG_TABLE && op_operand(op, 1)->type->rank == 1)
+                        return table_need(op_operand(op, 1), x->dims[k], k);
         }
+        return unknown();
 }
 
 struct need need_through(const struct op *op, int operand, struct need n)
 {
-        if (n.all || !keeps_images(op, operand))
+        struct relation r;
+        if (n.all || op->code == OP_dot || !relation_of(op, operand, &r) ||
+            !keeps_images(op, operand, &r))
                 return unknown();
-        return compose(n, own_need(op, operand, n.dimension));
+        return compose(n, own_need(op, operand, &r, n.dimension));
 }
 
 bool need_add(struct need *to, struct need n)
