@@ -1,5 +1,9 @@
 #include "kernels/access.h"
 
+#include <string.h>
+
+#include "ir/relation.h"
+
 static void row_major(const struct type *t, struct access *access)
 {
         int64_t stride = 1;
@@ -62,53 +66,47 @@ static bool is_inside(const struct region *region, const struct value *v)
 
 bool access_read(const struct region *region, struct value *v, struct access *access)
 {
+        struct relation r;
+        int64_t stride[RANK_MAX];
         if (!is_inside(region, v)) {
                 access->value = v;
                 row_major(v->type, access);
                 return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
         }
         const struct op *op = v->op;
-        int64_t starts[RANK_MAX], steps[RANK_MAX], old[RANK_MAX];
-        int count;
-        if (!(op_info[op->code].traits & TRAIT_FREE) || !op->operand_count ||
-            !access_read(region, op_operand(op, 0), access))
+        if (op->code == OP_reshape)
+                return access_read(region, op_operand(op, 0), access) &&
+                       reshape_strides(op_operand(op, 0)->type, v->type, access->stride);
+        if (!relation_moves(op, &r) || !access_read(region, op_operand(op, 0), access))
                 return false;
-        switch (op->code) {
-        case OP_reshape:
-                return reshape_strides(op_operand(op, 0)->type, v->type, access->stride);
-        case OP_transpose:
-                for (int d = 0; d < v->type->rank; d++)
-                        old[d] = access->stride[op_ints(op, "perm", NULL)[d]];
-                for (int d = 0; d < v->type->rank; d++)
-                        access->stride[d] = old[d];
-                return true;
-        case OP_slice:
-                if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
-                    !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
-                        return false;
-                for (int d = 0; d < v->type->rank; d++) {
-                        access->offset += starts[d] * access->stride[d];
-                        access->stride[d] *= steps[d];
-                }
-                return true;
-        default:
-                return false;
+        for (int k = 0; k < v->type->rank; k++) {
+                const struct along *a = &r.along[k];
+                access->offset += a->low * access->stride[k];
+                stride[a->from] = a->scale * access->stride[k];
         }
+        memcpy(access->stride, stride, (size_t)v->type->rank * sizeof *stride);
+        return true;
+}
+
+/* Strides of the operand of a transpose or a halo from those of its result. */
+static void store_through(const struct op *op, struct access *access)
+{
+        struct relation r;
+        int64_t stride[RANK_MAX];
+        int rank = op_result(op)->type->rank;
+        relation_of(op, 0, &r);
+        for (int k = 0; k < rank; k++) {
+                stride[k] = access->stride[r.along[k].from];
+                access->offset -= r.along[k].low * stride[k];
+        }
+        memcpy(access->stride, stride, (size_t)rank * sizeof *stride);
 }
 
 static bool is_halo(const struct op *op)
 {
-        int64_t low[RANK_MAX];
-        int count;
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        if (op->code != OP_pad || op_int(op, "mode") || !op_operand(op, 1) ||
-            !value_is_splat(op_operand(op, 1), &(double){ 0 }) ||
-            !value_ints(op_operand(op, 2), low, RANK_MAX, &count))
-                return false;
-        for (int d = 0; d < x->rank; d++)
-                if (low[d] < 0 || low[d] + x->dims[d] > y->dims[d])
-                        return false;
-        return true;
+        int64_t lows[RANK_MAX];
+        return relation_surrounds(op, lows) && op_operand(op, 1) &&
+               value_is_splat(op_operand(op, 1), NULL);
 }
 
 bool access_store(const struct region *region, struct value *result, struct value **v,
@@ -117,8 +115,6 @@ bool access_store(const struct region *region, struct value *result, struct valu
         access->value = result;
         row_major(result->type, access);
         *pad = NULL;
-        int64_t old[RANK_MAX];
-        int count;
         for (*v = result; is_inside(region, *v); *v = op_operand((*v)->op, 0)) {
                 struct op *op = (*v)->op;
                 switch (op->code) {
@@ -126,19 +122,14 @@ bool access_store(const struct region *region, struct value *result, struct valu
                         if (!reshape_strides((*v)->type, op_operand(op, 0)->type, access->stride))
                                 return false;
                         break;
-                case OP_transpose:
-                        for (int d = 0; d < (*v)->type->rank; d++)
-                                old[op_ints(op, "perm", NULL)[d]] = access->stride[d];
-                        for (int d = 0; d < (*v)->type->rank; d++)
-                                access->stride[d] = old[d];
-                        break;
                 case OP_pad:
                         if (*pad || *v != result || !is_halo(op))
                                 return false;
                         *pad = op;
-                        value_ints(op_operand(op, 2), old, RANK_MAX, &count);
-                        for (int d = 0; d < (*v)->type->rank; d++)
-                                access->offset += old[d] * access->stride[d];
+                        store_through(op, access);
+                        break;
+                case OP_transpose:
+                        store_through(op, access);
                         break;
                 default:
                         return true;

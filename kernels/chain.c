@@ -1,5 +1,7 @@
 #include "kernels/chain.h"
 
+#include "ir/relation.h"
+
 enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 
 /* The link whose result an operation is computed from: marks[k] of the k-th operation of the
@@ -14,26 +16,23 @@ static bool can_link(const struct op *op)
         return links && op_operand(op, 0)->type->element == E_F32;
 }
 
-/* an attribute along the rows: a pool's are those of all dimensions, a contraction's of the spatial
- * ones */
-static int64_t along_rows(const struct op *op, const char *name)
+/* rows of x that a row of the result needs */
+static struct along along_rows(const struct op *op)
 {
-        return op_ints(op, name, NULL)[is_pool(op) ? CHAIN_ROWS : 0];
+        struct relation r;
+        relation_of(op, 0, &r);
+        return r.along[CHAIN_ROWS];
 }
 
-int64_t chain_window(const struct op *op)
-{
-        if (is_pool(op))
-                return along_rows(op, "window");
-        return op_operand(op, 1)->type->dims[op->code == OP_convolve_packed ? 2 : 1];
-}
+int64_t chain_window(const struct op *op) { return along_rows(op).window; }
+int64_t chain_stride(const struct op *op) { return along_rows(op).scale; }
+int64_t chain_low(const struct op *op) { return -along_rows(op).low; }
 
-int64_t chain_stride(const struct op *op) { return along_rows(op, "strides"); }
 int64_t chain_reach(const struct op *op)
 {
-        return (chain_window(op) - 1) * along_rows(op, "dilations") + 1;
+        struct along rows = along_rows(op);
+        return (rows.window - 1) * rows.dilation + 1;
 }
-int64_t chain_low(const struct op *op) { return is_pool(op) ? along_rows(op, "pads") : 0; }
 
 static int mark_of(const struct marking *m, const struct value *v)
 {
@@ -83,14 +82,8 @@ static bool mark_region(struct marking *m, struct op *first, struct chain *chain
 /* A halo of rows and columns alone? */
 static bool surrounds_rows(const struct op *pad)
 {
-        const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
-        int64_t low[RANK_MAX];
-        int count;
-        if (!value_ints(op_operand(pad, 2), low, RANK_MAX, &count) ||
-            !value_is_constant(op_operand(pad, 1)))
-                return false;
-        for (int d = 0; d < x->rank; d++)
-                if (d != CHAIN_ROWS && d != CHAIN_ROWS + 1 && x->dims[d] != y->dims[d])
+        for (int d = 0; d < op_result(pad)->type->rank; d++)
+                if (d != CHAIN_ROWS && d != CHAIN_ROWS + 1 && !relation_keeps(pad, 0, d))
                         return false;
         return true;
 }

@@ -12,6 +12,7 @@
  *      [lane]                                                positions that strides meet are there, side by side.
  *
  * The same with nothing to compute gathers x (schedule.pack). */
+#include "ir/relation.h"
 #include "kernels/stage.h"
 
 /* one of the spatial dimensions */
@@ -38,21 +39,16 @@ bool prologue_has_halo(const struct prologue *p) { return p->pad; }
 /* a pad with zeros of the spatial dimensions alone */
 static bool find_halo(struct prologue *p, struct op *pad)
 {
-        const struct type *x = op_operand(pad, 0)->type, *y = op_result(pad)->type;
         int64_t low[RANK_MAX];
-        int count;
-        if (op_int(pad, "mode") || !op_operand(pad, 1) ||
-            !value_is_splat(op_operand(pad, 1), &(double){ 0 }) ||
-            !value_ints(op_operand(pad, 2), low, RANK_MAX, &count))
+        int last = op_result(pad)->type->rank - 1;
+        if (!relation_surrounds(pad, low) || !op_operand(pad, 1) ||
+            !value_is_splat(op_operand(pad, 1), NULL))
                 return false;
-        for (int d = 0; d < x->rank; d++) {
-                bool spatial = d >= 2 && d < x->rank - 1;
-                if (spatial ? low[d] < 0 || low[d] + x->dims[d] > y->dims[d]
-                            : x->dims[d] != y->dims[d])
-                        return false;
-                if (spatial)
+        for (int d = 0; d <= last; d++)
+                if (d >= 2 && d < last)
                         p->sides[d - 2].low = low[d];
-        }
+                else if (!relation_keeps(pad, 0, d))
+                        return false;
         p->pad = pad;
         p->value = op_operand(pad, 0);
         return true;
