@@ -48,6 +48,8 @@
 
 #include <string.h>
 
+#include "ir/relation.h"
+
 struct member {                         /* what is known of an operation while groups form */
         struct group *group;
         const struct op *home;          /* the packed contraction whose epilogue it could be */
@@ -142,10 +144,9 @@ static bool keeps_index(const struct op *op)
  * is read element by element is better copied once. */
 static bool packed_accepts(const struct op *op, int operand)
 {
-        int rank = op_result(op)->type->rank;
-        return operand == 0 &&
-               (op->code == OP_slice ||
-                (op->code == OP_transpose && op_ints(op, "perm", NULL)[rank - 1] == rank - 1));
+        int last = op_result(op)->type->rank - 1;
+        return operand == 0 && (op->code == OP_slice ||
+                                (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
 /* whether op may stand in user's group, as far as this one use goes */
@@ -169,14 +170,8 @@ static bool accepts(const struct fusing *f, const struct op *user, const struct 
         }
         if (fuse_is_anchor(op))
                 return keeps_index(user) && at->identity && !at->group->anchored;
-        if (at->repeated)
-                return false;
-        switch (user->code) {
-        case OP_transpose: case OP_slice: case OP_reduce:
-                return operand == 0;
-        default:
-                return keeps_index(user);
-        }
+        bool sums = op_info[user->code].traits & TRAIT_CONTRACTION;
+        return !at->repeated && !sums && relation_reads_once(user, operand);
 }
 
 /* ---- rows ---- */
@@ -188,14 +183,9 @@ static unsigned repeats_along(const struct op *op, const struct type *shape)
         unsigned along = 0;
         if (op->code != OP_broadcast || !type_same_dims(op_result(op)->type, shape))
                 return 0;
-        const struct type *x = op_operand(op, 0)->type;
-        const int64_t *dims = op_ints(op, "dims", NULL);
         for (int d = 0; d < shape->rank; d++)
                 along |= (unsigned)(shape->dims[d] != 1) << d;
-        for (int k = 0; k < x->rank; k++)
-                if (x->dims[k] != 1)
-                        along &= ~(1u << dims[k]);
-        return along;
+        return along & ~relation_depends(op, 0);
 }
 
 static bool is_row_operation(const struct op *op)

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "ir/relation.h"
+
 static bool is_zero(const struct value *v)
 {
         double number;
@@ -22,15 +24,7 @@ static bool is_zero(const struct value *v)
 
 static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX])
 {
-        int count;
-        if (op->code != OP_pad || op_int(op, "mode") != 0 || !is_zero(op_operand(op, 1)) ||
-            !value_ints(op_operand(op, 2), lows, RANK_MAX, &count))
-                return false;
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        for (int d = 0; d < y->rank; d++)
-                if (lows[d] < 0 || y->dims[d] < lows[d] + x->dims[d])
-                        return false;
-        return true;
+        return relation_surrounds(op, lows) && is_zero(op_operand(op, 1));
 }
 
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }

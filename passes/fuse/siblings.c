@@ -18,6 +18,7 @@
  * makes, or else where the earlier one is, if what the later one reads is there by then: so no
  * cycle can arise. Contractions and rows that are stored stay alone. Exact: the same operations on
  * each element, in the same order. */
+#include "ir/relation.h"
 #include "passes/fuse/join.h"
 
 enum { READERS_MAX = 16 };              /* of a value that are looked at */
@@ -94,11 +95,7 @@ static bool keeps_row(const struct op *op, const struct walk *w)
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
         if (type_elements(x) != w->rows || op->code == OP_reshape)
                 return type_elements(x) == w->rows;
-        const int64_t *onto = op_ints(op, "dims", NULL);
-        for (int k = 0; k < x->rank; k++)
-                if (x->dims[k] != 1 && w->along >> onto[k] & 1)
-                        return false;
-        return type_same_dims(y, w->shape);
+        return type_same_dims(y, w->shape) && !(relation_depends(op, 0) & w->along);
 }
 
 /* Does the kernel read v, and only at the index of its result, or in its row? */
