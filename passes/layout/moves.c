@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ir/relation.h"
+
 /* ---- element-wise ---- */
 
 /* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become
@@ -129,11 +131,6 @@ static void widen(struct layout *l, struct attr *attrs, const struct op *op, con
 static struct value *window(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
-        const int64_t *window = op_ints(op, "window", NULL),
-                      *strides = op_ints(op, "strides", NULL);
-        const int64_t *pads = op_ints(op, "pads", NULL);
-        if (window[1] != 1 || strides[1] != 1 || pads[1] || pads[x->type->rank + 1])
-                return NULL;
         struct attr *attrs = attrs_new(l->m, op->code);
         attr_set(attrs, op->code, "kind", op_int(op, "kind"));
         attr_set(attrs, op->code, "accumulator", op_int(op, "accumulator"));
@@ -151,13 +148,8 @@ static struct value *reduce(struct layout *l, struct op *op)
         int64_t axes[RANK_MAX];
         int count;
         if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
-            op_result(op)->type->rank != x->type->rank - count)
+            op_result(op)->type->rank != x->type->rank - count || !relation_keeps(op, 0, 0))
                 return NULL;
-        for (int i = 0; i < count; i++) {
-                axes[i] += axes[i] < 0 ? x->type->rank : 0;
-                if (axes[i] < 2)
-                        return NULL;
-        }
         struct value *operands[] = { blocks_of(x), constant_ints(l->m, axes, count) };
         return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
 }
@@ -226,9 +218,8 @@ static struct value *repeat(struct layout *l, struct op *op)
         int64_t dims[RANK_MAX];
         int rank = x->type->rank;
         memcpy(dims, op_ints(op, "dims", NULL), (size_t)rank * sizeof *dims);
-        for (int d = 0; d < 2; d++)
-                if (dims[d] != d || x->type->dims[d] != op_result(op)->type->dims[d])
-                        return NULL;
+        if (!relation_keeps(op, 0, 0))
+                return NULL;
         for (const struct use *u = op_result(op)->uses; u; u = u->next)
                 if (u->user->code != OP_reshape)
                         return NULL;
@@ -282,8 +273,7 @@ static struct value *pad(struct layout *l, struct op *op)
         struct value *x = op_operand(op, 0);
         int64_t low[RANK_MAX];
         int count;
-        if (!value_ints(op_operand(op, 2), low, RANK_MAX, &count) || low[1] ||
-            op_result(op)->type->dims[1] != x->type->dims[1])
+        if (!value_ints(op_operand(op, 2), low, RANK_MAX, &count))
                 return NULL;
         low[x->type->rank] = 0;
         struct value *operands[] = { blocks_of(x), op_operand(op, 1),
@@ -293,11 +283,8 @@ static struct value *pad(struct layout *l, struct op *op)
 
 static struct value *gather(struct layout *l, struct op *op)
 {
-        int64_t axis = op_int(op, "axis");
-        struct value *indices = op_operand(op, 1);
-        if (axis == 1 || (axis == 0 && indices->type->rank != 1))
-                return NULL;
-        return build_gather(&l->b, blocks_of(op_operand(op, 0)), indices, (int)axis);
+        return build_gather(&l->b, blocks_of(op_operand(op, 0)), op_operand(op, 1),
+                            (int)op_int(op, "axis"));
 }
 
 static struct value *on_blocks(struct layout *l, struct op *op)
@@ -314,12 +301,16 @@ static struct value *on_blocks(struct layout *l, struct op *op)
         if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) ||
             is_last(l, op_operand(op, 0)) != is_last(l, op_result(op)))
                 return NULL;
+        if (op->code == OP_reshape)
+                return reshape(l, op);
+        if (op->code == OP_slice)
+                return slice(l, op);
+        if (!relation_keeps(op, 0, 1))
+                return NULL;
         switch (op->code) {
         case OP_reduce_window: return window(l, op);
         case OP_reduce:        return reduce(l, op);
-        case OP_reshape:       return reshape(l, op);
         case OP_broadcast:     return repeat(l, op);
-        case OP_slice:         return slice(l, op);
         case OP_pad:           return pad(l, op);
         case OP_gather:        return gather(l, op);
         default:               return NULL;

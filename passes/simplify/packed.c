@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ir/relation.h"
+
 /* ---- chains ---- */
 
 enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
@@ -416,7 +418,7 @@ static bool can_part(const struct value *v, struct part p, int depth)
                 return through_reshape(op_operand(op, 0)->type, v->type, p, &x) &&
                        can_part(op_operand(op, 0), x, depth + 1);
         case OP_transpose:
-                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                x.dim = relation_source(op, 0, p.dim);
                 return can_part(op_operand(op, 0), x, depth + 1);
         case OP_convolve_packed:
                 return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 &&
@@ -482,7 +484,7 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
                 return build_reshape(b, build_part(b, op_operand(op, 0), x, depth + 1), t->rank,
                                      t->dims);
         case OP_transpose:
-                x.dim = (int)op_ints(op, "perm", NULL)[p.dim];
+                x.dim = relation_source(op, 0, p.dim);
                 return build_transpose(b, build_part(b, op_operand(op, 0), x, depth + 1),
                                        op_ints(op, "perm", NULL));
         case OP_convolve_packed:
