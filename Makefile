@@ -21,7 +21,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all setup python browser install demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
-        bench-interp bench-threads bench-compile bench-operators zoo-digest docs clean
+        bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -218,6 +218,11 @@ bench-threads: $(B)/threads_bench
 	$(B)/threads_bench
 $(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
+# the rates of this processor (ir/rates.def): test/bench/fit_cost.py
+fit-cost: all $(B)/rates
+	python3 test/bench/fit_cost.py --dnncc=$(B)/dnncc --rates=$(B)/rates $(FIT_FLAGS)
+$(B)/rates: test/bench/rates.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
 bench-operators: all python
 	$(PY) test/bench/operators.py --dnncc=$(B)/dnncc --write=docs/operators.md
 bench-compile: all python

@@ -111,7 +111,8 @@ bool cpu_is(const struct processor *processors)
         if (family == 15)
                 family += leaf[EAX] >> 20 & 0xff;
         for (const struct processor *p = processors; p->vendor; p++)
-                if (!strcmp(p->vendor, vendor) && p->family == family && p->model == model)
+                if (!strcmp(p->vendor, vendor) && p->family == family && p->first <= model &&
+                    model <= p->last)
                         return true;
         return false;
 }

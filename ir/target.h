@@ -15,7 +15,8 @@ struct spelling;                        /* ir/spelling.h: an operation on vector
 /* A kind of processor as CPUID says it; x86 alone. */
 struct processor {
         const char *vendor;             /* "GenuineIntel", "AuthenticAMD" */
-        int family, model;              /* the displayed ones, as in /proc/cpuinfo */
+        int family, first, last;        /* models from first to last; the displayed ones, as in
+                                         * /proc/cpuinfo */
 };
 
 struct target {

@@ -22,13 +22,17 @@ def read_features():
 
 
 def read_targets():
-    """{name: features, what is rarest first, as its table has them}; generic needs none"""
-    needs = {}
+    """{name: features, what is rarest first, as its table or else its base's has them}; generic needs none"""
+    tables = {}
     for path in sorted((ROOT / "codegen" / "targets").glob("*.c")):
-        table = path.read_text().partition("\nconst struct target target_")[2]
-        name, attribute = (re.search(rf'\.{field} =\s*"([^"]*)"', table) for field in ("name", "attribute"))
-        needs[name[1]] = tuple(attribute[1].split(",")) if attribute else ()
-    return needs
+        variable, _, table = path.read_text().partition("\nconst struct target target_")[2].partition(" = {")
+        fields = {field: re.search(rf"\.{field} =\s*[\"&](?:target_)?([^\",]*)", table) for field in ("name", "base")}
+        attribute = re.search(r'\.attribute =\s*"([^"]*)"', table)
+        tables[variable] = {**{k: v and v[1] for k, v in fields.items()}, "attribute": attribute and tuple(attribute[1].split(","))}
+
+    def features(table):
+        return table["attribute"] or (features(tables[table["base"]]) if table["base"] else ())
+    return {table["name"]: features(table) for table in tables.values()}
 
 
 FEATURES = read_features()

@@ -93,6 +93,7 @@ def test_what_targets_need():
     """as their tables have it"""
     assert processor.NEEDS["generic"] == () and processor.NEEDS["x86-64"] == ("sse2",)
     assert processor.NEEDS["sapphirerapids"][0] == "amx-tile" and "avx512f" in processor.NEEDS["x86-64-v4"]
+    assert processor.NEEDS["zen4"] == processor.NEEDS["x86-64-v4-bf16"] and processor.NEEDS["generic-be"] == ()
     listed = dnncc.run([dnncc.DNNCC, "--target=help"]).stdout.splitlines()
     assert {line.split()[0] for line in listed} == {*processor.NEEDS, "native"}
     native = listed[-1].split()[-1]

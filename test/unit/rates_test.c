@@ -44,6 +44,19 @@ static void test_multiplies(void **state)
         assert_true(rate_multiply(&chip, &tile) == rate_tile_multiply(&chip));
 }
 
+/* A processor says what it is, and no instructions. */
+static void test_processors(void **state)
+{
+        (void)state;
+        const struct target *t;
+        for (int k = 0; (t = target_at(k)); k++) {
+                const struct processor *p = t->processors;
+                assert_true(!p || (t->base && !t->attribute && !t->spellings && !t->multiplies));
+                for (; p && p->vendor; p++)
+                        assert_true(p->family > 0 && p->first <= p->last);
+        }
+}
+
 /* Rates of multiplies are of such as the target has. */
 static void test_the_table(void **state)
 {
@@ -66,6 +79,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_what_a_target_does_not_say),
                 cmocka_unit_test(test_multiplies),
+                cmocka_unit_test(test_processors),
                 cmocka_unit_test(test_the_table),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,7 +386,7 @@ static void leftovers_of_tables(void **state)
         for (int k = 0; (t = target_at(k)); k++) {
                 struct source s = { .count = 0 };
                 int own = target_lanes(t, E_F32), lanes = own > 1 ? own : 8;
-                if (!runs_here(t))
+                if ((t->base && !t->spellings) || !runs_here(t))        /* its base's tables */
                         continue;
                 for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++)
                         add(&s, lanes, leftovers[i].operands, leftovers[i].result, leftovers[i].expression);
