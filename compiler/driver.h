@@ -31,6 +31,9 @@ struct run {
         struct report_state *states;    /* with --report: before the first pass and after each
                                          * (report.h) */
         int state_count;
+        struct report_float *floats;    /* with --report: quantized layers that stay in floats */
+        int float_count;
+        bool floats_known;              /* these have been looked for */
 };
 
 enum exit_code driver_main(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* What a compilation came to: the budgets and --stats (report.c), --report as JSON (report_json.c)
- * and as a page for a browser (report_page.c), which shows the same JSON. What the JSON holds is in
- * docs/interface.md. */
+ * and as a page for a browser (report_page.c), which shows the same JSON; what stays in floats
+ * (report_floats.c). What the JSON holds is in docs/interface.md. */
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
@@ -40,6 +40,11 @@ struct report_state {
         bool loops;                     /* Loop IR */
         struct text text;               /* of the IR, large constants left out; for the page only */
 };
+/* A layer of quantized numbers that is computed in floats. */
+struct report_float { const char *location, *operation, *why; };
+/* looks for those of the state, or whether those found before are there (report_floats.c) */
+void report_find_floats(struct run *run, const struct pipeline_state *state);
+
 /* for pipeline_options.observe; runner: the struct run */
 void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass,
                     int rewrites);

@@ -132,6 +132,17 @@ static void put_passes(FILE *out, const struct run *run)
         }
 }
 
+static void put_floats(FILE *out, const struct run *run)
+{
+        for (int i = 0; i < run->float_count; i++) {
+                const struct report_float *f = &run->floats[i];
+                json_member(out, i ? ",\n    {" : "\n    {", "location", f->location);
+                json_member(out, ", ", "operation", f->operation);
+                json_member(out, ", ", "why", f->why);
+                fputs("}", out);
+        }
+}
+
 /* the four numbers, who is there at the peak, the regions */
 static void put_plan(FILE *out, struct run *run)
 {
@@ -207,5 +218,7 @@ void report_json(struct run *run, FILE *out)
         put_memory(out, run);
         fputs(",\n  \"passes\": [", out);
         put_passes(out, run);
+        fputs("\n  ],\n  \"floats\": [", out);
+        put_floats(out, run);
         fputs("\n  ]\n}\n", out);
 }

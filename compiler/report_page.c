@@ -33,6 +33,7 @@ void report_observe(void *runner, const struct pipeline_state *state, const stru
         }
         ARENA_GROW(run->arena, run->states, run->state_count);
         run->states[run->state_count++] = s;
+        report_find_floats(run, state);
 }
 
 void report_forget(struct run *run, int kept)

@@ -47,22 +47,31 @@ static bool is_whole(const struct value *v)
 
 /* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a
  * splat; else NULL */
-static struct value *whole_part(struct builder *b, const struct value *v, struct value **factor)
+static struct value *find_whole(const struct value *v, struct value **factor)
 {
+        bool moved = false;
         *factor = NULL;
-        if (op_is(v, OP_transpose) || op_is(v, OP_reshape)) {
-                struct value *x = whole_part(b, op_operand(v->op, 0), factor);
-                if (!x || (*factor && !value_is_splat(*factor, NULL)))
-                        return NULL;
-                return value_build(b, v->op->code, &x, 1, v->op->attrs,
-                                   type_with_element(b->m, v->type, x->type->element));
-        }
+        for (; op_is(v, OP_transpose) || op_is(v, OP_reshape); moved = true)
+                v = op_operand(v->op, 0);
         for (int i = 0; i < 2 && op_is(v, OP_mul) && !*factor; i++)
                 if (is_whole(op_operand(v->op, i)))
                         *factor = op_operand(v->op, 1 - i);
+        if (moved && *factor && !value_is_splat(*factor, NULL))
+                return NULL;
         if (*factor)
                 v = op_operand(v->op, 0) == *factor ? op_operand(v->op, 1) : op_operand(v->op, 0);
         return is_whole(v) ? op_operand(v->op, 0) : NULL;
+}
+
+/* x, as v moves what it is made of */
+static struct value *moved_like(struct builder *b, const struct value *v, struct value *x)
+{
+        if (!op_is(v, OP_transpose) && !op_is(v, OP_reshape))
+                return x;
+        x = moved_like(b, op_operand(v->op, 0), x);
+        return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
+                               type_with_element(b->m, v->type, x->type->element))
+                 : NULL;
 }
 
 static struct value *contract(struct builder *b, const struct op *op, struct value *x,
@@ -91,22 +100,44 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
         return build_binary(b, OP_mul, x, y);
 }
 
+/* why a product of these integers, times factors or NULL, is not made of integers; NULL: it is */
+static const char *obstacle_of(const struct op *op, struct value *const whole[2],
+                               struct value *const factors[2], const struct pass_context *context)
+{
+        double largest = (double)whole_products(op);
+        for (int i = 0; i < 2; i++)
+                largest *= whole_largest(whole_range_of(whole[i]));
+        if (!is_for(context, whole[1]))
+                return whole_multiplies(context, E_I8, E_I8)
+                               ? "both operands are made while it runs"
+                               : "the target does not multiply bytes";
+        if (largest > INT32_MAX - BIAS_MAX)
+                return "a sum of so many products may not fit into i32";
+        if (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL))
+                return "the scale of what is convolved is not one number";
+        return NULL;
+}
+
+static bool is_of_floats(const struct op *op)
+{
+        return (op->code == OP_convolve || op->code == OP_dot) &&
+               op_result(op)->type->element == E_F32 && type_is_static(op_operand(op, 0)->type) &&
+               type_is_static(op_operand(op, 1)->type);
+}
+
 static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *whole[2], *factors[2];
-        const struct type *t = op_result(op)->type;
-        if (t->element != E_F32 || !type_is_static(op_operand(op, 0)->type) ||
-            !type_is_static(op_operand(op, 1)->type))
+        if (!is_of_floats(op))
                 return NULL;
-        double largest = (double)whole_products(op);
         for (int i = 0; i < 2; i++) {
-                whole[i] = whole_part(b, op_operand(op, i), &factors[i]);
+                const struct value *v = op_operand(op, i);
+                whole[i] = find_whole(v, &factors[i]);
+                whole[i] = whole[i] ? moved_like(b, v, whole[i]) : NULL;
                 if (!whole[i])
                         return NULL;
-                largest *= whole_largest(whole_range_of(whole[i]));
         }
-        if (!is_for(context, whole[1]) || largest > INT32_MAX - BIAS_MAX ||
-            (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL)))
+        if (obstacle_of(op, whole, factors, context))
                 return NULL;
         struct value *y = build_cast(b, contract(b, op, whole[0], whole[1]), E_F32), *scale = NULL;
         for (int i = 0; i < 2; i++) {
@@ -117,6 +148,33 @@ static struct value *multiply_whole(struct builder *b, struct op *op, struct pas
                 scale = scale && factor ? product_of(b, scale, factor) : factor ? factor : scale;
         }
         return scale ? build_binary(b, OP_mul, y, scale) : y;
+}
+
+/* numbers of 8 bits, perhaps less a zero point */
+static bool is_bytes(struct value *v)
+{
+        v = uncast(op_is(v, OP_sub) ? op_operand(v->op, 0) : v);
+        return element_info[v->type->element].bytes == 1;
+}
+
+const char *whole_obstacle(const struct op *op, const struct pass_context *context)
+{
+        struct value *whole[2], *factors[2];
+        bool bytes[2];
+        if (!is_of_floats(op))
+                return NULL;
+        for (int i = 0; i < 2; i++) {
+                whole[i] = find_whole(op_operand(op, i), &factors[i]);
+                bytes[i] = whole[i] && is_bytes(whole[i]);
+        }
+        if (!bytes[0] && !bytes[1])
+                return NULL;
+        if (!bytes[0] || !bytes[1])
+                return bytes[1] ? "weights alone are quantized" : "weights are floats";
+        if (context->exact)
+                return "--exact keeps the model's sums of floats";
+        const char *why = obstacle_of(op, whole, factors, context);
+        return why ? why : "a scale differs along what is added up";
 }
 
 struct value *rewrite_convolve_whole(struct builder *b, struct op *op, struct pass_context *context)

@@ -4,12 +4,16 @@
 
 #include "passes/pass.h"
 
-/* the targets multiply such integers in tiles */
 /* products that an element of a convolve or dot is the sum of */
 int64_t whole_products(const struct op *op);
 /* the largest magnitude that a sum of a convolve or dot of integers can have */
 double whole_sum_bound(const struct op *op);
+/* the target has a multiply for such integers */
 bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);
+
+/* A convolve or dot of floats that are decoded bytes: why it is not one of integers, once simplify
+ * has run; of anything else NULL. (integers.c) */
+const char *whole_obstacle(const struct op *op, const struct pass_context *context);
 
 struct whole_range { double low, high; };
 

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 from test_command_line import DIGITS, call, relu, save, value
 import dnncc  # the path is set by test_command_line
 
@@ -17,7 +17,8 @@ void dnncc_profile(int kernel);
 void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
-           "live_peak": int, "constants": int, "kernels": int, "flops": int, "again": int, "calls": list, "buffers": list, "memory": dict, "passes": list}
+           "live_peak": int, "constants": int, "kernels": int, "flops": int, "again": int, "calls": list, "buffers": list, "memory": dict, "passes": list,
+           "floats": list}
 CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "again": int, "read": int, "constants": int, "written": int,
         "cycles": int, "buffers": list, "access": list}
 CONTROL_FLOW = """loop 1
@@ -107,6 +108,29 @@ def test_report_of_memory_and_passes(tmp_path):
     passes = [(p["pass"], p["rewrites"]) for p in facts["passes"]]
     assert passes[0] == ("", 0)
     assert passes[1:] == [(name, int(n)) for name, n in re.findall(r"^stats: (\w+) +(\d+) rewrites", stats, re.M)]
+
+
+def quantized_product(path, scales, inner=16):
+    """x, 8 bits, by weights with these scales (of each input, where they are several)"""
+    r = np.random.default_rng(0)
+    constants = [numpy_helper.from_array(a, n) for n, a in {
+        "w": r.integers(-127, 127, (inner, 4)).astype(np.int8), "sw": np.asarray(scales, np.float32), "s": np.float32(0.1),
+        "z": np.uint8(100)}.items()]
+    axis = {"axis": 0} if np.ndim(scales) else {}
+    nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["xf"]),
+             helper.make_node("DequantizeLinear", ["w", "sw"], ["wf"], **axis),
+             helper.make_node("MatMul", ["xf", "wf"], ["y"], name="product")]
+    return save(path, nodes, [value("x", (2, inner), TensorProto.UINT8)], [value("y", (2, 4))], constants)
+
+
+@pytest.mark.parametrize("name, options, why", [
+    ("whole", ["--target=x86-64-v4-vnni"], None), ("whole", [], None), ("whole", ["--exact"], "--exact keeps the model's sums of floats"),
+    ("along", [], "a scale differs along what is added up"), ("long", ["--target=x86-64-v4"], "a sum of so many products may not fit into i32")])
+def test_report_of_floats(tmp_path, name, options, why):
+    """quantized layers that are not multiplied as integers, one line each"""
+    model = quantized_product(tmp_path / "m.onnx", np.linspace(0.1, 1, 16) if name == "along" else 0.2, 120000 if name == "long" else 16)
+    facts, _ = report(model, tmp_path, *options)
+    assert facts["floats"] == ([{"location": "product", "operation": "dot", "why": why}] if why else [])
 
 
 def test_report_of_a_schedule(tmp_path):
