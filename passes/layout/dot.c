@@ -113,8 +113,12 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
                                 panels = divide_up(b->extent[FREE], panel);
         int64_t batch = b->extent[BATCH];
         int pairs = pair > 1;
-        bool columns;
+        bool columns, rows;
         order_of(b, by_columns, perm, &columns);
+        order_of(b, by_rows, perm, &rows);
+        /* words are neighbours where a row lies along K */
+        const int64_t *inner_most = b->dims[CONTRACT] + b->count[CONTRACT] - 1;
+        columns |= !rows && pairs && *inner_most == b->value->type->rank - 1;
         struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
         if (!w)
                 return NULL;

@@ -69,7 +69,9 @@ static bool is_whole(const struct op *op)
 
 const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
 {
-        return value_is_constant(op_operand(op, 1)) ? multiply_of_bytes(l->context, op) : NULL;
+        enum { WORD = 4 };              /* fewer channels are no faster than floats */
+        const struct multiply *m = multiply_of_bytes(l->context, op);
+        return m && (value_is_constant(op_operand(op, 1)) || m->group >= WORD) ? m : NULL;
 }
 
 int64_t layout_row_of(const struct multiply *m, int64_t channels)

@@ -100,6 +100,24 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
         return build_binary(b, OP_mul, x, y);
 }
 
+/* numbers of 8 bits, perhaps less a zero point */
+static bool is_bytes(struct value *v)
+{
+        v = uncast(op_is(v, OP_sub) ? op_operand(v->op, 0) : v);
+        return element_info[v->type->element].bytes == 1;
+}
+
+/* The target multiplies two that are made while it runs, of bytes as they lie in memory, faster than
+ * floats: words of four. */
+static bool multiplies_both(const struct pass_context *context)
+{
+        enum { WORD = 4 };
+        const struct multiply *m = whole_multiplies(context, E_U8, E_I8)
+                                           ? multiply_in(context, E_U8, E_I8)
+                                           : NULL;
+        return m && m->group >= WORD;
+}
+
 /* why a product of these integers, times factors or NULL, is not made of integers; NULL: it is */
 static const char *obstacle_of(const struct op *op, struct value *const whole[2],
                                struct value *const factors[2], const struct pass_context *context)
@@ -107,7 +125,9 @@ static const char *obstacle_of(const struct op *op, struct value *const whole[2]
         double largest = (double)whole_products(op);
         for (int i = 0; i < 2; i++)
                 largest *= whole_largest(whole_range_of(whole[i]));
-        if (!is_for(context, whole[1]))
+        bool both = op->code == OP_dot && multiplies_both(context) && is_bytes(whole[0]) &&
+                    is_bytes(whole[1]);
+        if (!is_for(context, whole[1]) && !both)
                 return whole_multiplies(context, E_I8, E_I8)
                                ? "both operands are made while it runs"
                                : "the target does not multiply bytes";
@@ -148,13 +168,6 @@ static struct value *multiply_whole(struct builder *b, struct op *op, struct pas
                 scale = scale && factor ? product_of(b, scale, factor) : factor ? factor : scale;
         }
         return scale ? build_binary(b, OP_mul, y, scale) : y;
-}
-
-/* numbers of 8 bits, perhaps less a zero point */
-static bool is_bytes(struct value *v)
-{
-        v = uncast(op_is(v, OP_sub) ? op_operand(v->op, 0) : v);
-        return element_info[v->type->element].bytes == 1;
 }
 
 const char *whole_obstacle(const struct op *op, const struct pass_context *context)
@@ -427,6 +440,146 @@ struct value *rewrite_convolve_unsigned(struct builder *b, struct op *op,
 struct value *rewrite_dot_unsigned(struct builder *b, struct op *op, struct pass_context *context)
 {
         return unsign(b, op, context);
+}
+
+/* ---- two that are made while it runs ---- */
+
+/* bytes - shift - factor * run */
+struct centered {
+        struct value *bytes, *run;
+        double shift, factor;
+};
+
+static bool find_centered(struct builder *b, struct value *v, struct centered *c)
+{
+        const struct value *difference = difference_of(v);
+        *c = (struct centered){ .bytes = difference ? NULL : uncast(v) };
+        if (difference) {
+                if (!find_zero_point(difference, &c->factor, &c->run))
+                        return false;
+                c->bytes = uncentered(b, v);
+                c->shift = c->run ? 0 : c->factor;
+        }
+        return c->bytes && element_is_integer(c->bytes->type->element) &&
+               element_info[c->bytes->type->element].bytes == 1;
+}
+
+/* bytes x, `more` more, as e; what moves them moves the others, too, so that these are made where x is */
+static struct value *shifted(struct builder *b, struct value *x, double more, enum element e)
+{
+        if (op_is(x, OP_transpose) || op_is(x, OP_reshape)) {
+                struct value *from = shifted(b, op_operand(x->op, 0), more, e);
+                return from ? value_build(b, x->op->code, &from, 1, x->op->attrs,
+                                          type_with_element(b->m, x->type, e))
+                            : NULL;
+        }
+        struct value *wide = build_cast(b, x, E_I32);
+        return build_cast(b, build_binary(b, OP_add, wide, constant_number(b->m, wide->type, more)),
+                          e);
+}
+
+static void bring_to(struct builder *b, struct centered *c, enum element e)
+{
+        double more = e == E_U8 ? 128 : -128;
+        if (c->bytes->type->element == e)
+                return;
+        c->bytes = shifted(b, c->bytes, more, e);
+        c->shift += more;
+}
+
+/* what is taken from each byte; NULL: nothing */
+static struct value *zero_of(struct builder *b, const struct centered *c, const struct type *t)
+{
+        struct value *shift = c->shift != 0 ? constant_number(b->m, t, c->shift) : NULL;
+        if (!c->run)
+                return shift;
+        struct value *run = build_broadcast(
+                b, build_cast(b, build_reshape(b, c->run, 0, NULL), E_I32), t, NULL);
+        run = build_binary(b, OP_mul, run, constant_number(b->m, t, c->factor));
+        return shift ? build_binary(b, OP_add, shift, run) : run;
+}
+
+/* the dimensions of the result that those of operand i are; -1: contracted */
+static void places_of(const struct op *op, int i, int places[RANK_MAX])
+{
+        int contracted, batch, rank = op_operand(op, i)->type->rank;
+        const int64_t *along = op_ints(op, i ? "contract_b" : "contract_a", &contracted),
+                      *batches = op_ints(op, i ? "batch_b" : "batch_a", &batch);
+        int free = batch + (i ? op_operand(op, 0)->type->rank - contracted - batch : 0);
+        for (int d = 0; d < rank; d++)
+                places[d] = RANK_MAX;
+        for (int k = 0; k < contracted; k++)
+                places[along[k]] = -1;
+        for (int k = 0; k < batch; k++)
+                places[batches[k]] = k;
+        for (int d = 0; d < rank; d++)
+                if (places[d] == RANK_MAX)
+                        places[d] = free++;
+}
+
+/* sums of operand i's bytes along what is contracted, of the bytes as they were made, spread over
+ * the result */
+static struct value *sums_of(struct builder *b, const struct op *op, int i, struct value *bytes)
+{
+        int places[RANK_MAX], count = 0, contracted = 0;
+        int64_t along[RANK_MAX], onto[RANK_MAX], perm[RANK_MAX];
+        places_of(op, i, places);
+        for (; op_is(bytes, OP_transpose); bytes = op_operand(bytes->op, 0)) {
+                const int64_t *moved = op_ints(bytes->op, "perm", NULL);
+                int before[RANK_MAX];
+                memcpy(before, places, sizeof before);
+                for (int d = 0; d < bytes->type->rank; d++)
+                        places[moved[d]] = before[d];
+        }
+        for (int d = 0, left = 0; d < bytes->type->rank; d++) {
+                if (places[d] < 0) {
+                        along[contracted++] = d;
+                        continue;
+                }
+                int at = count++;       /* sorted by where they go */
+                for (; at > 0 && onto[at - 1] > places[d]; at--) {
+                        onto[at] = onto[at - 1];
+                        perm[at] = perm[at - 1];
+                }
+                onto[at] = places[d];
+                perm[at] = left++;
+        }
+        struct value *sums = build_reduce(b, REDUCE_sum, build_cast(b, bytes, E_I32), along,
+                                          contracted);
+        sums = sums ? build_transpose(b, sums, perm) : NULL;
+        return sums ? build_broadcast(b, sums, op_result(op)->type, onto) : NULL;
+}
+
+/* y less zero * sums, where there is a zero */
+static struct value *less(struct builder *b, struct value *y, struct value *sums, struct value *zero)
+{
+        return zero ? build_binary(b, OP_sub, y, build_binary(b, OP_mul, sums, zero)) : y;
+}
+
+struct value *rewrite_dot_apart(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        const struct type *t = op_result(op)->type;
+        struct centered a, c;
+        bool done = x->type->element == E_U8 && w->type->element == E_I8 && !difference_of(w);
+        if (done || t->element != E_I32 || !type_is_static(x->type) || !type_is_static(w->type) ||
+            !type_elements(t) || !multiplies_both(context) || value_is_constant(uncast(w)) ||
+            !find_centered(b, x, &a) || !find_centered(b, w, &c))
+                return NULL;
+        bring_to(b, &a, E_U8);
+        bring_to(b, &c, E_I8);
+        struct value *rows = sums_of(b, op, 0, a.bytes), *columns = sums_of(b, op, 1, c.bytes);
+        if (!rows || !columns)
+                return NULL;
+        struct value *taken = zero_of(b, &a, t), *from = zero_of(b, &c, t);
+        struct value *y = less(b, contract(b, op, a.bytes, c.bytes), rows, from);
+        y = less(b, y, columns, taken);
+        if (!taken || !from)
+                return y;
+        double products = (double)whole_products(op);
+        return build_binary(b, OP_add, y,
+                            build_binary(b, OP_mul, build_binary(b, OP_mul, taken, from),
+                                         constant_number(b->m, t, products)));
 }
 
 struct value *rewrite_convolve_shifted(struct builder *b, struct op *op,
