@@ -151,59 +151,30 @@ static struct value *spread_taps(struct onnx_import *im, struct value *v, const 
         return onnx_spread(im, v, to, (const int64_t[]){ axis, axis + 1 });
 }
 
-static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n,
-                                 const struct resize *r, int i, struct value *data, struct value *x)
+/* the sum of many neighbours: all picked at once */
+static struct value *sum_picked(struct onnx_import *im, const struct onnx_node *n,
+                                struct value *data, int axis, struct value *index,
+                                struct value *weight)
 {
-        int axis = r->axes[i], rank = onnx_rank(data);
-        int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
-        const int64_t along_taps[1] = { 1 };
-        const struct type *table = onnx_type(im, n, E_F64, 2, (const dim_t[]){ r->out[i], taps });
-        struct value *base = onnx_unary(im, OP_floor, x);
+        dim_t dims[2 * RANK_MAX];
+        int rank = onnx_rank(data);
+        for (int d = 0; d <= rank; d++)
+                dims[d] = d == axis || d == axis + 1 ? onnx_dim(index, d - axis)
+                                                     : onnx_dim(data, d < axis ? d : d - 1);
+        const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
+        struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
+        return picked ? onnx_reduce(im, REDUCE_sum,
+                                    mul(im, picked, spread_taps(im, weight, wide, axis)),
+                                    (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
+                      : NULL;
+}
 
-        if (!table || !base)
-                return NULL;
-        /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
-        struct value *offset = plus(im, onnx_iota(im, E_F64, taps), 1 - (double)reach);
-        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }),
-                               onnx_spread(im, offset, table, along_taps));
-        struct value *distance =
-                onnx_unary(im, OP_abs,
-                           onnx_binary(im, OP_sub, at,
-                                       onnx_spread(im, x, table, (const int64_t[]){ 0 })));
-        if (r->antialias)
-                distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
-        struct value *weight = kernel(im, r, distance);
-        if (r->exclude_outside) {
-                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0),
-                                                   onnx_with(im, OP_gt, at, (double)in - 1));
-                weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
-        }
-        if (r->exclude_outside || r->antialias) {
-                struct value *sum = onnx_reduce(im, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
-                sum = onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_scalar(&im->b, E_F64, 1),
-                                  sum);
-                weight = divide(im, weight, onnx_unreduce(im, sum, table, along_taps, 1));
-        }
-        weight = onnx_cast(im, weight, onnx_element(data));
-        struct value *index = index_at(im, at, in);
-        if (!weight || !index)
-                return NULL;
-        if (taps > 4) {
-                dim_t dims[2 * RANK_MAX];
-                for (int d = 0; d <= rank; d++)
-                        dims[d] = d < axis        ? onnx_dim(data, d)
-                                  : d == axis     ? r->out[i]
-                                  : d == axis + 1 ? taps
-                                                  : onnx_dim(data, d - 1);
-                const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
-                struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
-                return picked ? onnx_reduce(im, REDUCE_sum,
-                                            mul(im, picked, spread_taps(im, weight, wide, axis)),
-                                            (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
-                              : NULL;
-        }
+/* the sum of a few neighbours: one product for each */
+static struct value *sum_taps(struct onnx_import *im, struct value *data, int axis,
+                              struct value *index, struct value *weight)
+{
         struct value *sum = NULL;
-        for (int k = 0; k < taps; k++) {
+        for (int k = 0; k < onnx_dim(index, 1); k++) {
                 struct value *tap = onnx_integer(im, E_I64, k),
                              *column = build_gather(&im->b, index, tap, 1);
                 struct value *picked = column ? build_gather(&im->b, data, column, axis) : NULL;
@@ -215,6 +186,54 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
                 sum = sum ? add(im, sum, picked) : picked;
         }
         return sum;
+}
+
+/* weights of the neighbours `at` of x along axis i, which are `distance` from it */
+static struct value *tap_weights(struct onnx_import *im, const struct resize *r, int i, int64_t in,
+                                 struct value *at, struct value *distance)
+{
+        const int64_t along_taps[1] = { 1 };
+        if (r->antialias)
+                distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
+        struct value *weight = kernel(im, r, distance);
+        if (r->exclude_outside) {
+                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0),
+                                                   onnx_with(im, OP_gt, at, (double)in - 1));
+                weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
+        }
+        if (!r->exclude_outside && !r->antialias)
+                return weight;
+        struct value *sum = onnx_reduce(im, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
+        sum = onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_scalar(&im->b, E_F64, 1), sum);
+        return at ? divide(im, weight, onnx_unreduce(im, sum, at->type, along_taps, 1)) : NULL;
+}
+
+static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n,
+                                 const struct resize *r, int i, struct value *data, struct value *x)
+{
+        enum { FEW = 4 };
+        int axis = r->axes[i];
+        int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
+        const struct type *table = onnx_type(im, n, E_F64, 2, (const dim_t[]){ r->out[i], taps });
+        struct value *base = onnx_unary(im, OP_floor, x);
+
+        if (!table || !base)
+                return NULL;
+        /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
+        struct value *offset = plus(im, onnx_iota(im, E_F64, taps), 1 - (double)reach);
+        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }),
+                               onnx_spread(im, offset, table, (const int64_t[]){ 1 }));
+        struct value *distance =
+                onnx_unary(im, OP_abs,
+                           onnx_binary(im, OP_sub, at,
+                                       onnx_spread(im, x, table, (const int64_t[]){ 0 })));
+        struct value *weight =
+                onnx_cast(im, tap_weights(im, r, i, in, at, distance), onnx_element(data));
+        struct value *index = index_at(im, at, in);
+        if (!weight || !index)
+                return NULL;
+        return taps > FEW ? sum_picked(im, n, data, axis, index, weight)
+                          : sum_taps(im, data, axis, index, weight);
 }
 
 static struct value *resize(struct onnx_import *im, struct onnx_node *n, const struct resize *r)

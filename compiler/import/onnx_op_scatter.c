@@ -212,69 +212,91 @@ static struct value *column_positions(struct onnx_import *im, const struct onnx_
         return sum;
 }
 
-/* Operands x [batch, channels * windows, positions], image_shape, block_shape: what overlaps is
- * added up */
-bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
+struct columns {
+        struct onnx_window w;
+        int count;                      /* spatial dimensions */
+        int64_t image[RANK_MAX];        /* their extents */
+        dim_t padded[RANK_MAX];         /* and with pads */
+        dim_t windows, positions, pixels;         /* elements of a block; blocks; pixels with pads */
+};
+
+/* where blocks lie in an image with its pads, and how many */
+static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct columns *c)
 {
         struct value *x = n->inputs[0];
-        int64_t image[RANK_MAX], block[RANK_MAX], pads[RANK_MAX] = { 0 }, ones[RANK_MAX];
-        int count, blocks, rank;
-        bool known[2];
-        struct onnx_window w;
-        dim_t dims[RANK_MAX], padded[RANK_MAX], windows = 1, positions = 1, pixels = 1;
+        c->windows = c->positions = c->pixels = 1;
+        for (int d = 0; d < c->count; d++) {
+                c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
+                int64_t reach = c->padded[d] - onnx_window_extent(&c->w, d);
+                if (reach < 0)
+                        return onnx_invalid(im, n, "a block of %lld in an extent of %lld",
+                                            (long long)c->w.kernel[d], (long long)c->padded[d]);
+                c->w.out[d] = reach / c->w.strides[d] + 1;
+                c->windows *= c->w.kernel[d];
+                c->positions *= c->w.out[d];
+                c->pixels *= c->padded[d];
+        }
+        return (onnx_dim(x, 1) % c->windows == 0 && onnx_dim(x, 2) == c->positions) ||
+               onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld",
+                            type_text(im->arena, im->m, x->type), (long long)c->windows,
+                            (long long)c->positions);
+}
 
-        if (!onnx_operand_ints(im, n, 1, image, RANK_MAX - 2, &count, &known[0]) ||
+static bool columns_read(struct onnx_import *im, struct onnx_node *n, struct columns *c)
+{
+        int64_t block[RANK_MAX];
+        int blocks;
+        bool known[2];
+
+        if (!onnx_operand_ints(im, n, 1, c->image, RANK_MAX - 2, &c->count, &known[0]) ||
             !onnx_operand_ints(im, n, 2, block, RANK_MAX - 2, &blocks, &known[1]) ||
             !onnx_want_rank(im, n, 0, 3, 3))
                 return false;
         if (!known[1])
                 return onnx_unsupported(im, n, "block_shape is a run-time value, want a constant");
         const struct type *to =
-                known[0] ? NULL : onnx_declared_as(im, n, 0, onnx_element(x), blocks + 2);
+                known[0] ? NULL
+                         : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), blocks + 2);
         if (!known[0] && !to)
                 return false;
         for (int d = 0; to && d < blocks; d++)
-                image[d] = to->dims[d + 2];
-        count = to ? blocks : count;
-        rank = count + 2;
-        if (count != blocks || count < 1 || !onnx_window_read(im, n, count, block, true, &w))
-                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", count,
+                c->image[d] = to->dims[d + 2];
+        c->count = to ? blocks : c->count;
+        if (c->count != blocks || blocks < 1 ||
+            !onnx_window_read(im, n, blocks, block, true, &c->w))
+                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", c->count,
                                     blocks);
-        for (int d = 0; d < count; d++) {
-                padded[d] = image[d] + w.pads[d] + w.pads[d + count];
-                int64_t reach = padded[d] - onnx_window_extent(&w, d);
-                if (reach < 0)
-                        return onnx_invalid(im, n, "a block of %lld in an extent of %lld",
-                                            (long long)w.kernel[d], (long long)padded[d]);
-                w.out[d] = reach / w.strides[d] + 1;
-                windows *= w.kernel[d];
-                positions *= w.out[d];
-                pixels *= padded[d];
-        }
-        if (onnx_dim(x, 1) % windows || onnx_dim(x, 2) != positions)
-                return onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld",
-                                    type_text(im->arena, im->m, x->type), (long long)windows,
-                                    (long long)positions);
+        return columns_place(im, n, c);
+}
+
+/* Operands x [batch, channels * windows, positions], image_shape, block_shape: what overlaps is
+ * added up */
+bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        struct columns c;
+
+        if (!columns_read(im, n, &c))
+                return false;
         /* images last: an update is a pixel of all of them */
-        dim_t images = onnx_dim(x, 0) * (onnx_dim(x, 1) / windows);
-        x = onnx_reshape(im, x, 3, (const dim_t[]){ images, windows, positions });
+        int64_t pads[RANK_MAX] = { 0 }, ones[RANK_MAX] = { 1, 1 };
+        dim_t dims[RANK_MAX] = { onnx_dim(x, 0), onnx_dim(x, 1) / c.windows };
+        dim_t images = dims[0] * dims[1];
+        x = onnx_reshape(im, x, 3, (const dim_t[]){ images, c.windows, c.positions });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
-        struct value *at = onnx_reshape(im, column_positions(im, n, &w, padded), 3,
-                                        (const dim_t[]){ windows, positions, 1 });
-        const struct type *t =
-                onnx_type(im, n, onnx_element(n->inputs[0]), 2, (const dim_t[]){ pixels, images });
+        struct value *at = onnx_reshape(im, column_positions(im, n, &c.w, c.padded), 3,
+                                        (const dim_t[]){ c.windows, c.positions, 1 });
+        const struct type *t = onnx_type(im, n, onnx_element(n->inputs[0]), 2,
+                                         (const dim_t[]){ c.pixels, images });
         struct value *y = t ? scatter(im, zeros(im, t), at, x, -1, 1 + REDUCE_sum) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
-        for (int d = 0; d < rank; d++) {
-                dims[d] = d ? onnx_dim(n->inputs[0], 1) / windows : onnx_dim(n->inputs[0], 0);
-                ones[d] = 1;
-                if (d >= 2) {
-                        dims[d] = padded[d - 2];
-                        pads[d] = w.pads[d - 2];
-                }
+        for (int d = 0; d < c.count; d++) {
+                dims[d + 2] = c.padded[d];
+                pads[d + 2] = c.w.pads[d];
+                ones[d + 2] = 1;
         }
-        y = onnx_reshape(im, y, rank, dims);
-        for (int d = 2; d < rank; d++)
-                dims[d] = image[d - 2];
+        y = onnx_reshape(im, y, c.count + 2, dims);
+        for (int d = 0; d < c.count; d++)
+                dims[d + 2] = c.image[d];
         return onnx_output(n, 0, y ? build_slice(&im->b, y, pads, ones, dims) : NULL);
 }
