@@ -43,6 +43,16 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
         return bytes && target_lanes(context->target, E_F32) > 1 ? multiply_in(context, x, w) : NULL;
 }
 
+enum element multiply_sign(const struct pass_context *context)
+{
+        const struct multiply *with = multiply_in(context, E_I8, E_I8),
+                              *without = multiply_in(context, E_U8, E_I8);
+        int with_group = with ? with->group : 0, without_group = without ? without->group : 0;
+        return with_group > without_group   ? E_I8
+               : with_group < without_group ? E_U8
+                                            : E_BOOL;
+}
+
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
 int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions)

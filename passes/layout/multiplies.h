@@ -14,6 +14,9 @@ const struct multiply *multiply_in_tiles(const struct pass_context *context, enu
                                          enum element w);
 /* the one for a contraction of 8-bit integers whose sums are of i32, or NULL */
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op);
+/* Of bytes that are multiplied by bytes with a sign: with or without one themselves (E_I8, E_U8), as
+ * words of more of them are; E_BOOL: the target does not mind. */
+enum element multiply_sign(const struct pass_context *context);
 /* vectors of a panel of so many outputs, where so many positions share it */
 int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions);
 

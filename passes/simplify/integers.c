@@ -412,34 +412,34 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         return build_binary(b, OP_add, y, shifts);
 }
 
-/* x of bytes with a sign, where machines multiply such without one faster: 128 more, less 128 */
-static struct value *unsign(struct builder *b, struct op *op, struct pass_context *context)
+/* x of bytes that the target multiplies faster with, or without, a sign: 128 more, less 128, or the
+ * other way round */
+static struct value *change_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        const struct multiply *plain = multiply_in(context, E_I8, E_I8),
-                              *better = multiply_in(context, E_U8, E_I8);
+        enum element from = (enum element)x->type->element, to = multiply_sign(context);
         bool alone = op->code == OP_convolve && w->type->dims[1] == 1 && op_int(op, "groups") > 1;
-        if (!better || (plain && plain->group >= better->group) || alone ||
-            x->type->element != E_I8 || w->type->element != E_I8 || !value_is_constant(w) ||
+        bool changes = (from == E_I8 && to == E_U8) || (from == E_U8 && to == E_I8);
+        if (!changes || alone || w->type->element != E_I8 || !value_is_constant(w) ||
             op_result(op)->type->element != E_I32 || !type_is_static(op_result(op)->type) ||
             difference_of(x) || whole_outputs(op) < 0 || !can_be_inside(op, context))
                 return NULL;
         struct value *wide = build_cast(b, x, E_I32);
-        struct value *shift = constant_number(b->m, wide->type, 128);
-        struct value *bytes = build_cast(b, build_binary(b, OP_add, wide, shift), E_U8);
-        struct value *less = build_binary(b, OP_sub, build_cast(b, bytes, E_I32), shift);
-        return contract(b, op, build_cast(b, less, E_I8), w);
+        double more = to == E_U8 ? 128 : -128;
+        struct value *bytes = build_binary(b, OP_add, wide, constant_number(b->m, wide->type, more));
+        struct value *less = build_binary(b, OP_sub, build_cast(b, build_cast(b, bytes, to), E_I32),
+                                          constant_number(b->m, wide->type, more));
+        return contract(b, op, build_cast(b, less, from), w);
 }
 
-struct value *rewrite_convolve_unsigned(struct builder *b, struct op *op,
-                                        struct pass_context *context)
+struct value *rewrite_convolve_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return unsign(b, op, context);
+        return change_sign(b, op, context);
 }
 
-struct value *rewrite_dot_unsigned(struct builder *b, struct op *op, struct pass_context *context)
+struct value *rewrite_dot_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return unsign(b, op, context);
+        return change_sign(b, op, context);
 }
 
 /* ---- two that are made while it runs ---- */

@@ -372,26 +372,27 @@ static bool is_multiplied(const struct value *v, int depth)
         return false;
 }
 
-/* cast(x, i8) where machines multiply bytes without a sign by such with one: as u8 it is 128 more */
-struct value *rewrite_cast_unsigned(struct builder *b, struct op *op, struct pass_context *context)
+/* cast(x, i8) where the target multiplies bytes without a sign faster: as u8 it is 128 more; and the
+ * other way round */
+struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *sum = x;
+        enum element from = (enum element)op_result(op)->type->element;
         double shift = 0;
-        if (op_result(op)->type->element != E_I8 || x->type->element != E_F32 ||
+        if ((from != E_I8 && from != E_U8) || x->type->element != E_F32 ||
             target_lanes(context->target, E_F32) == 1)
                 return NULL;
-        const struct multiply *plain = multiply_in(context, E_I8, E_I8),
-                              *better = multiply_in(context, E_U8, E_I8);
-        if (!better || (plain && plain->group >= better->group))
+        enum element to = multiply_sign(context);
+        if (to == from || to == E_BOOL)
                 return NULL;
         if (op_is(x, OP_add) && value_is_splat(op_operand(x->op, 1), &shift))
                 sum = op_operand(x->op, 0);
-        if (!op_is(sum, OP_round) || fabs(shift) > 128 || !is_number(sum, 0) ||
+        double more = to == E_U8 ? 128 : -128;
+        if (!op_is(sum, OP_round) || fabs(shift + more / 2) > 192 || !is_number(sum, 0) ||
             !is_multiplied(op_result(op), 0))
                 return NULL;
-        struct value *more = constant_number(b->m, x->type, shift + 128);
-        struct value *bytes = build_cast(b, build_binary(b, OP_add, sum, more), E_U8);
-        struct value *wide = build_cast(b, bytes, E_I32);
-        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, 128)),
-                          E_I8);
+        x = build_binary(b, OP_add, sum, constant_number(b->m, x->type, shift + more));
+        struct value *wide = build_cast(b, build_cast(b, x, to), E_I32);
+        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, more)),
+                          from);
 }

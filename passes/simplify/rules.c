@@ -1,4 +1,5 @@
 /* The rules of simplify.def on element-wise operations. */
+#include "passes/layout/multiplies.h"
 #include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
@@ -507,15 +508,18 @@ struct value *rewrite_cast_same(struct builder *b, struct op *op, struct pass_co
  * -> float -> narrower integer */
 struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_context *context)
 {
-        (void)context;
         struct value *middle = op_operand(op, 0);
         if (!op_is(middle, OP_cast))
                 return NULL;
         struct value *x = op_operand(middle->op, 0);
         enum element from = x->type->element, through = middle->type->element, to = element_of(op);
-        if (through == E_I8 && element_is_integer(from) && !holds(through, from)) {
-                const struct whole_range own = whole_range_of(x);
-                return own.low >= INT8_MIN && own.high <= INT8_MAX ? build_cast(b, x, to) : NULL;
+        bool byte = through == E_I8 || through == E_U8;
+        if (byte && element_is_integer(from) && !holds(through, from)) {
+                /* not the bytes that are multiplied (cast_sign) */
+                enum element kept = multiply_sign(context) == E_I8 ? E_I8 : E_U8;
+                const struct whole_range own = whole_range_of(x), fits = whole_range_of_element(through);
+                bool held = own.low >= fits.low && own.high <= fits.high;
+                return through != kept && held ? build_cast(b, x, to) : NULL;
         }
         if (!holds(through, from))
                 return NULL;
