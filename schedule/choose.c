@@ -1,7 +1,8 @@
 /* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
  * Tiles that registers have room for and that cut the positions evenly are compared by what they
- * are predicted to cost (cost.c); the rest follows from the tile. */
-#include "cost/cost.h"
+ * are predicted to cost (cost/packed.c); the rest follows from the tile. */
+#include "cost/core.h"
+#include "cost/packed.h"
 #include "schedule/choose.h"
 
 enum { LINE = 16, VECTORS_MOST = 4 };   /* outputs of a line of sums; vectors of a tile */
@@ -103,9 +104,9 @@ static void share(struct schedule *s, const struct op *op, const struct packed_w
 {
         int64_t tiles;
         double weights = packed_weights_bytes(work) * (double)work->groups,
-               reading = cost_weights_cycles(weights, machine->target);
+               reading = cost_of_weights(weights, machine->target);
         double operand = packed_operand_bytes(work) * (double)(work->groups * work->images);
-        const struct schedule_work shared = { .rows = rows_of_tiles(s, work, &tiles),
+        const struct shared_work shared = { .rows = rows_of_tiles(s, work, &tiles),
                                               .panels = work->panels,
                                               .cycles = cycles > reading ? cycles - reading : 0,
                                               .weights = weights,

@@ -1,25 +1,7 @@
 /* Which schedule for convolve_lanes (kernels/lanes.c): the register tile that is predicted to take
  * least time, with the tasks that share it. */
-#include "ir/rates.h"
+#include "cost/lanes.h"
 #include "schedule/choose.h"
-
-struct shape { int64_t rows, columns, stride[2], window[2]; };
-
-/* Cycles for one position of a tile: products, or a sum that waits for the one before; loads that
- * run beside them, half hidden; and what a tile costs before it begins. */
-static double tile_cost(const struct shape *sh, int rows, int columns, bool at_once, bool resident,
-                        const struct target *t)
-{
-        double offsets = (double)sh->window[0] * (double)sh->window[1],
-               positions = (double)rows * columns;
-        double loads = (double)((columns - 1) * sh->stride[1] + sh->window[1]);
-        loads *= at_once ? (double)((rows - 1) * sh->stride[0] + sh->window[0])
-                         : (double)(rows * sh->window[0]);
-        loads += resident ? 0 : offsets;
-        double issue = rate_lanes_issue(t), wait = rate_latency(t),
-               cycles = positions > wait * issue ? positions * offsets / issue : wait * offsets;
-        return (cycles + loads * rate_lanes_load(t) + rate_lanes_tile(t)) / positions;
-}
 
 /* The best tile that registers have room for, as threads share it. */
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
@@ -32,7 +14,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2,
             lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
-        const struct shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],
+        const struct lanes_shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],
                                   .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
                                   .window = { two ? w->dims[k - 1] : 1, w->dims[k] } };
         int64_t window = sh.window[0] * sh.window[1];
@@ -44,7 +26,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         struct schedule s = schedule_preset(), chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
-        struct schedule_work work = { .panels = y->dims[1], .weights = 4 * (double)type_elements(w),
+        struct shared_work work = { .panels = y->dims[1], .weights = 4 * (double)type_elements(w),
                                       .operand = 4 * (double)type_elements(x) };
         double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
@@ -52,7 +34,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
                      s.columns++) {
                         int64_t tiles = divide_up(sh.columns, s.columns);
                         work.rows = two ? divide_up(sh.rows, s.rows) : tiles;
-                        work.cycles = tile_cost(&sh, s.rows, s.columns, at_once, resident,
+                        work.cycles = lanes_cost(&sh, s.rows, s.columns, at_once, resident,
                                                 machine->target) *
                                       (double)(tiles * s.columns) * vectors;
                         double cycles = schedule_share(&s, op, &work, machine);

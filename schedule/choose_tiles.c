@@ -1,6 +1,6 @@
 /* Which schedule, where sums are in hardware tiles (kernels/contract_tiles.c): the block of
  * positions that takes least time, and what follows from it. */
-#include "ir/rates.h"
+#include "cost/tiles.h"
 #include "kernels/access.h"
 #include "kernels/contract.h"
 #include "schedule/choose.h"
@@ -14,23 +14,19 @@ enum { PREFETCH_MAX = 16 };
 struct panel {
         const struct target *target;
         const struct multiply *multiply;
-        double cycles;                  /* of a product of tiles */
         int vectors;
         int64_t steps;
 };
 
-/* Cycles for `count` blocks, for each vector: products of tiles, which take their time however few
- * positions they have, and the tiles that are loaded: of weights, and of positions once more where
- * these take turns. */
+/* Cycles for `count` blocks, for each vector. */
 static double block_cycles(const struct panel *panel, const struct tile_block *block,
                            int64_t count)
 {
         int64_t loads = 1 + (tile_block_takes_turns(panel->multiply, block, panel->vectors)
                                      ? divide_up(block->tiles, 2)
                                      : 0);
-        double step = (double)block->tiles * panel->cycles +
-                      (double)loads * rate_tile_load(panel->target);
-        return (double)count * ((double)panel->steps * step + rate_tile_block(panel->target));
+        return tiles_cost(panel->target, panel->multiply, (double)count, (double)panel->steps,
+                          (double)block->tiles, (double)loads);
 }
 
 /* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
@@ -43,7 +39,7 @@ static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int6
         int chosen = 1;
         for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
                 struct cut cut = cut_evenly(extent, n);
-                double cycles = cut.large < cut.count ? 2 * rate_tile_shape(panel->target) : 0;
+                double cycles = cut.large < cut.count ? tiles_shapes_cost(panel->target) : 0;
                 bool fit = true;
                 for (int large = 0; large < 2; large++) {
                         int64_t count = large ? cut.large : cut.count - cut.large,
@@ -95,7 +91,7 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct multiply *m = contract_multiply(op, target, true);
         int64_t steps =
                 type_elements(w) / w->dims[0] / vectors / m->outputs / (m->depth * m->group);
-        const struct panel panel = { target, m, rate_multiply(target, m), vectors, steps };
+        const struct panel panel = { target, m, vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)
@@ -104,11 +100,10 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                 tiles = row_tiles * divide_up(columns, s.columns),
                 lines = (int64_t)m->depth * vectors;
         const int bytes = element_info[x->element].bytes;
-        int64_t hardware = tiles * tile_block_of(m, s.rows, s.columns, pitch).tiles * w->dims[0] *
-                           vectors * y->dims[0];
-        double cycles = (double)hardware * (double)steps * panel.cycles +
-                        (double)(tiles * w->dims[0] * y->dims[0]) * rate_tile_block(target);
-        const struct schedule_work work = { .rows = rows > 1 ? row_tiles : tiles,
+        int64_t products = tile_block_of(m, s.rows, s.columns, pitch).tiles * vectors;
+        double cycles = tiles_cost(target, m, (double)(tiles * w->dims[0] * y->dims[0]),
+                                   (double)steps, (double)products, 0);
+        const struct shared_work work = { .rows = rows > 1 ? row_tiles : tiles,
                                             .panels = w->dims[0] / op_int(op, "groups"),
                                             .cycles = cycles,
                                             .weights = (double)(bytes * type_elements(w)),

@@ -1,5 +1,5 @@
 /* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers hold. */
-#include "ir/rates.h"
+#include "cost/lanes.h"
 #include "schedule/choose.h"
 
 struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
@@ -18,12 +18,11 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
                 s.columns = columns > 0 ? (int)columns : 1;
         for (int d = 0; d < y->rank; d++)
                 window *= op_ints(op, "window", NULL)[d];
-        double lanes = target_lanes(machine->target, E_F32),
-               bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
-        const struct schedule_work work = { .rows = rows,
+        const double elements = (double)(type_elements(y) * window),
+                     bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
+        const struct shared_work work = { .rows = rows,
                                             .panels = y->dims[1],
-                                            .cycles = (double)(type_elements(y) * window) / lanes *
-                                                      rate_window_step(machine->target),
+                                            .cycles = windows_cost(elements, machine->target),
                                             .operand = bytes };
         schedule_share(&s, op, &work, machine);
         return s;

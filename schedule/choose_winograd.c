@@ -1,101 +1,31 @@
-/* Winograd's algorithm or not, and how: by predicted time, in cycles of one core.
- *
- *      direct     products, and reading the weights
- *      Winograd   reading U; for every group of tiles, U again from the second cache, and where it does not stay there beside V and M,
- *                 from beyond it, hardly more than the products hide; the products; the transforms'
- *                 arithmetic; V and M written and read, the slower the more of the second cache
- *                 they fill
- *
- * Weights come from beyond the second cache at first: in a network they were last read a whole run
- * ago. That overlaps with little else. */
-#include "ir/winograd.h"
-#include "cost/cost.h"
-#include "ir/rates.h"
+/* Winograd's algorithm or not, and how: by predicted time (cost/winograd.c). */
+#include "cost/winograd.h"
 #include "schedule/choose.h"
 
 enum { LINE = 16 };                     /* floats of a cache line */
 /* for a smaller gain than that, constants need not grow, nor errors */
 #define WORTH .85
 
-/* what a convolution asks for */
-struct work { double tiles, channels, outputs; const struct winograd *f; };
-
-/* multiply-adds that register tiles reach in a cycle */
-static double products_per_cycle(const struct target *target)
+/* Should threads share the phases of one group, and not groups of tiles? Not by tiles where they are
+ * so few that sums would be split otherwise than on one thread. */
+static bool shares_phases(const struct winograd_work *w, const struct schedule_machine *machine,
+                          int vectors)
 {
-        double peak = target_lanes(target, E_F32) * rate_issue(target);
-        return rate_reached(target) * (target_has_fma(target) ? peak : peak / 2);
-}
-
-static double matrix_bytes(const struct work *w, double tiles)
-{
-        return 4 * w->f->size * w->f->size * tiles * (w->channels + w->outputs);
-}
-
-static double panels_bytes(const struct work *w)
-{
-        return 4 * w->f->size * w->f->size * w->channels * w->outputs;
-}
-
-/* one turn of the transforms of a vector of channels */
-static double line_cycles(const struct winograd_line *line, const struct target *target)
-{
-        return (line->count + line->results) * line->step_count /
-               rate_issue(target);
-}
-
-/* V and M, written and read; beyond the cache also fetched before they are written */
-static double matrices_cycles(const struct work *w, double group, const struct target *target)
-{
-        double bytes = matrix_bytes(w, w->tiles),
-               filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
-        double cycles = 2 * bytes / rate_l2(target) * (1 + filled),
-               most = 3 * bytes / rate_memory(target);
-        return cycles < most ? cycles : most;
-}
-
-static double winograd_cycles(const struct work *w, double groups, const struct target *target)
-{
-        double lanes = target_lanes(target, E_F32), panels = panels_bytes(w),
-               group = matrix_bytes(w, w->tiles / groups);
-        double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
-                          products_per_cycle(target);
-        bool stays = panels + group <= (double)target_l2_bytes(target);
-        double first = panels / rate_memory(target),
-               again = stays ? 0 : (groups - 1) * first;
-        double weights = first + (1 - rate_again_hidden(target)) * again +
-                         (1 - rate_l2_hidden(target)) * groups * panels / rate_l2(target);
-        double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
-                            w->outputs / lanes * line_cycles(&w->f->output, target);
-        return weights + cost_beside(products, again, target) + w->tiles * transforms +
-               matrices_cycles(w, w->tiles / groups, target);
-}
-
-/* Should threads share the phases of one group, and not groups of tiles? Those who have tiles of
- * their own read all of U each; in phases, every phase reads what all threads have made in the one
- * before. Not by tiles where they are so few that sums would be split otherwise than on one
- * thread. */
-static bool shares_phases(const struct work *w, const struct schedule_machine *machine, int vectors)
-{
-        enum { SUMS = 8, PHASES = 3 };
-        double threads = machine->threads, others = 1 - 1 / threads;
-        if (threads < 2 || w->tiles / threads * vectors < SUMS)
-                return true;
-        double tiles = panels_bytes(w) * others / rate_memory(machine->target);
-        double phases = matrix_bytes(w, w->tiles) / threads * others /
-                                rate_foreign(machine->target) +
-                        (PHASES - 1) * rate_hand_off(machine->target);
-        return phases < tiles;
+        enum { SUMS = 8 };
+        double threads = machine->threads;
+        return threads < 2 || w->tiles / threads * vectors < SUMS ||
+               winograd_phases_wait(w, threads, machine->target) <
+                       winograd_tiles_wait(w, threads, machine->target);
 }
 
 /* how many groups of tiles are best */
-static int64_t best_groups(const struct work *w, const struct schedule_machine *machine,
+static int64_t best_groups(const struct winograd_work *w, const struct schedule_machine *machine,
                            int64_t least)
 {
         int64_t best = least;
-        double best_cycles = winograd_cycles(w, (double)least, machine->target);
+        double best_cycles = winograd_cost(w, (double)least, machine->target);
         for (int64_t groups = 2 * least; (double)groups * 8 <= w->tiles; groups += least) {
-                double cycles = winograd_cycles(w, (double)groups, machine->target);
+                double cycles = winograd_cost(w, (double)groups, machine->target);
                 if (cycles < best_cycles) {
                         best = groups;
                         best_cycles = cycles;
@@ -127,11 +57,10 @@ double schedule_winograd_gain(const struct op *packed, int tile,
                stored = (double)(y->dims[1] * y->dims[4]);
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
         double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
-        double direct = weights * positions / products_per_cycle(machine->target) +
-                        4 * weights / rate_memory(machine->target);
-        struct work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
+        double direct = winograd_direct_cost(weights, positions, machine->target);
+        struct winograd_work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
         double cycles =
-                winograd_cycles(&work, (double)best_groups(&work, machine, 1), machine->target);
+                winograd_cost(&work, (double)best_groups(&work, machine, 1), machine->target);
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
@@ -153,7 +82,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         const struct type *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
         int64_t panel = w->dims[3] * w->dims[4] / target_lanes(target, E_F32);
-        struct work work = { .channels = (double)w->dims[2],
+        struct winograd_work work = { .channels = (double)w->dims[2],
                              .outputs = (double)(w->dims[1] * w->dims[3] * w->dims[4]),
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
@@ -166,8 +95,9 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         int64_t groups = phases ? 1 : best_groups(&work, machine, machine->threads);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
-        s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles", winograd_cycles(&work, (double)groups, target) / 1000,
-                            (long long)groups);
+        s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
+                             winograd_cost(&work, (double)groups, target) / 1000,
+                             (long long)groups);
         int64_t blocks = divide_up(group, most);
         s.columns = (int)divide_up(group, blocks);
         while (s.columns * s.vectors * s.split < 8 && s.split < 4)

@@ -3,6 +3,7 @@
 #ifndef SCHEDULE_SCHEDULE_H
 #define SCHEDULE_SCHEDULE_H
 
+#include "cost/threads.h"
 #include "ir/schedule.h"
 #include "ir/target.h"
 #include "ir/tensor.h"
@@ -12,12 +13,9 @@ struct schedule_machine { const struct target *target; int threads; };
  * NULL: nothing would follow it (schedule.c: a table by operation). */
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,
                                     struct arena *arena);
-/* What threads share: rows of tiles by panels; cycles of one core for them, without reading the
- * weights; bytes of the operands, and of what is gathered from them first. */
-struct schedule_work { int64_t rows, panels; double cycles, weights, operand, gathered; };
-/* Tasks, so that the slowest thread is done soonest (share.c); as many as there are threads, or
- * one. The cycles it then takes. */
-double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work,
+/* Tasks, so that the slowest thread is done soonest (share.c, which knows the `result` itself); as
+ * many as there are threads, or one. The cycles it then takes. */
+double schedule_share(struct schedule *s, const struct op *op, const struct shared_work *work,
                       const struct schedule_machine *machine);
 /* The spatial dimensions of a convolve_packed can run as one: nothing in its fusion tells them
  * apart. */

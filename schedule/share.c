@@ -1,16 +1,5 @@
-/* How threads share a contraction: rows of tiles, or panels, or both.
- *
- *      thread      runs the largest share of the tiles
- *      weights     are read by every thread that has rows of its own, whole where panels are not shared
- *      operand     what others wrote lies in their caches, and comes from there slowly: most of it where a thread reads all channels,
- *                  none where the operand was shared as this is, by rows or (where panels read
- *                  channels of their own) by panels
- *      result      the same for those who read it, in the way that they will share it
- *      gathered    what is put into strips first is so by every thread for the rows it has
- *      hand-off    to the others, and back
- *
- * Whatever takes the slowest thread least; what is soon done runs on one. */
-#include "cost/cost.h"
+/* How threads share a contraction: rows of tiles, or panels, or both. Whatever takes the slowest
+ * thread least (cost/threads.c); what is soon done runs on one. */
 #include "ir/rates.h"
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"
@@ -124,78 +113,41 @@ static enum sharing wanted(const struct op *op)
 
 /* ---- the choice ---- */
 
-/* what is known before tasks are; weights: cycles to read them */
-struct sharing_of {
-        const struct target *target;
-        const struct schedule_work *work;
-        bool apart;
-        struct making made;
-        enum sharing wanted;
-        double weights, result;
-};
+/* what is known before tasks are */
+struct sharing_of { bool apart; struct making made; enum sharing wanted; };
 
-static double share_of(int64_t count, int64_t threads)
+static struct shared_how how_of(const struct sharing_of *s, int rows, int panels)
 {
-        return (double)divide_up(count, threads) / (double)count;
-}
-
-/* panels that are not shared evenly are cut (stage.c) */
-static double tiles_share(const struct schedule_work *work, int rows, int panels)
-{
-        bool cut = rows == 1 && work->panels >= panels && !work->gathered;
-        return cut ? share_of(work->rows * work->panels, panels)
-                   : share_of(work->rows, rows) * share_of(work->panels, panels);
-}
-
-/* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
-static double foreign(const struct target *target, double bytes, bool agree, int tasks)
-{
-        return agree || tasks == 1 || bytes <= 0
-                       ? 0
-                       : rate_foreign_first(target) +
-                                 bytes * (1 - 1.0 / tasks) / rate_foreign(target);
-}
-
-/* Where one of two kernels is computed by one thread and the other by several, the reader of the
- * two reads from another core's cache what the other kernel has stored. */
-static double shared_cycles(const struct sharing_of *s, int rows, int panels)
-{
-        int tasks = rows * panels, team = tasks > 1 ? tasks : s->made.tasks;
+        int tasks = rows * panels;
         enum sharing how = panels > rows ? BY_PANELS : BY_ROWS;
-        double operand = s->work->operand / rows / (s->apart ? panels : 1),
-               cycles = s->work->cycles * tiles_share(s->work, rows, panels);
-        bool reads_own = tasks > 1 && s->made.tasks > 1 && s->made.how == how &&
-                         (s->apart || how == BY_ROWS);
-        bool read_by_own = tasks > 1 && how == s->wanted;
-        cycles += s->work->gathered / rate_packed_gathered(s->target) *
-                          share_of(s->work->rows, rows) +
-                  s->weights * share_of(s->work->panels, panels);
-        cycles += foreign(s->target, operand, reads_own, team) +
-                  foreign(s->target, s->result / team, read_by_own, team);
-        return cycles + (tasks > 1 ? rate_hand_off(s->target) : 0);
+        return (struct shared_how){ .rows = rows,
+                                    .panels = panels,
+                                    .apart = s->apart,
+                                    .team = tasks > 1 ? tasks : s->made.tasks,
+                                    .reads_own = tasks > 1 && s->made.tasks > 1 &&
+                                                 s->made.how == how &&
+                                                 (s->apart || how == BY_ROWS),
+                                    .read_by_own = tasks > 1 && how == s->wanted };
 }
 
-double schedule_share(struct schedule *s, const struct op *op, const struct schedule_work *work,
+double schedule_share(struct schedule *s, const struct op *op, const struct shared_work *work,
                       const struct schedule_machine *machine)
 {
-        struct sharing_of of = { machine->target,
-                                 work,
-                                 is_apart(op),
-                                 { BY_ROWS, 1 },
-                                 BY_ROWS,
-                                 cost_weights_cycles(work->weights, machine->target),
-                                 0 };
+        struct sharing_of of = { is_apart(op), { BY_ROWS, 1 }, BY_ROWS };
+        struct shared_work shared = *work;
         if (machine->threads > 1) {
                 const struct type *y = op_result(op)->type;
-                of.result = (double)(type_elements(y) * element_info[y->element].bytes);
+                shared.result = (double)(type_elements(y) * element_info[y->element].bytes);
                 of.made = made(op_operand(op, 0), machine);
                 of.wanted = wanted(op);
         }
-        double best = shared_cycles(&of, 1, 1);
+        struct shared_how alone = how_of(&of, 1, 1);
+        double best = shared_cost(&shared, &alone, machine->target);
         s->row_tasks = s->panel_tasks = 1;
         for (int rows = machine->threads; rows >= 1 && machine->threads > 1; rows--) {
                 int panels = machine->threads / rows;
-                double cycles = shared_cycles(&of, rows, panels);
+                const struct shared_how how = how_of(&of, rows, panels);
+                double cycles = shared_cost(&shared, &how, machine->target);
                 if (machine->threads % rows || cycles >= best)
                         continue;
                 best = cycles;

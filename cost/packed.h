@@ -1,7 +1,7 @@
-/* The cost model of convolve_packed (cost.c): predicted cycles of one core, and what they are made
- * of. */
-#ifndef COST_COST_H
-#define COST_COST_H
+/* The cost model of convolve_packed with sums in vectors (packed.c): predicted cycles of one core,
+ * and what they are made of. */
+#ifndef COST_PACKED_H
+#define COST_PACKED_H
 
 #include "ir/schedule.h"
 #include "ir/target.h"
@@ -36,11 +36,6 @@ double packed_weights_bytes(const struct packed_work *work);
 int64_t packed_last_extent(const struct packed_work *work);
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
                                const struct target *target);
-/* to read so many bytes of weights from beyond the second cache, as far as it takes time */
-double cost_weights_cycles(double bytes, const struct target *target);
-/* cycles of two things that run beside each other: those of the longer one, and more the less it is
- * longer */
-double cost_beside(double a, double b, const struct target *target);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */
 const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost);
 

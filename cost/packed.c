@@ -9,11 +9,12 @@
  *                 does not stay in the first
  *      operand    read again for every panel, beyond the second cache
  *
- * The numbers were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
+ * Rates were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
  * network: a fifth of them is off by more than 10 %, but what counts is which of two schedules is
  * faster. */
-#include "cost/cost.h"
+#include "cost/packed.h"
 
+#include "cost/core.h"
 #include "ir/rates.h"
 
 /* ---- the work ---- */
@@ -77,20 +78,6 @@ int64_t packed_last_extent(const struct packed_work *work)
 }
 
 /* ---- tiles ---- */
-
-static double larger(double a, double b) { return a > b ? a : b; }
-static double smaller(double a, double b) { return a < b ? a : b; }
-
-double cost_beside(double a, double b, const struct target *target)
-{
-        double share = smaller(a, b) / larger(a, b);
-        return larger(a, b) * (1 + rate_contention(target) * share * share * share * share * share);
-}
-
-double cost_weights_cycles(double bytes, const struct target *target)
-{
-        return (1 - rate_weights_hidden(target)) * bytes / rate_memory(target);
-}
 
 /* what a tile of one width and size costs */
 struct tile_cost { double products, loops, results, weights; };
@@ -180,7 +167,7 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                 weights *= strips > 1 ? strips : 1;
                 y = x / (strips > 1 ? strips : 1);
         }
-        cost->weights += cost_weights_cycles(weights, target);
+        cost->weights += cost_of_weights(weights, target);
         double room = .75 * (double)target_l2_bytes(target);
         if (y > room)
                 cost->operand += (1 - rate_again_hidden(target)) * times * x * passes / speed;

@@ -1,0 +1,26 @@
+/* A core: what it reads from memory beside what it computes.
+ *
+ * Weights come from beyond the second cache at first: in a network they were last read a whole run
+ * ago; part of that hides. Of two things that take equally long beside each other both lose, with the
+ * fifth power of how near they are to each other. Fitted with the model of convolve_packed
+ * (packed.c). */
+#include "cost/core.h"
+
+#include "ir/rates.h"
+
+double cost_of_weights(double bytes, const struct target *target)
+{
+        return (1 - rate_weights_hidden(target)) * bytes / rate_memory(target);
+}
+
+double cost_beside(double a, double b, const struct target *target)
+{
+        double longer = a > b ? a : b, share = (a < b ? a : b) / longer;
+        return longer * (1 + rate_contention(target) * share * share * share * share * share);
+}
+
+double cost_products_per_cycle(const struct target *target)
+{
+        double peak = target_lanes(target, E_F32) * rate_issue(target);
+        return rate_reached(target) * (target_has_fma(target) ? peak : peak / 2);
+}

@@ -1,0 +1,54 @@
+/* What a contraction is predicted to cost that threads share: rows of tiles, or panels, or both.
+ *
+ *      thread      runs the largest share of the tiles
+ *      weights     are read by every thread that has rows of its own, whole where panels are not shared
+ *      operand     what others wrote lies in their caches, and comes from there slowly: most of it where a thread reads all channels,
+ *                  none where the operand was shared as this is, by rows or (where panels read
+ *                  channels of their own) by panels
+ *      result      the same for those who read it, in the way that they will share it
+ *      gathered    what is put into strips first is so by every thread for the rows it has
+ *      hand-off    to the others, and back
+ *
+ * Where one of two kernels is computed by one thread and the other by several, the reader of the two
+ * reads from another core's cache what the other kernel has stored. Fitted on two cores of a Xeon: 128
+ * KB take 8 us from the other core's second cache, 0.8 from the own one (docs/schedules.md); not on
+ * more than two. */
+#include "cost/threads.h"
+
+#include "base/size.h"
+#include "cost/core.h"
+#include "ir/rates.h"
+
+static double share_of(int64_t count, int64_t threads)
+{
+        return (double)divide_up(count, threads) / (double)count;
+}
+
+/* panels that are not shared evenly are cut (kernels/stage.c) */
+static double tiles_share(const struct shared_work *work, int rows, int panels)
+{
+        bool cut = rows == 1 && work->panels >= panels && !work->gathered;
+        return cut ? share_of(work->rows * work->panels, panels)
+                   : share_of(work->rows, rows) * share_of(work->panels, panels);
+}
+
+/* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
+static double foreign(const struct target *target, double bytes, bool agree, int tasks)
+{
+        if (agree || tasks == 1 || bytes <= 0)
+                return 0;
+        return rate_foreign_first(target) + bytes * (1 - 1.0 / tasks) / rate_foreign(target);
+}
+
+double shared_cost(const struct shared_work *work, const struct shared_how *how,
+                   const struct target *target)
+{
+        int tasks = how->rows * how->panels;
+        double operand = work->operand / how->rows / (how->apart ? how->panels : 1),
+               cycles = work->cycles * tiles_share(work, how->rows, how->panels);
+        cycles += work->gathered / rate_packed_gathered(target) * share_of(work->rows, how->rows) +
+                  cost_of_weights(work->weights, target) * share_of(work->panels, how->panels);
+        cycles += foreign(target, operand, how->reads_own, how->team) +
+                  foreign(target, work->result / how->team, how->read_by_own, how->team);
+        return cycles + (tasks > 1 ? rate_hand_off(target) : 0);
+}

@@ -1,0 +1,26 @@
+/* The cost model of threads that share a contraction (threads.c): predicted cycles of the slowest. */
+#ifndef COST_THREADS_H
+#define COST_THREADS_H
+
+#include "ir/target.h"
+
+/* What is shared: rows of tiles by panels; cycles of one core for them, without reading the weights;
+ * bytes of the operands, of what is gathered from them first, of the result. */
+struct shared_work {
+        int64_t rows, panels;
+        double cycles, weights, operand, gathered, result;
+};
+/* How: tasks, rows by panels; which panels read channels of their own. How many threads made the
+ * operand, or will read the result, where one alone runs this; and whether each reads of the operand
+ * what it wrote, and will read of the result what it writes. */
+struct shared_how {
+        int rows, panels;
+        bool apart;
+        int team;
+        bool reads_own, read_by_own;
+};
+
+double shared_cost(const struct shared_work *work, const struct shared_how *how,
+                   const struct target *target);
+
+#endif

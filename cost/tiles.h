@@ -1,0 +1,14 @@
+/* The cost model of sums in hardware tiles (tiles.c): predicted cycles of one core. */
+#ifndef COST_TILES_H
+#define COST_TILES_H
+
+#include "ir/target.h"
+
+/* Of so many blocks of sums, each with so many products of tiles in every step, and loads beside
+ * those that products hide. */
+double tiles_cost(const struct target *t, const struct multiply *m, double blocks, double steps,
+                  double products, double loads);
+/* where blocks have two shapes, for each panel */
+double tiles_shapes_cost(const struct target *t);
+
+#endif

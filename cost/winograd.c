@@ -1,0 +1,82 @@
+/* What a convolution by 3 x 3 windows is predicted to cost.
+ *
+ *      direct     products, and reading the weights
+ *      Winograd   reading U; for every group of tiles, U again from the second cache, and where it does not stay there beside V and M,
+ *                 from beyond it, hardly more than the products hide; the products; the transforms'
+ *                 arithmetic; V and M written and read, the slower the more of the second cache
+ *                 they fill
+ *      threads    those who have tiles of their own read all of U each; in phases, every phase reads what all threads have made in the
+ *                 one before
+ *
+ * Weights come from beyond the second cache at first: in a network they were last read a whole run
+ * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:
+ * the groups chosen are 1 % slower than the best in the mean, 14 % at worst (docs/schedules.md). */
+#include "cost/winograd.h"
+
+#include "cost/core.h"
+#include "ir/rates.h"
+
+static double matrix_bytes(const struct winograd_work *w, double tiles)
+{
+        return 4 * w->f->size * w->f->size * tiles * (w->channels + w->outputs);
+}
+
+static double panels_bytes(const struct winograd_work *w)
+{
+        return 4 * w->f->size * w->f->size * w->channels * w->outputs;
+}
+
+/* one turn of the transforms of a vector of channels */
+static double line_cycles(const struct winograd_line *line, const struct target *target)
+{
+        return (line->count + line->results) * line->step_count /
+               rate_issue(target);
+}
+
+/* V and M, written and read; beyond the cache also fetched before they are written */
+static double matrices_cycles(const struct winograd_work *w, double group,
+                              const struct target *target)
+{
+        double bytes = matrix_bytes(w, w->tiles),
+               filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
+        double cycles = 2 * bytes / rate_l2(target) * (1 + filled),
+               most = 3 * bytes / rate_memory(target);
+        return cycles < most ? cycles : most;
+}
+
+double winograd_cost(const struct winograd_work *w, double groups, const struct target *target)
+{
+        double lanes = target_lanes(target, E_F32), panels = panels_bytes(w),
+               group = matrix_bytes(w, w->tiles / groups);
+        double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
+                          cost_products_per_cycle(target);
+        bool stays = panels + group <= (double)target_l2_bytes(target);
+        double first = panels / rate_memory(target),
+               again = stays ? 0 : (groups - 1) * first;
+        double weights = first + (1 - rate_again_hidden(target)) * again +
+                         (1 - rate_l2_hidden(target)) * groups * panels / rate_l2(target);
+        double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
+                            w->outputs / lanes * line_cycles(&w->f->output, target);
+        return weights + cost_beside(products, again, target) + w->tiles * transforms +
+               matrices_cycles(w, w->tiles / groups, target);
+}
+
+double winograd_direct_cost(double weights, double positions, const struct target *target)
+{
+        return weights * positions / cost_products_per_cycle(target) +
+               4 * weights / rate_memory(target);
+}
+
+double winograd_tiles_wait(const struct winograd_work *w, double threads,
+                           const struct target *target)
+{
+        return panels_bytes(w) * (1 - 1 / threads) / rate_memory(target);
+}
+
+double winograd_phases_wait(const struct winograd_work *w, double threads,
+                            const struct target *target)
+{
+        enum { PHASES = 3 };
+        return matrix_bytes(w, w->tiles) / threads * (1 - 1 / threads) / rate_foreign(target) +
+               (PHASES - 1) * rate_hand_off(target);
+}

@@ -1,0 +1,22 @@
+/* The cost model of Winograd's algorithm (winograd.c): predicted cycles. */
+#ifndef COST_WINOGRAD_H
+#define COST_WINOGRAD_H
+
+#include "ir/target.h"
+#include "ir/winograd.h"
+
+/* what a convolution by 3 x 3 windows asks for */
+struct winograd_work { double tiles, channels, outputs; const struct winograd *f; };
+
+/* of one core, over so many groups of tiles */
+double winograd_cost(const struct winograd_work *w, double groups, const struct target *target);
+/* the same convolution without it: so many weights and positions */
+double winograd_direct_cost(double weights, double positions, const struct target *target);
+/* What one of so many threads waits for besides: all of U, where they share tiles; what the others
+ * have made, where they share each of the phases of one group. */
+double winograd_tiles_wait(const struct winograd_work *w, double threads,
+                           const struct target *target);
+double winograd_phases_wait(const struct winograd_work *w, double threads,
+                            const struct target *target);
+
+#endif
