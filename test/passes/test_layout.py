@@ -172,7 +172,8 @@ class Network:
         low = [0, self.r.choice([0, 0, 0, 1])] + [self.r.choice([0, 1, -1]) for _ in shape[2:]]
         sizes = [shape[d] + low[d] + (self.r.choice([0, 1]) if d > 1 else 0) for d in range(len(shape))]
         mode = self.r.choice(["", "", " mode=edge"])
-        if min(sizes) > 0:
+        kept = [n + min(k, 0) for n, k in zip(shape, low)]
+        if min(sizes + kept) > 0:       # modes repeat what is kept
             value = "" if mode else "<f32> 0.5, "
             self.emit(f"pad({x}, {value or 'none, '}{self.ints(low)}){mode}", tuple(sizes))
 
