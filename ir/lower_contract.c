@@ -88,20 +88,11 @@ static int add_channel(struct emit *e, const struct op *op, struct loop_variable
                        struct loop_expr *const *index, struct loop_expr *first, struct loop_expr *c)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL),
-                      *spreads = op_ints(op, "input_dilations", NULL);
         struct loop_expr *xi[RANK_MAX] = { index[0], emit_op(e, LOOP_ADD, first, c) },
                          *wi[RANK_MAX] = { index[1], c };
         int spatial = x->type->rank - 2, opened = 0;
         for (int d = 0; d < spatial; d++) {
-                struct tap tap = { .extent = x->type->dims[d + 2],
-                                   .positions = op_result(op)->type->dims[d + 2],
-                                   .window = w->type->dims[d + 2],
-                                   .stride = strides[d],
-                                   .dilation = dilations[d],
-                                   .spread = spreads[d],
-                                   .low = pads[d] };
+                struct tap tap = emit_tap_of(op, d + 2);
                 opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2],
                                    &wi[d + 2], &xi[d + 2]);
         }

@@ -229,6 +229,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
 /* One dimension: the window at result position o and offset k reads x at
  * (o * stride + k * dilation - low) / spread, where that divides and lies in x. */
 struct tap { int64_t extent, positions, window, stride, dilation, spread, low; };
+/* of dimension d of operand 0, as op's relation says */
+struct tap emit_tap_of(const struct op *op, int d);
 /* Opens the loop over the offsets that can lie in x (and the test for the spread); *k the offset,
  * *i the index in x. Returns how many scopes it opened. */
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,

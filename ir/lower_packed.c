@@ -18,14 +18,9 @@ static void open_windows(struct emit *e, const struct op *op, int window, struct
                          struct loop_expr *const *index, struct loop_expr **wi,
                          struct loop_expr **xi)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int spatial = x->rank - 3;
+        int spatial = op_operand(op, 0)->type->rank - 3;
         for (int d = 0; d < spatial; d++) {
-                struct tap tap = { .extent = x->dims[2 + d],
-                                   .positions = op_result(op)->type->dims[2 + d],
-                                   .window = w->dims[window + d],
-                                   .stride = op_ints(op, "strides", NULL)[d],
-                                   .dilation = op_ints(op, "dilations", NULL)[d], .spread = 1 };
+                struct tap tap = emit_tap_of(op, 2 + d);
                 sum->opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[2 + d],
                                         &wi[window + d], &xi[2 + d]);
         }

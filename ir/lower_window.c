@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
+#include "ir/relation.h"
 
 /* ---- one dimension ---- */
 
@@ -23,6 +24,20 @@ const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
 {
         static const char *const suffixes[] = { "w", "h", "d" };
         return rank <= 3 ? suffixes[rank - 1 - axis] : arena_printf(e->arena, "%d", axis);
+}
+
+struct tap emit_tap_of(const struct op *op, int d)
+{
+        struct relation r;
+        relation_of(op, 0, &r);
+        const struct along *a = &r.along[d];
+        return (struct tap){ .extent = op_operand(op, 0)->type->dims[d],
+                             .positions = op_result(op)->type->dims[a->from],
+                             .window = a->window,
+                             .stride = a->scale,
+                             .dilation = a->dilation,
+                             .spread = a->spread,
+                             .low = -a->low };
 }
 
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
@@ -71,17 +86,13 @@ struct running { struct loop_variable *so_far; struct loop_expr *value, *index[R
 static int open_window(struct emit *e, const struct op *op, struct loop_expr *const *index,
                        struct loop_expr **at)
 {
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        const int64_t *window = op_ints(op, "window", NULL), *pads = op_ints(op, "pads", NULL);
-        const int64_t *strides = op_ints(op, "strides", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL);
+        const struct type *x = op_operand(op, 0)->type;
+        const int64_t *window = op_ints(op, "window", NULL);
         int opened = 0, plain = 0;      /* as in N, C: usual layouts begin with windows of 1 */
         for (int d = 0; d < x->rank && window[d] == 1; d++)
                 plain++;
         for (int d = 0; d < x->rank; d++) {
-                struct tap tap = { .extent = x->dims[d], .positions = y->dims[d],
-                                   .window = window[d], .stride = strides[d],
-                                   .dilation = dilations[d], .spread = 1, .low = pads[d] };
+                struct tap tap = emit_tap_of(op, d);
                 struct loop_expr *k;
                 const char *suffix = d < plain ? arena_printf(e->arena, "%d", d)
                                                : emit_spatial_suffix(e, d - plain, x->rank - plain);

@@ -8,6 +8,7 @@
  *
  * Each result combines its elements in the order of the canonical lowering, so it is the same to
  * the bit. */
+#include "ir/relation.h"
 #include "kernels/meeting.h"
 #include "kernels/stage.h"
 
@@ -154,24 +155,12 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
 static bool find_taps(struct windows *w)
 {
         const struct op *op = w->s.op;
-        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        const int64_t *window = op_ints(op, "window", NULL),
-                      *strides = op_ints(op, "strides", NULL);
-        const int64_t *dilations = op_ints(op, "dilations", NULL),
-                      *pads = op_ints(op, "pads", NULL);
-        for (int d = 0; d < x->rank; d++) {
-                bool spatial = d >= 2 && d < x->rank - 1;
-                if (!spatial && (window[d] != 1 || strides[d] != 1 || pads[d] || pads[x->rank + d]))
+        int last = op_result(op)->type->rank - 1;
+        for (int d = 0; d <= last; d++)
+                if (d >= 2 && d < last)
+                        w->taps[d - 2] = emit_tap_of(op, d);
+                else if (!relation_keeps(op, 0, d))
                         return false;
-                if (spatial)
-                        w->taps[d - 2] = (struct tap){ .extent = x->dims[d],
-                                                       .positions = y->dims[d],
-                                                       .window = window[d],
-                                                       .stride = strides[d],
-                                                       .dilation = dilations[d],
-                                                       .spread = 1,
-                                                       .low = pads[d] };
-        }
         return true;
 }
 
