@@ -142,13 +142,22 @@ static int scan_indices(const struct constant *c, int first, int step, int64_t e
         return found;
 }
 
+/* what indices of this type may hold: all that those of 8 bits hold is inside of 256 elements */
+static int possible_indices(enum element e, int64_t extent)
+{
+        bool is_signed = element_info[e].class == CLASS_SINT;
+        int bits = 8 * element_info[e].bytes - is_signed;
+        int wrong = bits < 32 && INT64_C(1) << bits <= extent ? 0 : SOME_WRONG;
+        return element_info[e].class == CLASS_UINT ? wrong : SOME_NEGATIVE | wrong;
+}
+
 struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
                                  struct loop_expr *const *index, int entry, int width,
                                  int64_t extent)
 {
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
-        int found = is_signed ? SOME_NEGATIVE | SOME_WRONG : SOME_WRONG;
+        int found = possible_indices((enum element)indices->type->element, extent);
         if (value_is_constant(indices)) {       /* looked at once */
                 unsigned char *known = *emit_state(e, op);
                 if (!known)

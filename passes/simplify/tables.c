@@ -1,0 +1,130 @@
+/* The rule of simplify.def that makes a table of what happens to one byte.
+ *
+ *      %1 = cast(%0: u8) to=f32
+ *      %2 = mul(%1, 0.05)
+ *      %3 = sigmoid(%2)                          ->     %1 = gather(@table: <256 x u8>, %0)
+ *      %4 = div(%3, 0.0039)
+ *      %5 = cast(round(%4)) to=u8
+ *
+ * Between two quantizations an activation function has 256 results. They are computed here, by the
+ * operations themselves, so that every byte stays what it was. A byte with a sign is an index that
+ * counts from the end where it is negative, which is where gather looks. Targets with vectors look
+ * up lane by lane: that pays where a function of the library goes; others, wherever several
+ * operations do. */
+#include "passes/simplify/simplify.h"
+
+#include "ir/target.h"
+
+enum { BYTES = 256, OPS_MAX = 40 };
+enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };           /* operations that are as dear */
+
+struct mapping {
+        struct op *ops[OPS_MAX];        /* in order: operands before */
+        int count;
+        struct value *source;           /* the bytes that all of them read, in the end */
+        int cost;
+        bool function;                  /* one of the library's */
+};
+
+static bool is_byte(const struct value *v)
+{
+        return element_is_integer((enum element)v->type->element) &&
+               element_info[v->type->element].bytes == 1;
+}
+
+static void count_cost(struct mapping *m, const struct op *op)
+{
+        bool division = op->code == OP_div || op->code == OP_rem || op->code == OP_mod ||
+                        op->code == OP_reciprocal || op->code == OP_sqrt;
+        bool function = op_info[op->code].traits & TRAIT_COSTLY && !division;
+        m->function |= function;
+        m->cost += function ? OF_FUNCTION : division ? OF_DIVISION : 1;
+}
+
+/* adds what makes v of one tensor of bytes; false: it is made of something else, too */
+static bool add_value(struct mapping *m, struct value *v)
+{
+        if (value_is_splat(v, NULL) || v == m->source)
+                return true;
+        for (int i = 0; i < m->count; i++)
+                if (op_result(m->ops[i]) == v)
+                        return true;
+        if (is_byte(v)) {
+                bool first = !m->source && !value_is_constant(v);
+                m->source = first ? v : m->source;
+                return first;
+        }
+        if (v->kind != VALUE_RESULT || !(op_info[v->op->code].traits & TRAIT_ELEMENTWISE))
+                return false;
+        for (int i = 0; i < v->op->operand_count; i++)
+                if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i)))
+                        return false;
+        if (m->count == OPS_MAX - 1)    /* the last is the cast's */
+                return false;
+        m->ops[m->count++] = v->op;
+        count_cost(m, v->op);
+        return true;
+}
+
+/* what stands for v among 256 elements */
+static struct value *of_each(struct builder *b, const struct mapping *m, struct value **made,
+                             struct value *v, struct value *all)
+{
+        if (v == m->source)
+                return all;
+        for (int i = 0; i < m->count; i++)
+                if (op_result(m->ops[i]) == v)
+                        return made[i];
+        return constant_splat(b->m, type_with_element(b->m, all->type, v->type->element),
+                              v->constant->data);
+}
+
+static struct value *table_of(struct builder *b, const struct mapping *m,
+                              struct pass_context *context)
+{
+        struct pass_context all_of_it = *context;       /* however little that decodes bytes folds */
+        struct builder folds = *b;
+        struct value *made[OPS_MAX], *operands[OPERAND_ROW_MAX];
+        const dim_t bytes = BYTES;
+        unsigned char *numbers = constant_room(b->m, BYTES);
+        for (int i = 0; i < BYTES; i++)
+                numbers[i] = (unsigned char)i;
+        const struct type *t = type_tensor(b->m, (enum element)m->source->type->element, 1, &bytes);
+        struct value *all = constant_dense(b->m, t, numbers, "bytes"), *y = NULL;
+        all_of_it.limits.fold_bytes = INT64_MAX / 2;
+        folds.fold = fold_op;
+        folds.fold_context = &all_of_it;
+        for (int i = 0; i < m->count; i++) {
+                const struct op *op = m->ops[i];
+                for (int k = 0; k < op->operand_count; k++)
+                        operands[k] = of_each(b, m, made, op_operand(op, k), all);
+                made[i] = y = value_build(&folds, op->code, operands, op->operand_count, op->attrs,
+                                          NULL);
+                if (!y || !value_is_constant(y)) {
+                        y = NULL;
+                        break;
+                }
+        }
+        context->fold_steps = all_of_it.fold_steps;
+        return y;
+}
+
+struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_context *context)
+{
+        struct mapping m = { .count = 0 };
+        struct value *x = op_operand(op, 0);
+        const struct type *t = op_result(op)->type;
+        bool vectors = target_lanes(context->target, E_F32) > 1;
+        if (!is_byte(op_result(op)) || !element_is_float((enum element)x->type->element) ||
+            !type_is_static(t) || type_elements(t) <= BYTES || !add_value(&m, x) || !m.source ||
+            !type_same_dims(m.source->type, t))
+                return NULL;
+        m.ops[m.count++] = op;
+        if (vectors ? !m.function : m.cost < SEVERAL)
+                return NULL;
+        struct value *table = table_of(b, &m, context);
+        if (!table)
+                return NULL;
+        table = constant_dense(b->m, table->type, table->constant->data, "table");
+        return build_gather(b, table, m.source, 0);
+}
