@@ -125,6 +125,6 @@ struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_c
         struct value *table = table_of(b, &m, context);
         if (!table)
                 return NULL;
-        table = constant_dense(b->m, table->type, table->constant->data, "table");
+        table->constant->name = "table";
         return build_gather(b, table, m.source, 0);
 }
