@@ -15,6 +15,7 @@
 #include "cost/packed.h"
 
 #include "cost/core.h"
+#include "cost/room.h"
 #include "ir/rates.h"
 
 /* ---- the work ---- */
@@ -168,8 +169,7 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                 y = x / (strips > 1 ? strips : 1);
         }
         cost->weights += cost_of_weights(weights, target);
-        double room = .75 * (double)target_l2_bytes(target);
-        if (y > room)
+        if (y > (double)room_operand(target))
                 cost->operand += (1 - rate_again_hidden(target)) * times * x * passes / speed;
 }
 

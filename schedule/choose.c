@@ -3,6 +3,7 @@
  * are predicted to cost (cost/packed.c); the rest follows from the tile. */
 #include "cost/core.h"
 #include "cost/packed.h"
+#include "cost/room.h"
 #include "schedule/choose.h"
 
 enum { LINE = 16, VECTORS_MOST = 4 };   /* outputs of a line of sums; vectors of a tile */
@@ -54,7 +55,7 @@ bool schedule_can_flatten(const struct op *contraction)
  * order: 0 unless that is three times as much. All are about as large. */
 static int choose_strip(const struct packed_work *work, const struct target *target, int64_t rows)
 {
-        double room = (double)target_l2_bytes(target) / 2, bytes = packed_operand_bytes(work);
+        double room = (double)room_strip(target), bytes = packed_operand_bytes(work);
         if (bytes <= room || work->panels == 1)
                 return 0;
         double strip = (double)rows * room / bytes;

@@ -17,6 +17,7 @@
  * Where something else reads what is between, or the scheduled lowering (kernels/attention.c)
  * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
  * half of that cache. */
+#include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
 #include "kernels/kernels.h"
@@ -149,7 +150,7 @@ static struct tiles tiles_of(const struct attention *a, int columns)
 static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
                                 const struct schedule_machine *machine)
 {
-        return target_l2_bytes(machine->target) / 4 /
+        return room_part(machine->target) /
                (tiles.size * columns * (int64_t)sizeof(float));
 }
 
@@ -173,7 +174,7 @@ static int64_t block_tiles(const struct attention *a, struct tiles tiles,
 static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
 {
         int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
-        int64_t keys = target_l2_bytes(machine->target) / 4 /
+        int64_t keys = room_part(machine->target) /
                        (depth * element_info[op_operand(a->first, 1)->type->element].bytes) /
                        LEAST_KEYS * LEAST_KEYS;
         int64_t columns = attention_columns(a);
@@ -230,7 +231,7 @@ static bool reads_less(const struct attention *a, int64_t blocks,
                          type_bytes(op_operand(a->second, 1)->type)) /
                         scores->dims[GROUP];
         int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
-        return again <= target_l2_bytes(machine->target) || again <= spared / blocks;
+        return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,

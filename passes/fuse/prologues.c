@@ -10,6 +10,7 @@
  * share panels, each of them would compute all of it: left alone. What decodes narrower elements
  * always joins: what is stored then stays as small as it is. Every element is computed as before,
  * so results stay the same to the bit. */
+#include "cost/room.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/join.h"
 #include "kernels/kernels.h"
@@ -71,7 +72,7 @@ static bool pays(const struct op *map, const struct schedule *s, const struct ta
         const struct type *y = op_result(map)->type;
         int64_t bytes = type_bytes(y) / y->dims[0];
         return widens(map) || (s->strip && s->panel_tasks == 1 &&
-                               (is_in_place(map) ? bytes : 2 * bytes) > target_l2_bytes(target));
+                               (is_in_place(map) ? bytes : 2 * bytes) > room_whole(target));
 }
 
 static bool join(struct op *kernel, struct pass_context *context)

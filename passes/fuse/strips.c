@@ -15,6 +15,7 @@
  *   - the scheduled lowering (kernels/strips.c) can write both.
  *
  * Every element is computed as before, so results stay the same to the bit. */
+#include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/chain.h"
 #include "kernels/kernels.h"
@@ -59,12 +60,11 @@ static bool is_narrow(const struct op *op)
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
-        int64_t room = target_l2_bytes(target);
-        if (after->code == OP_reduce_window && weights_bytes(before) < room / 2)
+        if (after->code == OP_reduce_window && weights_bytes(before) < room_strip(target))
                 return true;
         return (is_light(before) || is_light(after) || is_narrow(after)) &&
                bytes_of(op_operand(after, 0)) >
-                       (first->count + second->count > 2 ? room / 4 : room);
+                       (first->count + second->count > 2 ? room_part(target) : room_whole(target));
 }
 
 /* rows of a tile: as many as the schedule says, where they divide the rows of the result */
@@ -82,7 +82,7 @@ static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
 static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine,
                           int tile)
 {
-        int64_t room = target_l2_bytes(machine->target) / 2, each = 0;
+        int64_t room = room_strip(machine->target), each = 0;
         const struct op *wide = chain->links[chain->wide].op;
         int64_t stride = chain->wide ? chain_stride(wide) : 1;
         int64_t rows = op_result(chain->links[chain->count - 1].op)->type->dims[CHAIN_ROWS];

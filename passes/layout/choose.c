@@ -19,8 +19,8 @@
  * lanes that pad it, unless what they join needs whole ones. Blocks of 16 where costs are equal:
  * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
  * that stays in registers, strips, stores without masks). */
+#include "cost/layout.h"
 #include "ir/loop_vector.h"
-#include "ir/rates.h"
 #include "passes/layout/layout.h"
 
 #include <math.h>
@@ -97,15 +97,13 @@ static double conversion(const struct layout *l, const struct type *t, int kind)
         double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
         int blocks = blocks_in(l, t, kind);
         bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || t->dims[1] == 1);
-        return same ? 0
-                    : ((double)type_bytes(t) + bytes_of(l, t, blocks)) /
-                               (is_whole(l, t) ? rate_transposed_whole(target)
-                                               : rate_transposed(target));
+        double bytes = (double)type_bytes(t) + bytes_of(l, t, blocks);
+        return same ? 0 : layout_conversion_cost(bytes, is_whole(l, t), target);
 }
 
 static double copy(const struct layout *l, const struct type *t, int kind)
 {
-        return 2 * bytes_of(l, t, kind) / rate_copied(l->context->target);
+        return layout_copy_cost(2 * bytes_of(l, t, kind), l->context->target);
 }
 
 /* v is needed in its blocks; in its own shape */
@@ -241,36 +239,17 @@ static void choose_shuffle(struct layout *l, struct value *x, struct value *y)
 
 /* ---- convolutions ---- */
 
-/* multiply-adds of vectors, in a nest with lanes along the last dimension: at its ends one more
- * vector, masked */
 static double plain_cycles(const struct layout *l, const struct op *op)
 {
-        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        int spatial;
-        const int64_t *strides = op_ints(op, "strides", &spatial), extent = y->dims[y->rank - 1];
-        const struct target *target = l->context->target;
-        int64_t lanes = target_lanes(target, E_F32);
-        double vectors = (double)(type_elements(y) / extent) *
-                         (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
-        double product =
-                (rate_plain_product(target) + rate_plain_straddling(target) * (double)lanes) *
-                (strides[spatial - 1] == 1 ? 1 : rate_plain_strided(target));
-        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product +
-                          rate_plain_result(target));
+        return layout_plain_cost(op, l->context->target);
 }
 
-/* In blocks: with the lanes that pad few outputs, or (depthwise, without masks) those of no whole
- * vector one by one. */
 static double packed_cycles(const struct layout *l, const struct op *op)
 {
-        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const struct target *target = l->context->target;
-        int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
-        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
-                          (double)y->dims[1];
-        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) && is_few(l, y);
-        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
-               rate_issue(target);
+        bool one_by_one = layout_is_depthwise(op) && !target_has_masks(target) &&
+                          is_few(l, op_result(op)->type);
+        return layout_blocks_cost(op, one_by_one, target);
 }
 
 /* every output sums what lies under its own window, of all channels or of one */
@@ -299,13 +278,13 @@ static void choose_depthwise(struct layout *l, struct op *op)
                         want_blocks(l, x, k);
                 make(l, y, k, k != PLAIN);
         }
-        region_of(l, y)->blocked_cost += packed / rate_layout_reached(target);
+        region_of(l, y)->blocked_cost += layout_reached_cost(packed, target);
         bool may = may_stay(op) && element_is_float((enum element)x->type->element);
         add_cost(l, y, PLAIN, may ? plain_cycles(l, op) : INFINITY);
         add_cost(l, x, LAST,
                  !layout_is_direct(op) ? INFINITY
                  : is_few(l, x->type)     ? 0
-                                       : rate_layout_again(target) * packed);
+                                       : layout_again_cost(packed, target));
 }
 
 /* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every
@@ -315,7 +294,7 @@ static bool stays(struct layout *l, const struct op *op)
         const struct type *y = op_result(op)->type;
         return may_stay(op) && is_few(l, y) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
                plain_cycles(l, op) <
-                       WORTH * (packed_cycles(l, op) / rate_layout_reached(l->context->target) +
+                       WORTH * (layout_reached_cost(packed_cycles(l, op), l->context->target) +
                                 conversion(l, y, LAST));
 }
 
@@ -352,15 +331,15 @@ static void choose_convolve(struct layout *l, struct op *op)
         /* more than half of a block may be lanes that pad it */
         for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
                 add_cost(l, y, k,
-                         bytes_of(l, y->type, blocks_in(l, y->type, k)) / rate_copied(target));
+                         layout_copy_cost(bytes_of(l, y->type, blocks_in(l, y->type, k)), target));
         if (bytes) {                    /* words of a block are few, and want to be whole */
-                double lost = rate_layout_short(target) * cycles;
-                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost / bytes->group);
+                double lost = layout_short_cost(cycles, bytes->group, target);
+                add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost);
                 add_cost(l, x, LAST, x->type->dims[1] % bytes->group ? cycles : 0);
                 return;
         }
-        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : rate_layout_far(target) * cycles);
-        double direct = rate_layout_direct(target) * cycles;
+        add_cost(l, x, LAST, is_few(l, x->type) ? 0 : layout_far_cost(cycles, target));
+        double direct = layout_direct_cost(cycles, target);
         for (int k = 0; k < KIND_COUNT && tiled; k++) {
                 add_cost(l, x, k, loses_winograd(l, x->type, k) ? direct : 0);
                 add_cost(l, y, k, loses_winograd(l, y->type, k) ? direct : 0);

@@ -8,6 +8,7 @@
  * 4 + 4 operations for each result instead of 24. Steps of 1 only, which leave no result out, and
  * where the value between stays in the second cache: to write and read it again must cost less than
  * what is saved. Sums in another order. */
+#include "cost/room.h"
 #include "passes/layout/layout.h"
 
 enum { SAVED_MIN = 12 };        /* operations for each result, from which on it is worth it */
@@ -38,7 +39,7 @@ static bool is_separable(const struct layout *l, const struct op *op)
         bool taken = kind == REDUCE_max || kind == REDUCE_min ||
                      (kind == REDUCE_sum && y->element == E_F32);
         return taken && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
-               type_bytes(x) <= target_l2_bytes(l->context->target) / 4;
+               type_bytes(x) <= room_part(l->context->target);
 }
 
 /* the windows along dimensions from..to of x alone */

@@ -1,0 +1,76 @@
+/* What layouts are predicted to cost: what is moved, and what contractions lose by them.
+ *
+ *      moves          copies in order, and conversions where channels and positions change places
+ *      plain nests    for a vector's product with a weight, and more the more of its loads straddle two lines; as much again so many times
+ *                     where strides set neighbours apart; for a vector of results; at the ends of rows one more vector, masked
+ *      blocks         products at the peak, of which those of few channels, or into few, and depthwise ones reach a part
+ *      losses         shares of a contraction's time
+ *
+ * Speeds and losses were measured one by one, with gcc on a Xeon (convolutions of few channels: make
+ * bench-operators); sums over a region are no more exact than a tenth, by which another kind than
+ * blocks must be better. */
+#include "cost/layout.h"
+
+#include "base/size.h"
+#include "ir/rates.h"
+
+double layout_copy_cost(double bytes, const struct target *target)
+{
+        return bytes / rate_copied(target);
+}
+
+double layout_conversion_cost(double bytes, bool whole, const struct target *target)
+{
+        return bytes / (whole ? rate_transposed_whole(target) : rate_transposed(target));
+}
+
+double layout_plain_cost(const struct op *convolve, const struct target *target)
+{
+        const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
+        int spatial;
+        const int64_t *strides = op_ints(convolve, "strides", &spatial),
+                      extent = y->dims[y->rank - 1];
+        int64_t lanes = target_lanes(target, E_F32);
+        double vectors = (double)(type_elements(y) / extent) *
+                         (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
+        double product =
+                (rate_plain_product(target) + rate_plain_straddling(target) * (double)lanes) *
+                (strides[spatial - 1] == 1 ? 1 : rate_plain_strided(target));
+        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product +
+                          rate_plain_result(target));
+}
+
+double layout_blocks_cost(const struct op *convolve, bool one_by_one, const struct target *target)
+{
+        const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
+        int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
+        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
+                          (double)y->dims[1];
+        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
+               rate_issue(target);
+}
+
+double layout_reached_cost(double cycles, const struct target *target)
+{
+        return cycles / rate_layout_reached(target);
+}
+
+double layout_far_cost(double cycles, const struct target *target)
+{
+        return rate_layout_far(target) * cycles;
+}
+
+double layout_short_cost(double cycles, int group, const struct target *target)
+{
+        return rate_layout_short(target) * cycles / group;
+}
+
+double layout_direct_cost(double cycles, const struct target *target)
+{
+        return rate_layout_direct(target) * cycles;
+}
+
+double layout_again_cost(double cycles, const struct target *target)
+{
+        return rate_layout_again(target) * cycles;
+}

@@ -1,0 +1,187 @@
+/* What a contraction is predicted to cost in f32, and where it reads bf16.
+ *
+ *      f32       products at the speed of register tiles, outputs in whole blocks; reading the weights
+ *      tiles     products of hardware tiles, each taking its time however few of its rows are used; what becomes of a block of sums;
+ *                what a kernel with tiles costs before it begins; reading half as many bytes of weights, and rounding them where they
+ *                come as f32
+ *      words     products of as many channels at once as a word has, in registers; where windows of 3 x 3 can be tiled, Winograd's
+ *                algorithm in f32 is as fast
+ *      weights   products in f32 by weights stored in bf16: half of them to read, and instructions that widen them
+ *
+ * Before layouts and schedules are chosen, so roughly: no edges of tiles, no loops, no strips. Fitted by
+ * hand to whole models on a Xeon of 2023; a layer may be off by a third, what is chosen is a matter of
+ * factors of two and more. */
+#include "cost/narrow.h"
+
+#include "cost/tiles.h"
+#include "ir/loop.h"
+#include "ir/rates.h"
+
+enum { BLOCK_TILES = 4 };               /* of sums in hardware tiles that are stored together */
+
+static double whole(int64_t extent, int64_t block)
+{
+        return (double)(divide_up(extent, block) * block);
+}
+
+/* ---- the work ---- */
+
+/* what a contraction computes, of a group; lines: of positions that can be rows of a tile; steps:
+ * products of tiles for a sum */
+struct work {
+        int64_t groups, lines, length, outputs, terms, steps;
+        double weights, paired;
+        bool blocked;
+};
+
+static struct work work_of_dot(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        struct work work = { .groups = 1,
+                             .lines = 1,
+                             .terms = 1,
+                             .weights = (double)type_elements(w) };
+        int count;
+        const int64_t *contracted = op_ints(op, "contract_b", &count);
+        for (int i = 0; i < count; i++)
+                work.terms *= w->dims[contracted[i]];
+        const int64_t *batch = op_ints(op, "batch_b", &count);
+        for (int i = 0; i < count; i++)
+                work.groups *= w->dims[batch[i]];
+        work.length = type_elements(x) / work.groups / work.terms;
+        work.outputs = type_elements(w) / work.groups / work.terms;
+        work.steps = divide_up(work.terms, TILE_DEPTH);
+        return work;
+}
+
+/* of few channels, those of a row of the window, which lie side by side in pairs */
+int64_t narrow_line(const struct type *w)
+{
+        return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1];
+}
+
+static struct work work_of_convolve(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
+                          *y = op_result(op)->type;
+        struct work work = { .groups = op_int(op, "groups"),
+                             .lines = y->dims[0],
+                             .length = 1,
+                             .blocked = true,
+                             .weights = (double)type_elements(w) };
+        int last = y->rank - 1;
+        /* of outputs, each a convolution by its share of the window */
+        const int64_t *phases = op_ints(op, "input_dilations", NULL);
+        int64_t window = 1;
+        bool flat = op_all_ones(op, "strides");
+        for (int d = 2; d <= last; d++) {
+                int64_t taps = divide_up(w->dims[d], phases[d - 2]);
+                window *= taps;
+                flat &= taps == 1;
+                work.lines *= phases[d - 2];
+        }
+        while (last > 2 && y->dims[last] == 1)
+                last--;
+        for (int d = 2; d <= last; d++)
+                *(flat || d == last ? &work.length : &work.lines) *=
+                        divide_up(y->dims[d], phases[d - 2]);
+        work.outputs = w->dims[0] / work.groups;
+        work.terms = w->dims[1] * window;
+        work.steps = divide_up(w->dims[1], TILE_DEPTH) * window;
+        if (w->dims[1] < NARROW_FEW) {
+                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w), TILE_DEPTH);
+                work.paired = (double)(type_elements(x) / x->dims[1]);
+        }
+        return work;
+}
+
+static struct work work_of(const struct op *op)
+{
+        return op->code == OP_dot ? work_of_dot(op) : work_of_convolve(op);
+}
+
+double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block)
+{
+        struct work work = work_of(op);
+        double speed = rate_reached(target) * target_lanes(target, E_F32) * rate_issue(target);
+        bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
+        double outputs =
+                lanes ? whole(work.groups, block)
+                      : (double)work.groups *
+                                whole(work.outputs, work.blocked ? block : NARROW_BLOCK);
+        return (double)(work.lines * work.length * work.terms) * outputs / speed +
+               (double)element_info[E_F32].bytes * work.weights / rate_memory(target);
+}
+
+/* elements of v that come from outside, through moves: nothing that makes them can round them */
+static double given_elements(const struct value *v, int depth)
+{
+        if (v->kind == VALUE_ARGUMENT)
+                return (double)type_elements(v->type);
+        bool joins = op_is(v, OP_concat),
+             moves = op_is(v, OP_reshape) || op_is(v, OP_transpose) || op_is(v, OP_slice);
+        double elements = 0;
+        for (int i = 0; depth && i < (joins ? v->op->operand_count : moves); i++)
+                elements += given_elements(op_operand(v->op, i), depth - 1);
+        return elements < (double)type_elements(v->type) ? elements
+                                                         : (double)type_elements(v->type);
+}
+
+/* A product's second operand that comes as f32, as a cache does: read and written once more. */
+static double rounding_cycles(const struct op *op, const struct target *target)
+{
+        enum { MOVES = 8 };
+        double elements = op->code == OP_dot ? given_elements(op_operand(op, 1), MOVES) : 0;
+        return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) /
+               rate_memory(target);
+}
+
+double narrow_tiles_cost(const struct op *op, const struct target *target)
+{
+        struct work work = work_of(op);
+        double tiles =
+                (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
+        tiles *= whole(work.outputs, work.blocked ? NARROW_TILES_BLOCK : TILE_LANES) / TILE_LANES;
+        const struct multiply *m = multiply_for(target, E_BF16, E_BF16, true);
+        return tiles_cost(target, m, tiles / BLOCK_TILES, (double)work.steps, BLOCK_TILES, 0) +
+               rate_tile_paired(target) * work.paired + rate_tile_kernel(target) +
+               rounding_cycles(op, target) +
+               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target);
+}
+
+/* by words in registers: so many channels at once */
+double narrow_words_cost(const struct op *op, const struct target *target,
+                           const struct multiply *m)
+{
+        const double weights = (double)type_elements(op_operand(op, 1)->type),
+                     reading = weights / rate_memory(target);
+        const double products = narrow_f32_cost(op, target, NARROW_BLOCK) -
+                                element_info[E_F32].bytes * reading;
+        double each = rate_multiply(target, m) * rate_issue(target);
+        return products * each / m->group + element_info[E_BF16].bytes * reading +
+               rounding_cycles(op, target) + rate_tile_kernel(target);
+}
+
+/* narrow_f32_cost, or what Winograd's algorithm makes of them */
+double narrow_best_f32_cost(const struct op *op, const struct target *target)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == 3 &&
+                     w->dims[3] == 3 && w->dims[1] >= NARROW_FEW && op_int(op, "groups") == 1 &&
+                     op_all_ones(op, "strides") &&
+                     op_all_ones(op, "dilations");
+        return (tiled ? rate_winograd_direct(target) : 1) *
+               narrow_f32_cost(op, target, NARROW_BLOCK);
+}
+
+/* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
+ * vector of them and row of tiles */
+double narrow_weights_cost(const struct op *op, const struct target *target)
+{
+        struct work work = work_of(op);
+        double vectors = work.weights / target_lanes(target, E_F32),
+               rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
+        return narrow_f32_cost(op, target, NARROW_BLOCK) -
+               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target) +
+               rate_packed_widen(target) * vectors * rows / rate_issue(target);
+}

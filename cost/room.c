@@ -1,0 +1,17 @@
+/* Shares of a core's second cache, as rates: half for what a kernel keeps while weights pass through,
+ * a quarter for each of several things, three quarters for what the next kernel reads. Set by hand on
+ * a Xeon of 2 MB, for a target that promises 1; where weights fill more of it than the rest leaves,
+ * strips are too large. */
+#include "cost/room.h"
+
+#include "ir/rates.h"
+
+static int64_t share(const struct target *t, double part)
+{
+        return (int64_t)(part * (double)target_l2_bytes(t));
+}
+
+int64_t room_whole(const struct target *t) { return target_l2_bytes(t); }
+int64_t room_strip(const struct target *t) { return share(t, rate_room_strip(t)); }
+int64_t room_part(const struct target *t) { return share(t, rate_room_part(t)); }
+int64_t room_operand(const struct target *t) { return share(t, rate_room_operand(t)); }
