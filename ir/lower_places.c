@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "ir/lower_module.h"
+#include "ir/relation.h"
 
 /* ---- places ---- */
 
@@ -164,20 +165,18 @@ struct loop_expr *place_scalar(struct lowering *l, struct value *v)
 /* the operand's elements, all and in order */
 bool is_same_elements(const struct op *op)
 {
-        if (op->code == OP_reshape)
-                return true;
-        if (op->code != OP_broadcast && op->code != OP_transpose)
+        struct relation r;
+        const struct value *x = op->operand_count ? op_operand(op, 0) : NULL;
+        if (op->code != OP_reshape && op->code != OP_broadcast && op->code != OP_transpose)
                 return false;
-        const struct type *x = op_operand(op, 0)->type;
-        if (op->code == OP_broadcast)
-                return type_elements(x) == type_elements(op_result(op)->type);
-        const int64_t *perm = op_ints(op, "perm", NULL);
-        for (int d = 0, before = -1; d < x->rank; d++) {
-                if (x->dims[perm[d]] == 1)
+        if (!relation_of(op, 0, &r) || type_elements(x->type) != type_elements(op_result(op)->type))
+                return false;
+        for (int k = 0, before = -1; k < x->type->rank && !r.in_order; k++) {
+                if (x->type->dims[k] == 1)
                         continue;
-                if (perm[d] < before)
+                if (r.along[k].from < before)
                         return false;
-                before = (int)perm[d];
+                before = r.along[k].from;
         }
         return true;
 }
@@ -185,19 +184,18 @@ bool is_same_elements(const struct op *op)
 /* a slice of consecutive elements: one dimension is cut, the result's extents before it are 1 */
 bool is_consecutive(const struct op *op, int64_t *offset)
 {
-        int64_t starts[RANK_MAX], steps[RANK_MAX], stride = 1;
-        int count;
-        if (op->code != OP_slice || !value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
-            !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
+        struct relation r;
+        if (op->code != OP_slice || !relation_moves(op, &r))
                 return false;
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        int64_t stride = 1;
         bool cut = false;
         *offset = 0;
         for (int d = x->rank - 1; d >= 0; d--) {
-                if (y->dims[d] != 1 && (cut || steps[d] != 1))
+                if (y->dims[d] != 1 && (cut || r.along[d].scale != 1))
                         return false;
                 cut |= y->dims[d] != x->dims[d];
-                *offset += starts[d] * stride;
+                *offset += r.along[d].low * stride;
                 stride *= x->dims[d];
         }
         return true;

@@ -387,3 +387,10 @@ bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX])
         }
         return true;
 }
+
+bool relation_surrounds_zeros(const struct op *op, int64_t lows[RANK_MAX])
+{
+        double number;
+        return relation_surrounds(op, lows) &&
+               value_is_splat(op_operand(op, 1), &number) && number == 0;
+}

@@ -68,7 +68,8 @@ bool relation_reads_once(const struct op *op, int operand);
 /* Each element of the result is one of operand 0, at an index that is affine in each dimension (no
  * dimension is there twice): *r says where. */
 bool relation_moves(const struct op *op, struct relation *r);
-/* op puts a constant around all of its operand, as many elements below as lows[] says */
+/* op puts a constant, or zeros, around all of its operand, as many elements below as lows[] says */
 bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX]);
+bool relation_surrounds_zeros(const struct op *op, int64_t lows[RANK_MAX]);
 
 #endif

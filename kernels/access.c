@@ -105,8 +105,7 @@ static void store_through(const struct op *op, struct access *access)
 static bool is_halo(const struct op *op)
 {
         int64_t lows[RANK_MAX];
-        return relation_surrounds(op, lows) && op_operand(op, 1) &&
-               value_is_splat(op_operand(op, 1), NULL);
+        return relation_surrounds(op, lows) && value_is_splat(op_operand(op, 1), NULL);
 }
 
 bool access_store(const struct region *region, struct value *result, struct value **v,

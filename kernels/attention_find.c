@@ -2,6 +2,7 @@
 #include "kernels/attention.h"
 
 #include "ir/lower.h"
+#include "ir/relation.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
 
@@ -65,12 +66,8 @@ static struct value *unrounded(struct value *v)
 {
         if (v->type->element != E_BF16)
                 return v;
-        double fill;
         int64_t low[RANK_MAX];
-        int count;
-        bool padded = op_is(v, OP_pad) && !op_int(v->op, "mode") && op_operand(v->op, 1) &&
-                      value_is_splat(op_operand(v->op, 1), &fill) && fill == 0 &&
-                      value_ints(op_operand(v->op, 2), low, RANK_MAX, &count) && !low[COLUMN] &&
+        bool padded = op_is(v, OP_pad) && relation_surrounds_zeros(v->op, low) && !low[COLUMN] &&
                       attention_same_rows(v->type, op_operand(v->op, 0)->type);
         v = padded ? op_operand(v->op, 0) : v;
         return op_is(v, OP_cast) ? op_operand(v->op, 0) : v;

@@ -41,8 +41,7 @@ static bool find_halo(struct prologue *p, struct op *pad)
 {
         int64_t low[RANK_MAX];
         int last = op_result(pad)->type->rank - 1;
-        if (!relation_surrounds(pad, low) || !op_operand(pad, 1) ||
-            !value_is_splat(op_operand(pad, 1), NULL))
+        if (!relation_surrounds(pad, low) || !value_is_splat(op_operand(pad, 1), NULL))
                 return false;
         for (int d = 0; d <= last; d++)
                 if (d >= 2 && d < last)

@@ -16,17 +16,6 @@
 
 #include "ir/relation.h"
 
-static bool is_zero(const struct value *v)
-{
-        double number;
-        return !v || (value_is_splat(v, &number) && number == 0);
-}
-
-static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX])
-{
-        return relation_surrounds(op, lows) && is_zero(op_operand(op, 1));
-}
-
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
 
 /* v is for packed contractions, directly, through slices, or as part of a concat; *contracted:
@@ -51,7 +40,7 @@ bool fuse_is_halo(const struct op *op)
 {
         int64_t lows[RANK_MAX];
         bool contracted = false;
-        return halo_lows(op, lows) && is_for_contractions(op_result(op), 0, &contracted) &&
+        return relation_surrounds_zeros(op, lows) && is_for_contractions(op_result(op), 0, &contracted) &&
                contracted;
 }
 
@@ -66,7 +55,7 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                 int64_t own[RANK_MAX];
                 if (!fuse_is_halo(u->user) || u->user->region != v->op->region)
                         continue;
-                halo_lows(u->user, own);
+                relation_surrounds_zeros(u->user, own);
                 any = true;
                 for (int d = 0; d < v->type->rank; d++) {
                         int64_t high =
@@ -122,7 +111,7 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
                 next = u->next;
                 if (pad == halo || !fuse_is_halo(pad) || pad->region != op->region)
                         continue;
-                halo_lows(pad, own);
+                relation_surrounds_zeros(pad, own);
                 for (int d = 0; d < v->type->rank; d++)
                         starts[d] = lows[d] - own[d];
                 if (op_result(pad)->type == type)
@@ -147,7 +136,7 @@ static bool push_halo(struct op *concat, struct builder *b)
         int axis = (int)op_int(concat, "axis"), rank = v->type->rank;
         struct value **parts =
                 arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
-        halo_lows(halo, lows);
+        relation_surrounds_zeros(halo, lows);
         memcpy(dims, op_result(halo)->type->dims, (size_t)rank * sizeof *dims);
         for (int i = 0; i < concat->operand_count; i++) {
                 struct value *x = op_operand(concat, i);

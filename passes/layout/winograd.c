@@ -14,6 +14,7 @@
  * infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles take
  * memory, and all rows at once: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
+#include "ir/relation.h"
 #include "ir/winograd.h"
 #include "passes/pass.h"
 #include "schedule/book.h"
@@ -97,21 +98,17 @@ static struct value *transform_weights(struct module *m, const struct constant *
  * larger */
 static struct value *extend(struct builder *b, struct value *x, int64_t rows, int64_t columns)
 {
-        int64_t low[RANK_MAX] = { 0 }, old[RANK_MAX];
+        int64_t low[RANK_MAX] = { 0 };
         dim_t dims[5];
-        int count;
         memcpy(dims, x->type->dims, sizeof dims);
         if (dims[2] >= rows && dims[3] >= columns)
                 return x;
         dims[2] = dims[2] > rows ? dims[2] : rows;
         dims[3] = dims[3] > columns ? dims[3] : columns;
-        double fill;
-        if (op_is(x, OP_pad) && !op_int(x->op, "mode") &&
-            value_is_splat(op_operand(x->op, 1), &fill) && fill == 0 &&
-            value_ints(op_operand(x->op, 2), old, RANK_MAX, &count)) {
-                memcpy(low, old, sizeof *low * (size_t)count);
+        if (op_is(x, OP_pad) && relation_surrounds_zeros(x->op, low))
                 x = op_operand(x->op, 0);
-        }
+        else
+                memset(low, 0, sizeof low);
         const struct type *type = type_tensor(b->m, x->type->element, 5, dims);
         struct value *operands[] = { x, build_scalar(b, x->type->element, 0),
                                      constant_ints(b->m, low, 5) };

@@ -227,7 +227,9 @@ static void check_surrounds(const char *pad, bool wanted, const int64_t *lows)
                  "  %%0 = %s\n  yield(%%0)\n}\n", pad);
         struct module *m = tensor_parse(text, strlen(text), NULL, NULL, &diag);
         assert_non_null(m);
+        bool zeros = wanted && strstr(pad, "<f32> 0.0");
         assert_int_equal(relation_surrounds(m->functions->body.first, got), wanted);
+        assert_int_equal(relation_surrounds_zeros(m->functions->body.first, got), zeros);
         for (int d = 0; d < 2 && wanted; d++)
                 assert_int_equal(got[d], lows[d]);
         module_free(m);
