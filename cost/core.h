@@ -6,7 +6,8 @@
 
 /* to read so many bytes of weights from beyond the second cache, as far as it takes time */
 double cost_of_weights(double bytes, const struct target *target);
-/* of two things that run beside each other: those of the longer one, and more the less it is longer */
+/* of two things that run beside each other: those of the longer one, and more the less it is
+ * longer */
 double cost_beside(double a, double b, const struct target *target);
 /* multiply-adds of f32 that register tiles reach in a cycle */
 double cost_products_per_cycle(const struct target *target);

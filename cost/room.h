@@ -11,7 +11,7 @@ int64_t room_whole(const struct target *t);
 int64_t room_strip(const struct target *t);
 /* of one of several things that a kernel has there at a time: scores, keys and values */
 int64_t room_part(const struct target *t);
-/* of what is written, and then read by the next kernel, where nothing passes through between them */
+/* of what is written, and read by the next kernel, where nothing passes through between them */
 int64_t room_operand(const struct target *t);
 
 #endif

@@ -40,6 +40,11 @@ static double foreign(const struct target *target, double bytes, bool agree, int
         return rate_foreign_first(target) + bytes * (1 - 1.0 / tasks) / rate_foreign(target);
 }
 
+bool shared_is_worth(double cycles, const struct target *target)
+{
+        return cycles >= rate_worth_sharing(target);
+}
+
 double shared_cost(const struct shared_work *work, const struct shared_how *how,
                    const struct target *target)
 {

@@ -1,18 +1,21 @@
-/* The cost model of threads that share a contraction (threads.c): predicted cycles of the slowest. */
+/* The cost model of threads that share a contraction (threads.c): predicted cycles of the slowest
+ * one. */
 #ifndef COST_THREADS_H
 #define COST_THREADS_H
 
+#include <stdbool.h>
+
 #include "ir/target.h"
 
-/* What is shared: rows of tiles by panels; cycles of one core for them, without reading the weights;
- * bytes of the operands, of what is gathered from them first, of the result. */
+/* What is shared: rows of tiles by panels; cycles of one core for them, without reading the
+ * weights; bytes of the operands, of what is gathered from them first, of the result. */
 struct shared_work {
         int64_t rows, panels;
         double cycles, weights, operand, gathered, result;
 };
-/* How: tasks, rows by panels; which panels read channels of their own. How many threads made the
- * operand, or will read the result, where one alone runs this; and whether each reads of the operand
- * what it wrote, and will read of the result what it writes. */
+/* How: tasks, rows by panels, and whether panels read channels of their own (apart); threads that made
+ * the operand, where one alone runs this (team); whether each thread reads of the operand what it
+ * wrote, and will read of the result what it writes. */
 struct shared_how {
         int rows, panels;
         bool apart;
@@ -20,6 +23,8 @@ struct shared_how {
         bool reads_own, read_by_own;
 };
 
+/* Are so many cycles of one core worth sharing at all? */
+bool shared_is_worth(double cycles, const struct target *target);
 double shared_cost(const struct shared_work *work, const struct shared_how *how,
                    const struct target *target);
 

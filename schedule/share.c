@@ -1,6 +1,5 @@
 /* How threads share a contraction: rows of tiles, or panels, or both. Whatever takes the slowest
  * thread least (cost/threads.c); what is soon done runs on one. */
-#include "ir/rates.h"
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"
 
@@ -63,7 +62,7 @@ static bool is_long(const struct op *kernel, const struct target *target)
         for (const struct op *op = region ? region->first : kernel; op;
              op = region ? op->next : NULL)
                 elements += op->operand_count ? (double)type_elements(op_operand(op, 0)->type) : 0;
-        return elements / target_lanes(target, E_F32) >= rate_worth_sharing(target);
+        return shared_is_worth(elements / target_lanes(target, E_F32), target);
 }
 
 /* Loops that nobody scheduled are shared from outside: by blocks of channels. */

@@ -1,9 +1,9 @@
-/* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so that one multiply-add of them starts in
- * a cycle.
+/* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so that one multiply-add of them starts
+ * in a cycle.
  *
- * Rates: make fit-cost on an EPYC of family 25, model 17, two cores of a virtual machine under load;
- * beside each what the median of its times is longer than the least. What it said of a second core
- * is not taken over: that was never free for long. */
+ * Rates: make fit-cost on an EPYC of family 25, model 17, two cores of a virtual machine under
+ * load; beside each what the median of its times is longer than the least. What it said of a second
+ * core is not taken over: that was never free for long. */
 #include "ir/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen4;

@@ -2,8 +2,8 @@
  * 0x60 on, whose vectors of 512 bits run as two halves.
  *
  * Not measured. AMD's Software Optimization Guide for the Zen 5 Microarchitecture (58455) has two
- * multiply-adds of 512 bits in a cycle, latency 4, and 64 bytes in a cycle from the second cache: as
- * neutral, where three quarters of these are reached. So it says its caches alone. */
+ * multiply-adds of 512 bits in a cycle, latency 4, and 64 bytes in a cycle from the second cache:
+ * as neutral, where three quarters of these are reached. So it says its caches alone. */
 #include "ir/target.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen5;

@@ -1,10 +1,10 @@
 /* jam, the choice: which loops, and how many iterations at a time.
  *
- * Times are of the target's rates for scalars; and where columns are neighbours, of vectors of four
- * of them, as C compilers make. What counts is which form is faster. */
+ * Times are cost/scalars.c's; where columns are neighbours, of vectors of four of them, as C
+ * compilers make. */
 #include "passes/vectorize/jam.h"
 
-#include "ir/rates.h"
+#include "cost/scalars.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
@@ -186,10 +186,11 @@ static bool are_neighbours(const struct survey *s, const struct jam *jam)
 static double step_cycles(const struct survey *s, const struct jam *jam, int rows, int columns)
 {
         const struct jam_nest *nest = s->nest;
-        const struct target *t = s->target;
         bool vectors = jam->neighbours && columns % LANES == 0;
         int across = vectors ? columns / LANES : columns;
-        double sums = (double)(rows * across * s->products), loads = 0, held = sums + 1;
+        struct scalar_step step = { .sums = (double)(rows * across * s->products),
+                                    .floats = s->floats };
+        step.held = step.sums + 1;
         for (int i = 0; i < s->load_count; i++) {
                 double times = 1;
                 bool by_column = jam->column >= 0 &&
@@ -198,16 +199,11 @@ static double step_cycles(const struct survey *s, const struct jam *jam, int row
                         times *= rows;
                 if (by_column)
                         times *= across;
-                loads += times * (vectors && !by_column ? rate_scalar_spread(t) : 1);
-                held += by_column ? across : 1;
+                step.loads += times;
+                step.spread += vectors && !by_column ? times : 0;
+                step.held += by_column ? across : 1;
         }
-        double spilled = held > REGISTERS ? held - REGISTERS : 0;
-        double issue = (2 * sums + loads * (s->floats ? 1 : rate_scalar_integer(t)) +
-                        rate_scalar_spilled(t) * spilled + rate_scalar_turn(t)) /
-                       rate_scalar_issue(t),
-               wait = s->floats ? rate_latency(t) : 1;
-        double longest = issue > wait ? issue : wait;
-        return longest > sums ? longest : sums;
+        return scalars_step_cost(&step, s->target);
 }
 
 /* cycles of a result */
@@ -219,7 +215,7 @@ static double cycles(const struct survey *s, const struct jam *jam)
                last = step_cycles(s, jam, 1, jam->columns) * (double)rest;
         bool again = jam->neighbours && nest->store->b->op != LOOP_VARIABLE;
         return s->steps * (tiles + last) / (double)(all * jam->columns) +
-               (again ? rate_scalar_again(s->target) : 0);
+               (again ? scalars_again_cost(s->target) : 0);
 }
 
 /* ---- the search ---- */

@@ -17,7 +17,7 @@
  * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
  * that has a parallel loop already. Without --threads nothing happens. */
 #include "cost/code.h"
-#include "ir/rates.h"
+#include "cost/threads.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
@@ -134,7 +134,7 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
                 return 0;
         struct cut cut = { .trip = trip(loop) };
         const struct target *target = context->target;
-        if (cut.trip < 1 || cycles(bounds, loop, target) < rate_worth_sharing(target))
+        if (cut.trip < 1 || !shared_is_worth(cycles(bounds, loop, target), target))
                 return 0;
         choose_chunks(&cut, loop, context->threads);
         struct loop_stmt *const nest[] = { loop, cut.inner };
