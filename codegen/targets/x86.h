@@ -7,11 +7,8 @@
 #ifndef CODEGEN_TARGETS_X86_H
 #define CODEGEN_TARGETS_X86_H
 
-#define ROW(operation, e, ...) { .op = operation, .element = E_##e, .text = __VA_ARGS__ }
-#define OP(operation, e, ...) ROW(LOOP_##operation, e, __VA_ARGS__)
-#define CONVERT(operation, from, result, ...) \
-        { .op = LOOP_##operation, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
-#define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
+#include "codegen/targets/rows.h"
+
 #define PREFETCH(n, name, hint)                                                                      \
         { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)",                                 \
           .definition = "void " name "(const void *base, ptrdiff_t bytes)\n"                         \
@@ -127,22 +124,20 @@
                    .instructions = 1)
 
 /* Words that are bytes side by side, and those of pairs that are widened. */
-#define X86_LOAD_WORDS(e, channels, ...) \
-        ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = channels)
 #define X86_WORD(e, channels) \
-        X86_LOAD_WORDS(e, channels, "word_of($0)", \
-                       "uint32_t word_of(const void *x)\n" \
-                       "{\n" \
-                       "        uint32_t word;\n" \
-                       "        __builtin_memcpy(&word, x, sizeof word);\n" \
-                       "        return word;\n" \
-                       "}", .lanes = 1)
+        LOAD_WORDS(e, channels, "word_of($0)", \
+                   "uint32_t word_of(const void *x)\n" \
+                   "{\n" \
+                   "        uint32_t word;\n" \
+                   "        __builtin_memcpy(&word, x, sizeof word);\n" \
+                   "        return word;\n" \
+                   "}", .lanes = 1)
 #define X86_PAIR(e, type, low) \
-        X86_LOAD_WORDS(e, 2, "pair_" type "($0)", \
-                       "uint32_t pair_" type "(const " low " *x)\n" \
-                       "{\n" \
-                       "        return (uint32_t)(uint16_t)x[0] | (uint32_t)x[1] << 16;\n" \
-                       "}", .lanes = 1)
+        LOAD_WORDS(e, 2, "pair_" type "($0)", \
+                   "uint32_t pair_" type "(const " low " *x)\n" \
+                   "{\n" \
+                   "        return (uint32_t)(uint16_t)x[0] | (uint32_t)x[1] << 16;\n" \
+                   "}", .lanes = 1)
 #define X86_DOT(function_, e, ...) \
         { .op = LOOP_CALL, .element = E_##e, .function = function_, .text = __VA_ARGS__ }
 /* an instruction that adds to its first operand: gcc 12 copies and spills sums around its own

@@ -81,12 +81,12 @@ extern const struct target target_generic, target_x86_64;
                 "}")
 /* pairs of bytes as 16 bits each, one pair a lane */
 #define PAIRS(e, type, widened) \
-        X86_LOAD_WORDS(e, 2, "pairs_" type "x4($0)", \
-                       "__m128i pairs_" type "x4(const void *x)\n" \
-                       "{\n" \
-                       "        const __m128i a = _mm_loadl_epi64(x);\n" \
-                       "        return " widened ";\n" \
-                       "}")
+        LOAD_WORDS(e, 2, "pairs_" type "x4($0)", \
+                   "__m128i pairs_" type "x4(const void *x)\n" \
+                   "{\n" \
+                   "        const __m128i a = _mm_loadl_epi64(x);\n" \
+                   "        return " widened ";\n" \
+                   "}")
 
 static const struct spelling spellings[] = {
         X86_COMMON("_mm_", "__m128", "__m128i", "si128"),

@@ -1,0 +1,16 @@
+/* How rows of a target's table are written (ir/spelling.h): what for, the element or elements, the text, and the definition of a
+ * function that it calls. */
+#ifndef CODEGEN_TARGETS_ROWS_H
+#define CODEGEN_TARGETS_ROWS_H
+
+#include "ir/spelling.h"
+
+#define ROW(operation, e, ...) { .op = operation, .element = E_##e, .text = __VA_ARGS__ }
+#define OP(operation, e, ...) ROW(LOOP_##operation, e, __VA_ARGS__)
+#define CONVERT(operation, from, result, ...) \
+        { .op = LOOP_##operation, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
+#define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
+/* words of so many elements of type e, in 32 bits */
+#define LOAD_WORDS(e, count, ...) ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)
+
+#endif
