@@ -28,7 +28,7 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 # ---- set-up: the packages of a fresh Debian, and Python for the tests ----
 
 PACKAGES := gcc clang make pkg-config libprotobuf-c-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
-            libclang-rt-14-dev locales
+            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
 PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
@@ -39,7 +39,8 @@ $(B)/.packages:
 	@mkdir -p $(B)
 	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
 	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
-	    [ -f /usr/share/i18n/locales/de_DE ]; then :; \
+	    [ -f /usr/share/i18n/locales/de_DE ] && command -v aarch64-linux-gnu-gcc >/dev/null && \
+	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v qemu-aarch64 >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES) >/dev/null; \
 	else echo "install first: $(PACKAGES)"; exit 1; fi

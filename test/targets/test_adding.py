@@ -1,5 +1,5 @@
-"""docs/adding-a-target.md is true: its file and its line, in a copy of the tree, are a new target; so are the least table of vectors, and
-the target with a printer of its own."""
+"""docs/adding-a-target.md is true: its file and its line, in a copy of the tree, are a new target; so are the least table of vectors, the
+target with a printer of its own, and the one for another processor, whose code runs here under qemu."""
 import os
 import pathlib
 import re
@@ -7,10 +7,13 @@ import shutil
 import sys
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import quantized  # noqa: E402
 
 ROOMS = ["base", "ir", "cost", "schedule", "kernels", "passes", "codegen", "compiler", "runtime"]
 PAGE = (dnncc.ROOT / "docs" / "adding-a-target.md").read_text()
@@ -27,6 +30,8 @@ def blocks():
 NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
 PRINTER = next(block for block in blocks() if "struct printer" in block)
+ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm_neon.h>" in pair[0])
+ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", "-static", *re.findall(r"`(-march=\S+)`", PAGE)]
 
 # what the page asks of a table at least, in GNU C of any machine: no attribute, no header, no row that may be missing
 VECTORS = """#include "ir/spelling.h"
@@ -76,36 +81,41 @@ def native(program):
     return re.search(r"^ *native .*: (\S+)$", dnncc.run([program, "--target=help"]).stdout, re.M)[1]
 
 
+IMAGE = np.random.default_rng(1).random((1, 1, 8, 8)).astype(np.float32)
+
+
 def results(program, target, folder, types=""):
     folder.mkdir()
     done = dnncc.run([program, DIGITS, f"--target={target}", "--name=model", "-o", folder / "model.c"])
     assert done.returncode == 0, done.stderr
     (folder / "model.c").write_text(types + (folder / "model.c").read_text())
-    image = np.random.default_rng(1).random((1, 1, 8, 8)).astype(np.float32)
-    return dnncc.run_host(dnncc.build_host(folder), [image])[0]
+    return dnncc.run_host(dnncc.build_host(folder), [IMAGE])[0]
+
+
+def build_with(tree, *targets):
+    """a copy of the tree with (name, code, line of the table above) more; its dnncc"""
+    for room in ROOMS:
+        shutil.copytree(dnncc.ROOT / room, tree / room)
+    shutil.copy(dnncc.ROOT / "Makefile", tree)
+    built = pathlib.Path(dnncc.DNNCC).parent      # what is compiled already need not be again
+    if (built / "obj").is_dir():
+        shutil.copytree(built / "obj", tree / "build" / "obj")
+        for name in ("onnx.pb-c.c", "onnx.pb-c.h", "library.inc"):
+            shutil.copy2(built / name, tree / "build")
+    table = tree / "codegen" / "targets.def"
+    for name, code, above in targets:
+        (tree / "codegen" / "targets" / f"{name}.c").write_text(code)
+        table.write_text(table.read_text().replace(f"TARGET({above})\n", f"TARGET({above})\nTARGET({name})\n"))
+    os.utime(tree / "codegen" / "targets.c")
+    make(tree)
+    return tree / "build" / "dnncc"
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="no make")
 def test_a_file_and_a_line(tmp_path):
-    for room in ROOMS:
-        shutil.copytree(dnncc.ROOT / room, tmp_path / room)
-    shutil.copy(dnncc.ROOT / "Makefile", tmp_path)
-    built = pathlib.Path(dnncc.DNNCC).parent      # what is compiled already need not be again
-    if (built / "obj").is_dir():
-        shutil.copytree(built / "obj", tmp_path / "build" / "obj")
-        for name in ("onnx.pb-c.c", "onnx.pb-c.h", "library.inc"):
-            shutil.copy2(built / name, tmp_path / "build")
     assert f"target_{NAME} = {{" in CODE and LINE == f"TARGET({NAME})\n"
+    program = build_with(tmp_path, (NAME, CODE, "x86_64_v4"), ("calls", PRINTER, "sapphirerapids"), ("vectors", VECTORS, "sapphirerapids"))
     source = tmp_path / "codegen" / "targets" / f"{NAME}.c"
-    source.write_text(CODE)
-    source.with_name("vectors.c").write_text(VECTORS)
-    source.with_name("calls.c").write_text(PRINTER)
-    table = tmp_path / "codegen" / "targets.def"
-    for above in ("TARGET(sapphirerapids)\n", "TARGET(x86_64_v4)\n"):
-        table.write_text(table.read_text().replace(above, above + (LINE if "x86" in above else "TARGET(vectors)\nTARGET(calls)\n")))
-    os.utime(tmp_path / "codegen" / "targets.c")
-    make(tmp_path)
-    program = tmp_path / "build" / "dnncc"
     assert NAME in dnncc.run([program, "--target=help"]).stdout
     for target in (NAME, f"x86-64,{NAME}"):
         done = dnncc.run([program, DIGITS, f"--target={target}", "-o", tmp_path / "digits.c"])
@@ -139,3 +149,74 @@ def test_a_file_and_a_line(tmp_path):
         assert native(program) == NAME
     else:
         assert native(program) == native(dnncc.DNNCC)
+
+
+# ---- another processor ----
+
+def emulated(folder):
+    """what runs folder/model.c of the page's ARM target as host.c does"""
+    program = dnncc.build_host(folder, ARM_FLAGS, cc="aarch64-linux-gnu-gcc")
+    real = program.rename(folder / "host.arm")
+    program.write_text(f'#!/bin/sh\nexec qemu-aarch64 -cpu max {real} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def save(path, nodes, inputs, outputs, constants):
+    def ports(of):
+        return [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(t)), shape) for name, t, shape in of]
+    graph = helper.make_graph(nodes, "g", ports(inputs), ports(outputs), [numpy_helper.from_array(np.asarray(c), n) for n, c in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+
+
+def quantized_model(path, r):
+    """u8 -> 3 x 3 -> u8 -> a dense layer -> i8, with zero points and tails everywhere; what it computes"""
+    w, v = (r.integers(-127, 128, shape).astype(np.int8) for shape in ((22, 13, 3, 3), (22, 10)))
+    bias, scales = r.integers(-4000, 4000, 22).astype(np.int32), r.uniform(0.001, 0.004, 22).astype(np.float32)
+    sx, sy, sv, sz = (np.float32(s) for s in (0.02, 0.35, 0.003, 0.15))
+    zx, zy, zz = np.uint8(131), np.uint8(7), np.int8(-5)
+    constants = {"w": w, "v": v, "bias": bias, "sx": sx, "sw": scales, "sb": sx * scales, "sy": sy, "sv": sv, "sz": sz, "zx": zx, "zy": zy,
+                 "zz": zz, "zw": np.zeros(22, np.int8), "zb": np.zeros(22, np.int32), "zv": np.int8(0), "axes": np.array([2, 3])}
+    node = helper.make_node
+    save(path, [node("DequantizeLinear", ["x", "sx", "zx"], ["fx"]), node("DequantizeLinear", ["w", "sw", "zw"], ["fw"], axis=0),
+                node("DequantizeLinear", ["bias", "sb", "zb"], ["fb"], axis=0), node("Conv", ["fx", "fw", "fb"], ["c"], pads=[1, 1, 1, 1]),
+                node("Relu", ["c"], ["a"]), node("QuantizeLinear", ["a", "sy", "zy"], ["q"]),
+                node("DequantizeLinear", ["q", "sy", "zy"], ["q32"]), node("GlobalMaxPool", ["q32"], ["most"]),
+                node("Squeeze", ["most", "axes"], ["row"]),
+                node("QuantizeLinear", ["row", "sy", "zy"], ["row8"]), node("DequantizeLinear", ["row8", "sy", "zy"], ["row32"]),
+                node("DequantizeLinear", ["v", "sv", "zv"], ["fv"]), node("MatMul", ["row32", "fv"], ["d"]),
+                node("QuantizeLinear", ["d", "sz", "zz"], ["z"]), node("ConvInteger", ["x", "w", "zx"], ["sums"])],
+         [("x", np.uint8, (1, 13, 9, 7))], [("q", np.uint8, (1, 22, 9, 7)), ("z", np.int8, (1, 10)), ("sums", np.int32, (1, 22, 7, 5))], constants)
+
+    def compute(x):
+        exact = quantized.wide(x, zx)
+        sums = quantized.convolve(exact, quantized.wide(w, None), (1, 1), (1, 1), (1, 1, 1, 1), 1) + bias.reshape(22, 1, 1)
+        q = quantized.requantize(sums, (sx * scales / sy).reshape(22, 1, 1), zy, np.uint8, low=0)
+        z = quantized.requantize(quantized.wide(q.max((2, 3)), zy) @ quantized.wide(v, None), sy * sv / sz, zz, np.int8)
+        return q, z, quantized.convolve(exact, quantized.wide(w, None), (1, 1), (1, 1), (0, 0, 0, 0), 1)
+    return compute
+
+
+@pytest.mark.skipif(not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"), reason="no compiler for ARM, or no qemu")
+def test_another_processor(tmp_path):
+    assert ARM_LINE == f"TARGET({ARM_NAME})\n"
+    program, r = build_with(tmp_path / "tree", (ARM_NAME, ARM, "generic")), np.random.default_rng(12)
+    target = re.search(r'\.name = "(arm[^"]+)",', ARM)[1]
+
+    def run(model, *inputs):
+        folder = tmp_path / model.stem
+        folder.mkdir()
+        done = dnncc.run([program, model, f"--target={target}", "--name=model", "-o", folder / "model.c"])
+        assert done.returncode == 0, done.stderr
+        return dnncc.run_host(emulated(folder), inputs), (folder / "model.c").read_text()
+
+    got, code = run(DIGITS, IMAGE)
+    np.testing.assert_allclose(got[0], results(program, "generic", tmp_path / "generic"), rtol=1e-5, atol=1e-6)
+    assert "vfmaq_f32(" in code
+
+    compute = quantized_model(tmp_path / "bytes.onnx", r)
+    x = quantized.numbers(r, (1, 13, 9, 7), np.uint8)
+    got, code = run(tmp_path / "bytes.onnx", x)
+    for ours, exact in zip(got, compute(x), strict=True):
+        np.testing.assert_array_equal(ours, exact)
+    assert "vdotq_s32(" in code
