@@ -1,7 +1,8 @@
 /* What code costs, of vectors and of scalars: cycles of one core, summed over operations, for
  * choosing between forms of the same loops.
  *
- *      operations      each by its kind, loads and stores by how their lanes lie in memory; arithmetic of subscripts hides in addresses
+ *      operations      each by its kind, loads and stores by how their lanes lie in memory;
+ *                      arithmetic of subscripts hides in addresses
  *      calls           the function's body
  *      loops           what begins them, and their turns: as many as bounds say, else UNKNOWN_TRIP
  *

@@ -1,12 +1,13 @@
 /* What depthwise convolutions and pools are predicted to cost.
  *
  *      products   of a register tile, or the time that a sum waits for the one before
- *      loads      of x, and of weights that do not stay in registers; they run beside products, half hidden
+ *      loads      of x, and of weights that do not stay in registers; they run beside products,
+ *                 half hidden
  *      tile       what each costs before it begins
  *
- * Fitted to the 14 depthwise layers of the zoo: those chosen are 1 to 4 % slower than the best in the
- * mean, 4 to 13 % at worst (docs/schedules.md). Pools: an element of each lane in a cycle, only for
- * sharing them. */
+ * Fitted to the 14 depthwise layers of the zoo: those chosen are 1 to 4 % slower than the best in
+ * the mean, 4 to 13 % at worst (docs/schedules.md). Pools: an element of each lane in a cycle,
+ * only for sharing them. */
 #include "cost/lanes.h"
 
 #include "ir/rates.h"

@@ -1,14 +1,17 @@
 /* What layouts are predicted to cost: what is moved, and what contractions lose by them.
  *
  *      moves          copies in order, and conversions where channels and positions change places
- *      plain nests    for a vector's product with a weight, and more the more of its loads straddle two lines; as much again so many times
- *                     where strides set neighbours apart; for a vector of results; at the ends of rows one more vector, masked
- *      blocks         products at the peak, of which those of few channels, or into few, and depthwise ones reach a part
+ *      plain nests    for a vector's product with a weight, and more the more of its loads
+ *                     straddle two lines; as much again so many times where strides set
+ *                     neighbours apart; for a vector of results; at the ends of rows one more
+ *                     vector, masked
+ *      blocks         products at the peak, of which those of few channels, or into few, and
+ *                     depthwise ones reach a part
  *      losses         shares of a contraction's time
  *
- * Speeds and losses were measured one by one, with gcc on a Xeon (convolutions of few channels: make
- * bench-operators); sums over a region are no more exact than a tenth, by which another kind than
- * blocks must be better. */
+ * Set by hand; what rows far apart lose was measured with gcc (10 to 18 %), convolutions of few
+ * channels are among the cases of make bench-operators. How far a region is off has not been
+ * recorded: another kind than blocks must be better by a tenth. */
 #include "cost/layout.h"
 
 #include "base/size.h"

@@ -1,16 +1,18 @@
 /* What a contraction is predicted to cost in f32, and where it reads bf16.
  *
- *      f32       products at the speed of register tiles, outputs in whole blocks; reading the weights
- *      tiles     products of hardware tiles, each taking its time however few of its rows are used; what becomes of a block of sums;
- *                what a kernel with tiles costs before it begins; reading half as many bytes of weights, and rounding them where they
- *                come as f32
- *      words     products of as many channels at once as a word has, in registers; where windows of 3 x 3 can be tiled, Winograd's
- *                algorithm in f32 is as fast
- *      weights   products in f32 by weights stored in bf16: half of them to read, and instructions that widen them
+ *      f32       products at the speed of register tiles, outputs in whole blocks; reading the
+ *                weights
+ *      tiles     products of hardware tiles, each taking its time however few of its rows are
+ *                used; what becomes of a block of sums; what a kernel with tiles costs before it
+ *                begins; reading half as many bytes of weights, and rounding them where they come
+ *                as f32
+ *      words     products of as many channels at once as a word has, in registers; where windows
+ *                of 3 x 3 can be tiled, Winograd's algorithm in f32 is as fast
+ *      weights   products in f32 by weights stored in bf16: half of them to read, and
+ *                instructions that widen them
  *
- * Before layouts and schedules are chosen, so roughly: no edges of tiles, no loops, no strips. Fitted by
- * hand to whole models on a Xeon of 2023; a layer may be off by a third, what is chosen is a matter of
- * factors of two and more. */
+ * Before layouts and schedules are chosen, so roughly: no edges of tiles, no loops, no strips.
+ * Set by hand, as cost/tiles.c is; how far a layer is off has not been recorded. */
 #include "cost/narrow.h"
 
 #include "cost/tiles.h"

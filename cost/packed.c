@@ -1,12 +1,12 @@
 /* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
  *
- *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds, loads, and the latency of a sum that has
- *                 few neighbours run beside each other, and hinder each other where they take
- *                 equally long
+ *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,
+ *                 loads, and the latency of a sum that has few neighbours run beside each other,
+ *                 and hinder each other where they take equally long
  *      loops      turns of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
- *      weights    read from beyond the second cache once, or for every strip; and from the second cache for every tile, where a panel
- *                 does not stay in the first
+ *      weights    read from beyond the second cache once, or for every strip; and from the second
+ *                 cache for every tile, where a panel does not stay in the first
  *      operand    read again for every panel, beyond the second cache
  *
  * Rates were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
@@ -192,8 +192,9 @@ struct packed_cost packed_cost(const struct packed_work *work, const struct sche
 const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost)
 {
         const struct { const char *name; double cycles; } parts[] = {
-                { "products", cost->products }, { "loops", cost->loops }, { "results", cost->results },
-                { "weights", cost->weights }, { "operand", cost->operand } };
+                { "products", cost->products }, { "loops", cost->loops },
+                { "results", cost->results },   { "weights", cost->weights },
+                { "operand", cost->operand } };
         const char *text = arena_printf(arena, "%.4g kcycles:", cost->cycles / 1000);
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
                 if (parts[i].cycles >= .005 * cost->cycles)

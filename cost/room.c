@@ -1,7 +1,7 @@
-/* Shares of a core's second cache, as rates: half for what a kernel keeps while weights pass through,
- * a quarter for each of several things, three quarters for what the next kernel reads. Set by hand on
- * a Xeon of 2 MB, for a target that promises 1; where weights fill more of it than the rest leaves,
- * strips are too large. */
+/* Shares of a core's second cache, as rates: half for what a kernel keeps while weights pass
+ * through, a quarter for each of several things, three quarters for what the next kernel reads.
+ * Set by hand; weights that a strip reads again are not subtracted, so that strips are too large
+ * where these fill most of the cache. */
 #include "cost/room.h"
 
 #include "ir/rates.h"

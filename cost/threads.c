@@ -1,18 +1,19 @@
 /* What a contraction is predicted to cost that threads share: rows of tiles, or panels, or both.
  *
  *      thread      runs the largest share of the tiles
- *      weights     are read by every thread that has rows of its own, whole where panels are not shared
- *      operand     what others wrote lies in their caches, and comes from there slowly: most of it where a thread reads all channels,
- *                  none where the operand was shared as this is, by rows or (where panels read
- *                  channels of their own) by panels
+ *      weights     are read by every thread that has rows of its own, whole where panels are not
+ *                  shared
+ *      operand     what others wrote lies in their caches, and comes from there slowly: most of
+ *                  it where a thread reads all channels, none where the operand was shared as
+ *                  this is, by rows or (where panels read channels of their own) by panels
  *      result      the same for those who read it, in the way that they will share it
  *      gathered    what is put into strips first is so by every thread for the rows it has
  *      hand-off    to the others, and back
  *
- * Where one of two kernels is computed by one thread and the other by several, the reader of the two
- * reads from another core's cache what the other kernel has stored. Fitted on two cores of a Xeon: 128
- * KB take 8 us from the other core's second cache, 0.8 from the own one (docs/schedules.md); not on
- * more than two. */
+ * Where one of two kernels is computed by one thread and the other by several, the reader of the
+ * two reads from another core's cache what the other kernel has stored. Fitted on two cores of a
+ * Xeon: 128 KB take 8 us from the other core's second cache, 0.8 from the own one
+ * (docs/schedules.md); not on more than two. */
 #include "cost/threads.h"
 
 #include "base/size.h"

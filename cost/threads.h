@@ -13,9 +13,9 @@ struct shared_work {
         int64_t rows, panels;
         double cycles, weights, operand, gathered, result;
 };
-/* How: tasks, rows by panels, and whether panels read channels of their own (apart); threads that made
- * the operand, where one alone runs this (team); whether each thread reads of the operand what it
- * wrote, and will read of the result what it writes. */
+/* How: tasks, rows by panels, and whether panels read channels of their own (apart); threads that
+ * made the operand, where one alone runs this (team); whether each thread reads of the operand
+ * what it wrote, and will read of the result what it writes. */
 struct shared_how {
         int rows, panels;
         bool apart;

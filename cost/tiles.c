@@ -5,8 +5,9 @@
  *      block      of sums: stored, and made results, vector by vector
  *      shapes     another shape of all tiles takes as long as eleven products
  *
- * Fitted by hand to convolutions and products of bf16 on a Xeon of 2023, single layers; it has seen
- * no table as convolve_packed has (docs/schedules.md), and nothing says how far it is off. */
+ * Set by hand for a Xeon of 2023: a product of tiles takes 16 cycles by its documentation. There
+ * is no table of layers as convolve_packed has (docs/schedules.md), so how far it is off is not
+ * known. */
 #include "cost/tiles.h"
 
 #include "ir/rates.h"

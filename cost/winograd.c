@@ -1,12 +1,12 @@
 /* What a convolution by 3 x 3 windows is predicted to cost.
  *
  *      direct     products, and reading the weights
- *      Winograd   reading U; for every group of tiles, U again from the second cache, and where it does not stay there beside V and M,
- *                 from beyond it, hardly more than the products hide; the products; the transforms'
- *                 arithmetic; V and M written and read, the slower the more of the second cache
- *                 they fill
- *      threads    those who have tiles of their own read all of U each; in phases, every phase reads what all threads have made in the
- *                 one before
+ *      Winograd   reading U; for every group of tiles, U again from the second cache, and where
+ *                 it does not stay there beside V and M, from beyond it, hardly more than the
+ *                 products hide; the products; the transforms' arithmetic; V and M written and
+ *                 read, the slower the more of the second cache they fill
+ *      threads    those who have tiles of their own read all of U each; in phases, every phase
+ *                 reads what all threads have made in the one before
  *
  * Weights come from beyond the second cache at first: in a network they were last read a whole run
  * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:

@@ -1,4 +1,5 @@
-/* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers hold. */
+/* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers
+ * hold. */
 #include "cost/lanes.h"
 #include "schedule/choose.h"
 

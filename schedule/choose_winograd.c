@@ -6,8 +6,8 @@ enum { LINE = 16 };                     /* floats of a cache line */
 /* for a smaller gain than that, constants need not grow, nor errors */
 #define WORTH .85
 
-/* Should threads share the phases of one group, and not groups of tiles? Not by tiles where they are
- * so few that sums would be split otherwise than on one thread. */
+/* Should threads share the phases of one group, and not groups of tiles? Not by tiles where they
+ * are so few that sums would be split otherwise than on one thread. */
 static bool shares_phases(const struct winograd_work *w, const struct schedule_machine *machine,
                           int vectors)
 {
