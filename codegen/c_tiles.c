@@ -1,8 +1,9 @@
 /* Sums in hardware tiles: which tile holds what, and the instructions.
  *
- *     sums of `rows` positions by 16 outputs    tile t * vectors + j
- *     positions                                 the tiles behind them, one for each t, or those that there are in turn
- *     weights                                   the rest in turn
+ *     sums of `rows` positions, vector j    tile t * vectors + j
+ *     positions                             the tiles behind them, one for each t, or those that
+ *                                           there are in turn
+ *     weights                               the rest in turn
  *
  * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of
  * what stays stand between the products, where the unit has time for them. */
@@ -11,18 +12,10 @@
 #include "codegen/c_writer.h"
 #include "ir/spelling.h"
 
-enum {
-        SHAPE_BYTES = 64,
-        COLUMN_BYTES = 16,
-        ROWS = 48,
-        ROW_BYTES = 64,
-        GROUP_BYTES = 4,
-        TILE_COUNT = 8
-};
-
 struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
 
-static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
+/* false after an error: the target has no room for them */
+static bool find_plan(struct c_writer *w, const struct loop_tiles *t, struct plan *plan)
 {
         struct plan p = { .tiles = divide_up(t->positions, t->rows), .vectors = t->vectors };
         int sums = p.tiles * p.vectors, left = multiply_registers(w->target) - sums;
@@ -30,10 +23,11 @@ static struct plan plan_of(struct c_writer *w, const struct loop_tiles *t)
         p.w_count = left - p.x_count < p.vectors ? left - p.x_count : p.vectors;
         p.first_x = sums;
         p.first_w = sums + p.x_count;
+        *plan = p;
         if (p.x_count < 1 || p.w_count < 1 || (p.x_count < p.tiles && t->positions % t->rows))
-                c_fail(w, EXIT_INTERNAL, "%d x %d sums do not fit the target's tiles", t->positions,
-                       t->vectors);
-        return p;
+                c_fail(w, EXIT_UNSUPPORTED, "%d x %d sums do not fit the hardware tiles of %s",
+                       t->positions, t->vectors, w->target->name);
+        return !w->failed;
 }
 
 static int rows_of(const struct loop_tiles *t, int tile)
@@ -44,12 +38,16 @@ static int rows_of(const struct loop_tiles *t, int tile)
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.tile; }
 
+static void refuse(struct c_writer *w)
+{
+        c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles", w->target->name);
+}
+
 static void put_row(struct c_writer *w, const struct spelling *row,
                     const struct c_operand operands[C_OPERANDS_MAX])
 {
         if (!row) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles",
-                       w->target->name);
+                refuse(w);
                 return;
         }
         c_row(w, row, operands);
@@ -70,28 +68,48 @@ static struct c_operand literal(struct c_writer *w, long long n)
 
 /* ---- shapes ---- */
 
-static void set_shape(unsigned char shape[SHAPE_BYTES], int tile, int rows, int bytes)
+/* rows of so many bytes each; false: a tile of the target has not so many */
+static bool set_shape(const struct tile_shapes *shapes, unsigned char *said, int tile, int rows,
+                      int bytes)
 {
-        shape[COLUMN_BYTES + 2 * tile] = (unsigned char)bytes;
-        shape[ROWS + tile] = (unsigned char)rows;
+        said[shapes->row_bytes_at + 2 * tile] = (unsigned char)(bytes & 0xff);
+        said[shapes->row_bytes_at + 2 * tile + 1] = (unsigned char)(bytes >> 8);
+        said[shapes->rows_at + tile] = (unsigned char)rows;
+        return rows <= shapes->rows && bytes <= shapes->row_bytes;
+}
+
+static bool find_shapes(struct c_writer *w, const struct loop_tiles *t, unsigned char *said)
+{
+        const struct tile_shapes *shapes = target_tile_shapes(w->target);
+        struct plan p;
+        bool good = true;
+        if (!find_plan(w, t, &p))
+                return false;
+        said[0] = shapes->first;
+        for (int i = 0; i < p.tiles; i++)
+                for (int j = 0; j < p.vectors; j++)
+                        good &= set_shape(shapes, said, i * p.vectors + j, rows_of(t, i),
+                                          t->word * t->lanes);
+        for (int i = 0; i < p.x_count; i++)
+                good &= set_shape(shapes, said, p.first_x + i, rows_of(t, i), t->word * t->depth);
+        for (int j = 0; j < p.w_count; j++)
+                good &= set_shape(shapes, said, p.first_w + j, t->depth, t->word * t->lanes);
+        return good;
 }
 
 static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 {
-        unsigned char shape[SHAPE_BYTES] = { 1 };       /* the only palette there is */
-        struct plan p = plan_of(w, t);
+        const struct tile_shapes *shapes = target_tile_shapes(w->target);
+        unsigned char said[TILE_SHAPES_MAX] = { 0 };
         w->tiles = *t;
-        for (int i = 0; i < p.tiles; i++)
-                for (int j = 0; j < p.vectors; j++)
-                        set_shape(shape, i * p.vectors + j, rows_of(t, i), ROW_BYTES);
-        for (int i = 0; i < p.x_count; i++)
-                set_shape(shape, p.first_x + i, rows_of(t, i), GROUP_BYTES * t->depth);
-        for (int j = 0; j < p.w_count; j++)
-                set_shape(shape, p.first_w + j, t->depth, ROW_BYTES);
+        if (!shapes || !find_shapes(w, t, said)) {
+                refuse(w);
+                return;
+        }
         const char *name = c_local(w, "shape");
-        c_put(w, "static const unsigned char %s[%d] = {", name, SHAPE_BYTES);
-        for (int i = 0; i < ROWS + TILE_COUNT; i++)
-                c_put(w, "%s%d", i ? "," C_SOFT : C_SOFT, shape[i]);
+        c_put(w, "static const unsigned char %s[%d] = {", name, shapes->bytes);
+        for (int i = 0; i < shapes->rows_at + multiply_registers(w->target); i++)
+                c_put(w, "%s%d", i ? "," C_SOFT : C_SOFT, said[i]);
         c_put(w, C_SOFT "};");
         c_end(w);
         put(w, SPELL_TILES, (struct c_operand[C_OPERANDS_MAX]){ { .text = name } });
@@ -113,10 +131,17 @@ static void put_load(struct c_writer *w, int tile, struct loop_buffer *b,
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
-        struct plan p = plan_of(w, &s->tiles);
+        struct plan p;
+        if (!find_plan(w, &s->tiles, &p))
+                return;
+        const int lanes = s->variable->type.lanes, group = s->tiles.group;
+        const struct multiply *m = multiply_find(w->target, s->buffer->element,
+                                                 s->weights->element, true, lanes, group);
         const struct spelling *row =
-                spelling_of_products(w->target, s->buffer->element, s->weights->element);
-        int pair = tile_group(s->buffer->element) * TILE_LANES;
+                m && m->sum == s->variable->type.element
+                        ? spelling_of_products(w->target, s->buffer->element, s->weights->element)
+                        : NULL;
+        int pair = group * lanes;
         for (int j = 0; j < p.vectors; j++)
                 for (int t = 0; t < p.tiles; t++) {
                         int x = p.first_x + t % p.x_count, weights = p.first_w + j % p.w_count;
@@ -141,17 +166,20 @@ static void put_zeros(struct c_writer *w)
 static void put_unload(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
-        int bytes = element_info[s->buffer->element].bytes;
+        const int bytes = element_info[s->buffer->element].bytes, lanes = s->variable->type.lanes;
+        struct plan p;
+        if (!find_plan(w, t, &p))
+                return;
         for (int i = 0; i < t->positions; i += t->rows)
                 for (int j = 0; j < t->vectors; j++) {
-                        int64_t first = ((int64_t)i * t->vectors + j) * TILE_LANES;
+                        int64_t first = ((int64_t)i * t->vectors + j) * lanes;
                         struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a,
                                                        loop_index(w->arena, first), NULL);
                         put(w, SPELL_TILE_STORE,
                             (struct c_operand[C_OPERANDS_MAX]){
                                     literal(w, i / t->rows * t->vectors + j),
                                     { .address = s->buffer, .value = at },
-                                    literal(w, bytes * TILE_LANES * t->vectors) });
+                                    literal(w, bytes * lanes * t->vectors) });
                 }
 }
 

@@ -36,7 +36,7 @@ struct work {
         bool blocked;
 };
 
-static struct work work_of_dot(const struct op *op)
+static struct work work_of_dot(const struct op *op, int64_t row)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         struct work work = { .groups = 1,
@@ -52,7 +52,7 @@ static struct work work_of_dot(const struct op *op)
                 work.groups *= w->dims[batch[i]];
         work.length = type_elements(x) / work.groups / work.terms;
         work.outputs = type_elements(w) / work.groups / work.terms;
-        work.steps = divide_up(work.terms, TILE_DEPTH);
+        work.steps = divide_up(work.terms, row);
         return work;
 }
 
@@ -62,7 +62,7 @@ int64_t narrow_line(const struct type *w)
         return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1];
 }
 
-static struct work work_of_convolve(const struct op *op)
+static struct work work_of_convolve(const struct op *op, int64_t row)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
                           *y = op_result(op)->type;
@@ -89,22 +89,23 @@ static struct work work_of_convolve(const struct op *op)
                         divide_up(y->dims[d], phases[d - 2]);
         work.outputs = w->dims[0] / work.groups;
         work.terms = w->dims[1] * window;
-        work.steps = divide_up(w->dims[1], TILE_DEPTH) * window;
+        work.steps = divide_up(w->dims[1], row) * window;
         if (w->dims[1] < NARROW_FEW) {
-                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w), TILE_DEPTH);
+                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w), row);
                 work.paired = (double)(type_elements(x) / x->dims[1]);
         }
         return work;
 }
 
-static struct work work_of(const struct op *op)
+/* row: channels of a row of a hardware tile */
+static struct work work_of(const struct op *op, int64_t row)
 {
-        return op->code == OP_dot ? work_of_dot(op) : work_of_convolve(op);
+        return op->code == OP_dot ? work_of_dot(op, row) : work_of_convolve(op, row);
 }
 
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block)
 {
-        struct work work = work_of(op);
+        struct work work = work_of(op, 1);
         double speed = rate_reached(target) * target_lanes(target, E_F32) * rate_issue(target);
         bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
         double outputs =
@@ -138,13 +139,13 @@ static double rounding_cycles(const struct op *op, const struct target *target)
                rate_memory(target);
 }
 
-double narrow_tiles_cost(const struct op *op, const struct target *target)
+double narrow_tiles_cost(const struct op *op, const struct target *target,
+                         const struct multiply *m)
 {
-        struct work work = work_of(op);
+        struct work work = work_of(op, multiply_row(m));
         double tiles =
-                (double)(work.lines * divide_up(work.length, TILE_ROWS)) * (double)work.groups;
-        tiles *= whole(work.outputs, work.blocked ? NARROW_TILES_BLOCK : TILE_LANES) / TILE_LANES;
-        const struct multiply *m = multiply_for(target, E_BF16, E_BF16, true);
+                (double)(work.lines * divide_up(work.length, m->positions)) * (double)work.groups;
+        tiles *= whole(work.outputs, work.blocked ? NARROW_TILES_BLOCK : m->outputs) / m->outputs;
         return tiles_cost(target, m, tiles / BLOCK_TILES, (double)work.steps, BLOCK_TILES, 0) +
                rate_tile_paired(target) * work.paired + rate_tile_kernel(target) +
                rounding_cycles(op, target) +
@@ -180,7 +181,7 @@ double narrow_best_f32_cost(const struct op *op, const struct target *target)
  * vector of them and row of tiles */
 double narrow_weights_cost(const struct op *op, const struct target *target)
 {
-        struct work work = work_of(op);
+        struct work work = work_of(op, 1);
         double vectors = work.weights / target_lanes(target, E_F32),
                rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
         return narrow_f32_cost(op, target, NARROW_BLOCK) -

@@ -16,7 +16,8 @@ int64_t narrow_line(const struct type *w);
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block);
 double narrow_best_f32_cost(const struct op *op, const struct target *target);
 /* operands in bf16: in hardware tiles; by words in registers */
-double narrow_tiles_cost(const struct op *op, const struct target *target);
+double narrow_tiles_cost(const struct op *op, const struct target *target,
+                         const struct multiply *m);
 double narrow_words_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);
 /* products in f32, weights stored in bf16 */

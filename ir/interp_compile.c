@@ -73,7 +73,7 @@ static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
         struct loop_variable *sums =
                 loop_variable_new(c->p->arena, "sums",
-                                  LOOP_VECTOR(s->variable->type.element, TILE_LANES),
+                                  LOOP_VECTOR(s->variable->type.element, s->variable->type.lanes),
                                   VARIABLE_VAR);
         sums->rows = s->variable->rows;
         sums->columns = s->variable->columns;

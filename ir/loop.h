@@ -18,7 +18,7 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1
+ *     loop 1                                              ; 2: with sums in hardware tiles
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -66,7 +66,7 @@
 
 /* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
  * only */
-enum { LANES_MAX = 256, TILE_LANES = 16, WORD_GROUP_MAX = 8 };
+enum { LANES_MAX = 256, WORD_GROUP_MAX = 8 };
 struct loop_type { uint8_t element; uint16_t lanes; bool tile; };
 #define LOOP_TYPE(e) LOOP_VECTOR(e, 1)
 #define LOOP_VECTOR(e, n) ((struct loop_type){ .element = (uint8_t)(e), .lanes = (uint16_t)(n) })
@@ -194,24 +194,27 @@ enum loop_stmt_kind {
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..] */
         STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
 };
-/* Sums in hardware tiles, f32tile[positions][vectors] of products of bf16, or i32tile of products
- * of 8-bit integers; what it means in plain statements, which is what is interpreted: loop_tiles.c.
+/* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
+ * is what is interpreted: loop_tiles.c.
  *
- *     tiles 28 by 2 rows 14 depth 16
- *     var %acc : f32tile[28][2]
- *     multiply %acc += %x[%i] * %w[%k] rows 14 step 32 jump 448 depth 16
+ *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4
+ *     var %acc : f32x16tile[28][2]
+ *     multiply %acc += %x[%i] * %w[%k] rows 14 depth 16 group 2 step 32 jump 448
  *     unload %sums[0] = %acc rows 14
  *
- * acc{p, j}[l] += the sum over c below depth * g of x[i + at(p) + c] * w[k + (c / g * vectors + j)
- * * 16 * g + g * l + c % g], where at(p) = p / rows * jump + p % rows * step: one tile holds `rows`
- * positions; and g channels of four bytes are a group, 2 of bf16 (even and odd c are added up
- * apart; hardware may take subnormal operands and sums for zero), 4 of integers (sums wrap). */
-struct loop_tiles { int positions, vectors, rows, depth; int64_t step, jump; };
-enum { TILE_ROWS = 16, TILE_GROUPS = 16, TILE_DEPTH = 2 * TILE_GROUPS };  /* TILE_DEPTH: channels of bf16 in a row */
-static inline bool tiles_multiply(enum element e) { return e == E_BF16 || e == E_I8 || e == E_U8; }
-static inline int tile_group(enum element e) { return 4 / element_info[e].bytes; }
-static inline int tile_depth(enum element e) { return TILE_GROUPS * tile_group(e); }
-static inline enum element tile_sums(enum element e) { return e == E_BF16 ? E_F32 : E_I32; }
+ * acc{p, j}[l] += the sum over c below depth * group of x[i + at(p) + c] * w[k + ((c / group *
+ * vectors + j) * lanes + l) * group + c % group], where at(p) = p / rows * jump + p % rows * step:
+ * one tile holds `rows` positions. `group` channels are a word, which takes as many bytes as a sum.
+ * Products are of the sums' element; those of each channel of a word are added up apart, then
+ * joined (of integers, which wrap, any order is the same; hardware may take subnormal operands and
+ * sums for zero). A target does it by the multiply (ir/multiply.h) that has such operands, sums,
+ * lanes and words in its hardware tiles. */
+struct loop_tiles {
+        int positions, vectors, rows, depth;
+        int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
+        int group;                      /* MULTIPLY alone, as are: */
+        int64_t step, jump;
+};
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, holds no fail and no
  * barrier. That no iteration reads or writes what another one writes is for who makes such a loop

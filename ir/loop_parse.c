@@ -336,9 +336,10 @@ static bool parse_head(struct program_reader *r)
         int64_t version;
         if (!loop_lex_expect(p, "loop") || !loop_lex_int(p, "a version", 0, INT32_MAX, &version))
                 return false;
-        if (version != 1)
-                return loop_lex_error(p, "this is version %lld of the format, only 1 is known",
+        if (version != 1 && version != 2)
+                return loop_lex_error(p, "this is version %lld of the format, 1 and 2 are known",
                                       (long long)version);
+        p->version = (int)version;
         char *name = NULL, *source = NULL;
         if (!loop_lex_expect(p, "program") || !(name = parse_name(p)) ||
             !loop_lex_expect(p, "source") || !(source = loop_lex_string(p, "the source's digest")))

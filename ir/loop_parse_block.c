@@ -345,19 +345,28 @@ static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, 
 /* what of a tile's shape follows the operands */
 static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
 {
-        int64_t positions = 0, vectors = 0, rows, depth = 0;
-        bool shape = s->kind == STMT_TILES, steps = s->kind == STMT_MULTIPLY;
+        int64_t positions = 0, vectors = 0, rows, depth = 0, lanes = 0, word = 0, group = 0;
+        bool shape = s->kind == STMT_TILES, multiplies = s->kind == STMT_MULTIPLY;
+        if (p->version < 2)
+                return loop_lex_error(p, "hardware tiles of version 1 of the format do not say "
+                                         "what a word is: compile the model again");
         if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) ||
                        !parse_extent(p, "by", TILE_MAX, &vectors))) ||
-            !parse_extent(p, "rows", TILE_ROWS, &rows) ||
-            (steps && !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step)) ||
-            (steps && !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump)) ||
-            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_GROUPS, &depth)))
+            !parse_extent(p, "rows", TILE_MAX, &rows) ||
+            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_MAX, &depth)) ||
+            (shape && (!parse_extent(p, "lanes", LANES_MAX, &lanes) ||
+                       !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
+            (multiplies && (!parse_extent(p, "group", WORD_GROUP_MAX, &group) ||
+                            !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
+                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
         s->tiles.vectors = shape ? (int)vectors : s->variable->columns;
         s->tiles.rows = (int)rows;
         s->tiles.depth = (int)depth;
+        s->tiles.lanes = (int)lanes;
+        s->tiles.word = (int)word;
+        s->tiles.group = (int)group;
         return true;
 }
 

@@ -170,7 +170,7 @@ bool loop_parse_element(struct loop_parser *p, enum element *element)
         return !p->failed;
 }
 
-/* f32, f32x16, boolx16, indexx4, f32tile */
+/* f32, f32x16, boolx16, indexx4, f32x16tile */
 bool loop_parse_type(struct loop_parser *p, struct loop_type *type)
 {
         const char *word = p->token.start;
@@ -179,16 +179,20 @@ bool loop_parse_type(struct loop_parser *p, struct loop_type *type)
         int lanes = 1;
         bool good = p->token.kind == TOKEN_WORD, tile = false;
         if (good && !element_from_word(p, word, length, &e)) {
+                size_t end = length;
+                tile = length > 4 && !memcmp(word + length - 4, "tile", 4);
+                if (tile)
+                        stem = end = length - 4;
                 while (stem && word[stem - 1] >= '0' && word[stem - 1] <= '9')
                         stem--;
-                if (length > 4 && !memcmp(word + length - 4, "tile", 4)) {
-                        tile = true;
-                        lanes = TILE_LANES;
-                        stem = length - 4;
-                } else if (stem > 1 && length - stem >= 1 && length - stem <= 3 &&
-                           word[stem - 1] == 'x' && word[stem] != '0') {
+                if (tile && (stem == end || word[stem - 1] != 'x'))
+                        return loop_lex_error(
+                                p, "%s says no lanes, as tiles do since version 2 of the format",
+                                loop_lex_shown(p));
+                if (stem > 1 && end - stem >= 1 && end - stem <= 3 && word[stem - 1] == 'x' &&
+                    word[stem] != '0') {
                         lanes = 0;
-                        for (size_t i = stem; i < length; i++)
+                        for (size_t i = stem; i < end; i++)
                                 lanes = 10 * lanes + word[i] - '0';
                         stem--;
                 } else

@@ -31,6 +31,7 @@ struct loop_parser {
         enum loop_text kind;
         const char *text, *cursor, *end;
         struct loop_token token;
+        int version;                    /* PROGRAM: of the format */
         bool failed;
         bool semicolon_is_mark;         /* between the parentheses of a call; else it opens a
                                          * comment */

@@ -138,10 +138,13 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         if (s->kind == STMT_TILES)
                 text_add(p->out, "tiles %d by %d", t->positions, t->vectors);
         text_add(p->out, " rows %d", t->rows);
-        if (s->kind == STMT_MULTIPLY)
-                text_add(p->out, " step %lld jump %lld", (long long)t->step, (long long)t->jump);
         if (s->kind != STMT_UNLOAD)
                 text_add(p->out, " depth %d", t->depth);
+        if (s->kind == STMT_TILES)
+                text_add(p->out, " lanes %d word %d", t->lanes, t->word);
+        if (s->kind == STMT_MULTIPLY)
+                text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
+                         (long long)t->jump);
 }
 
 static void print_multiply(struct loop_printer *p, const struct loop_stmt *s)
@@ -447,11 +450,27 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         text_add(p->out, "\n");
 }
 
+static void find_tiles(struct loop_stmt *s, void *found)
+{
+        enum loop_stmt_kind kind = s->kind;
+        *(bool *)found |= kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD;
+}
+
+/* the least that has all that the program holds */
+static int version_of(const struct loop_program *program)
+{
+        bool tiles = false;
+        for (const struct loop_function *k = program->kernels; k; k = k->next)
+                loop_block_walk(k->body, find_tiles, NULL, &tiles);
+        return tiles ? 2 : 1;
+}
+
 void loop_print(struct text *out, const struct loop_program *program,
                 const struct tensor_print *options)
 {
         struct loop_printer p = { .out = out };
-        text_add(out, "loop 1\nprogram \"%s\" source \"%s\"", program->name, program->source);
+        text_add(out, "loop %d\nprogram \"%s\" source \"%s\"", version_of(program), program->name,
+                 program->source);
         if (program->command[0])
                 text_add(out, " command \"%s\"", program->command);
         if (program->within[0])

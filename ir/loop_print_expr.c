@@ -7,20 +7,16 @@
 char *loop_type_text(struct arena *arena, struct loop_type type)
 {
         const char *element = element_info[type.element].text;
-        if (type.tile)
-                return arena_printf(arena, "%stile", element);
         if (type.lanes != 1)
-                return arena_printf(arena, "%sx%d", element, type.lanes);
+                return arena_printf(arena, "%sx%d%s", element, type.lanes, type.tile ? "tile" : "");
         return arena_printf(arena, "%s", element);
 }
 
 void print_type(struct loop_printer *p, struct loop_type type)
 {
         const char *element = element_info[type.element].text;
-        if (type.tile)
-                text_add(p->out, "%stile", element);
-        else if (type.lanes != 1)
-                text_add(p->out, "%sx%d", element, type.lanes);
+        if (type.lanes != 1)
+                text_add(p->out, "%sx%d%s", element, type.lanes, type.tile ? "tile" : "");
         else
                 text_add(p->out, "%s", element);
 }

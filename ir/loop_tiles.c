@@ -33,22 +33,24 @@ struct positions { int first, count; };
 /* the weights of a group, w[i * vectors + j] those that multiply channel i: the same for all
  * positions, so they are read once for them */
 static void load_weights(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
-                         struct loop_expr *number, enum element sums, struct loop_variable **w)
+                         struct loop_expr *number, struct loop_type type,
+                         struct loop_variable **w)
 {
         const struct loop_tiles *t = &s->tiles;
-        int group = tile_group(s->buffer->element);
+        const int group = t->group, lanes = type.lanes;
         struct loop_expr *k =
                 loop_op(arena, LOOP_MUL, number,
-                        loop_index(arena, (int64_t)group * TILE_LANES * t->vectors), NULL);
+                        loop_index(arena, (int64_t)group * lanes * t->vectors), NULL);
         struct loop_expr *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
-                                plus(arena, from, (int64_t)group * TILE_LANES * j + i);
+                                plus(arena, from, (int64_t)group * lanes * j + i);
                         struct loop_expr *every =
-                                loop_ramp(arena, TILE_LANES, first, loop_index(arena, group));
+                                loop_ramp(arena, lanes, first, loop_index(arena, group));
                         struct loop_expr *value =
-                                loop_cast(arena, sums, loop_load(arena, s->weights, every));
+                                loop_cast(arena, (enum element)type.element,
+                                          loop_load(arena, s->weights, every));
                         w[i * t->vectors + j] =
                                 declare(arena, block, "weights", value->type, value);
                 }
@@ -60,9 +62,9 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
 {
         const struct loop_tiles *t = &s->tiles;
         enum element sums = (enum element)parts->type.element;
-        int group = tile_group(s->buffer->element);
+        int group = t->group;
         struct loop_variable **w = arena_array(arena, (size_t)(group * t->vectors), sizeof *w);
-        load_weights(arena, block, s, number, sums, w);
+        load_weights(arena, block, s, number, parts->type, w);
         struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, group), NULL);
         struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
         for (int k = 0; k < p.count * group; k++) {
@@ -71,7 +73,8 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
                 struct loop_expr *at = plus(arena, start, offset + i);
                 struct loop_expr *x = loop_cast(arena, sums, loop_load(arena, s->buffer, at));
                 struct loop_variable *a =
-                        declare(arena, block, "a", parts->type, loop_splat(arena, TILE_LANES, x));
+                        declare(arena, block, "a", parts->type,
+                                loop_splat(arena, parts->type.lanes, x));
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *product =
                                 loop_op(arena, LOOP_MUL, loop_use(arena, a),
@@ -87,9 +90,10 @@ static void multiply_positions(struct arena *arena, struct loop_block *block,
                                const struct loop_stmt *s, struct loop_variable *sums,
                                struct positions p)
 {
-        int group = tile_group(s->buffer->element);
+        int group = s->tiles.group;
         struct loop_variable *parts =
-                declare(arena, block, "parts", LOOP_VECTOR(sums->type.element, TILE_LANES), NULL);
+                declare(arena, block, "parts",
+                        LOOP_VECTOR(sums->type.element, sums->type.lanes), NULL);
         parts->rows = p.count * group;
         parts->columns = s->tiles.vectors;
         struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
@@ -113,7 +117,7 @@ static void multiply_positions(struct arena *arena, struct loop_block *block,
 static void multiply(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                      struct loop_variable *sums)
 {
-        int most = TILE_MAX / tile_group(s->buffer->element);
+        int most = TILE_MAX / s->tiles.group;
         for (int p = 0; p < s->tiles.positions; p += most) {
                 int left = s->tiles.positions - p;
                 multiply_positions(arena, block, s, sums,
@@ -127,7 +131,7 @@ static void unload(struct arena *arena, struct loop_block *block, const struct l
         for (int i = 0; i < s->tiles.positions * s->tiles.vectors; i++) {
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 store->buffer = s->buffer;
-                store->a = plus(arena, s->a, i * TILE_LANES);
+                store->a = plus(arena, s->a, (int64_t)i * sums->type.lanes);
                 store->b = loop_tile_entry(arena, sums, i / s->tiles.vectors, i % s->tiles.vectors);
         }
 }

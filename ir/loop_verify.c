@@ -479,11 +479,41 @@ static bool check_launch(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
 {
-        bool good = t->rows >= 1 && t->rows <= TILE_ROWS && t->positions >= 1 && t->vectors >= 1 &&
-                    t->step >= 0 && t->jump >= 0 &&
-                    (!depth || (t->depth >= 1 && t->depth <= TILE_GROUPS));
+        bool good = t->rows >= 1 && t->rows <= TILE_MAX && t->positions >= 1 && t->vectors >= 1 &&
+                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 &&
+                    t->jump >= 0 && (!depth || (t->depth >= 1 && t->depth <= TILE_MAX));
         return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
                                     t->positions, t->vectors, t->rows, t->depth);
+}
+
+/* TILES: a shape, or all 0 */
+static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
+{
+        if (!t->positions && !t->vectors && !t->rows && !t->depth && !t->lanes && !t->word)
+                return true;
+        bool good = t->lanes > 1 && t->lanes <= LANES_MAX && t->word >= 1 &&
+                    t->word <= WORD_GROUP_MAX;
+        return check_shape(v, t, true) &&
+               (good || verify_error(v, "hardware tiles of %d lanes, words of %d bytes", t->lanes,
+                                     t->word));
+}
+
+/* MULTIPLY: are words of both operands as wide as a sum, of its element's kind? */
+static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
+{
+        enum element sum = (enum element)s->variable->type.element;
+        const struct loop_buffer *operands[] = { s->buffer, s->weights };
+        for (int i = 0; i < 2; i++) {
+                const struct element_info *info = &element_info[operands[i]->element];
+                bool alike = element_is_float(sum)
+                                     ? info->class == CLASS_FLOAT
+                                     : info->class == CLASS_SINT || info->class == CLASS_UINT;
+                if (!alike || s->tiles.group < 1 ||
+                    info->bytes * s->tiles.group != element_info[sum].bytes)
+                        return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
+                                            info->text, element_info[sum].text);
+        }
+        return true;
 }
 
 /* MULTIPLY, UNLOAD: variable, buffers, places */
@@ -494,20 +524,17 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
         if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
             (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
             x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
-                return verify_error(v, "sums are no f32tile or i32tile of their shape");
+                return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
         if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||
             !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
-            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") ||
-            (multiplies && (!check_buffer(v, s->weights, ACCESS_IN) ||
-                            !verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place"))))
+            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
                 return false;
-        enum element e = s->buffer->element, w = multiplies ? s->weights->element : e;
-        bool fits = multiplies ? tiles_multiply(e) && tiles_multiply(w) &&
-                                         tile_sums(e) == x->type.element &&
-                                         tile_group(e) == tile_group(w)
-                               : e == x->type.element;
-        return fits ||
-               verify_error(v, "tiles multiply bf16 and store f32, or integers of 8 bits and i32");
+        if (multiplies)
+                return check_buffer(v, s->weights, ACCESS_IN) &&
+                       verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") && check_tile_words(v, s);
+        return s->buffer->element == x->type.element ||
+               verify_error(v, "tiles of %s are stored as %s", element_info[x->type.element].text,
+                            element_info[s->buffer->element].text);
 }
 
 static bool check_fail(struct verifier *v, const struct loop_stmt *s)
@@ -575,9 +602,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                         return verify_error(v, "only kernels have hardware tiles");
                 if (s->kind != STMT_TILES)
                         return check_tiles(v, s);
-                return (!s->tiles.positions && !s->tiles.vectors && !s->tiles.rows &&
-                        !s->tiles.depth) ||
-                       check_shape(v, &s->tiles, true);
+                return check_shapes(v, &s->tiles);
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have this statement");

@@ -58,6 +58,9 @@ struct multiply {
         int registers;                  /* of hardware tiles; 0 where sums are in vectors */
 };
 
+/* channels that a product of tiles has at a time */
+static inline int multiply_row(const struct multiply *m) { return m->depth * m->group; }
+
 struct target;
 
 /* The first multiply of the target that takes such operands (and has sums in tiles, or has not);

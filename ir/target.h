@@ -19,6 +19,17 @@ struct processor {
                                          * /proc/cpuinfo */
 };
 
+/* How a processor is told the shapes of its hardware tiles: by bytes in memory, whose address
+ * SPELL_TILES (ir/spelling.h) has. */
+enum { TILE_SHAPES_MAX = 256 };
+struct tile_shapes {
+        int bytes;                      /* of all, at most TILE_SHAPES_MAX */
+        unsigned char first;            /* the first of them */
+        int row_bytes_at, rows_at;      /* tile 0's: bytes of a row, the lower eight bits first; rows
+                                         * in one byte. Those of the next tiles follow */
+        int rows, row_bytes;            /* that a tile has at most */
+};
+
 struct target {
         const char *name, *doc;
         const struct target *base;      /* NULL for generic */
@@ -43,6 +54,7 @@ struct target {
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         const struct multiply *multiplies;        /* its own, best first; ends with a row without
                                                    * name; the base's are behind them */
+        const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
@@ -68,6 +80,7 @@ TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(const char *, attribute)
+TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)

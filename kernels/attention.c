@@ -26,7 +26,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "kernels/stage.h"
+#include "kernels/contract.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LANES = 16, LONG = 128, PAIR_OF_LINES = 32 };
 
@@ -62,12 +62,24 @@ static int64_t depth_of(const struct block *b)
 
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
 
+/* channels of rounded shares that the second product reads at a time: a row of a hardware tile, or
+ * whole turns of words */
+static int64_t read_at_once(const struct block *b)
+{
+        const struct target *target = b->e->options->target;
+        const struct multiply *tile = contract_multiply(b->a.second, target, true),
+                              *words = contract_multiply(b->a.second, target, false);
+        return tile    ? multiply_row(tile)
+               : words ? (int64_t)COUNTED_CHANNELS * words->group
+                       : COUNTED_CHANNELS;
+}
+
 /* of a row that the second product reads, with zeros up to a whole tile */
 static int64_t width_read(const struct block *b)
 {
         if (!rounds(b))
                 return b->width;
-        return b->keys ? round_up(b->keys, TILE_DEPTH) : b->a.multiplied->type->dims[COLUMN];
+        return b->keys ? round_up(b->keys, read_at_once(b)) : b->a.multiplied->type->dims[COLUMN];
 }
 
 static struct stage *prepare_product(struct block *b, const struct op *op)
@@ -103,7 +115,7 @@ static int64_t columns_of_panel(const struct block *b)
  * may. */
 static int64_t least_keys(const struct block *b)
 {
-        return rounds(b) ? round_up(columns_of_panel(b), TILE_DEPTH) : columns_of_panel(b);
+        return rounds(b) ? round_up(columns_of_panel(b), read_at_once(b)) : columns_of_panel(b);
 }
 
 static bool prepare(struct block *b)
@@ -299,13 +311,12 @@ static void hide_rest(struct block *b, struct loop_expr *at)
 static void clear_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;
-        int64_t panel = columns_of_panel(b);
-        if (panel % TILE_DEPTH == 0)
+        int64_t panel = columns_of_panel(b), row = read_at_once(b);
+        if (panel % row == 0)
                 return;
         struct loop_expr *end = times(e, b->panels, panel),
-                         *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, TILE_DEPTH - 1)),
-                                              TILE_DEPTH);
-        struct loop_expr *j = emit_for(e, "j", end, times(e, steps, TILE_DEPTH));
+                         *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, row - 1)), row);
+        struct loop_expr *j = emit_for(e, "j", end, times(e, steps, row));
         emit_store(e, b->multiplied.buffer, plus(e, at, j),
                    loop_cast(e->arena, E_BF16, float_number(b, 0)));
         emit_end(e);

@@ -72,7 +72,8 @@ static struct loop_tiles shape_of(const struct contract *c, int rows, int column
         struct tile_block block = block_in(c, rows, columns);
         struct loop_tiles shape = { .positions = (int)block.positions,
                                     .vectors = vectors_of(c),
-                                    .depth = (int)c->depth };
+                                    .depth = (int)c->depth,
+                                    .group = c->word };
         shape.rows = (int)divide_up(block.positions, block.tiles);
         shape.step = rows > 1 && columns == 1 ? last[-1].x_step : last->x_step;
         shape.jump =
@@ -82,8 +83,11 @@ static struct loop_tiles shape_of(const struct contract *c, int rows, int column
 
 static void say_shape(struct contract *c, struct loop_tiles shape)
 {
+        const struct multiply *m = c->s.multiply;
         struct loop_stmt *s = loop_append(c->s.arena, c->s.e->scope->block, STMT_TILES);
-        shape.step = shape.jump = 0;
+        shape.step = shape.jump = shape.group = 0;
+        shape.lanes = shape.rows ? m->outputs : 0;
+        shape.word = shape.rows ? element_info[m->sum].bytes : 0;
         s->tiles = shape;
 }
 

@@ -90,7 +90,7 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct target *target = machine->target;
         const struct multiply *m = contract_multiply(op, target, true);
         int64_t steps =
-                type_elements(w) / w->dims[0] / vectors / m->outputs / (m->depth * m->group);
+                type_elements(w) / w->dims[0] / vectors / m->outputs / multiply_row(m);
         const struct panel panel = { target, m, vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);

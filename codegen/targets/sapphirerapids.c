@@ -46,11 +46,16 @@ static const struct multiply multiplies[] = {
         { 0 }
 };
 
+/* as LDTILECFG reads them: palette 1, the only one there is */
+static const struct tile_shapes tile_shapes = { .bytes = 64, .first = 1, .row_bytes_at = 16,
+                                                .rows_at = 48, .rows = 16, .row_bytes = 64 };
+
 const struct target target_sapphirerapids = {
         .name = "sapphirerapids",
         .doc = "Xeon since 2023: what x86-64-v4-bf16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
         .base = &target_x86_64_v4_bf16,
         .multiplies = multiplies,
+        .tile_shapes = &tile_shapes,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
         .attribute =

@@ -33,9 +33,9 @@ static bool is_candidate(const struct op *op)
                type_elements(w->type);
 }
 
-/* Tiles can multiply it: any product (zeros fill up the last 32 of its terms), rows of 32 channels,
- * or of the few channels of a row of the window. */
-static bool fits_tiles(const struct op *op)
+/* Tiles can multiply it: any product (zeros fill up the last row of its terms), whole rows of
+ * channels, or those of the few channels of a row of the window. */
+static bool fits_tiles(const struct op *op, int row)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
@@ -46,9 +46,9 @@ static bool fits_tiles(const struct op *op)
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
         if (channels < NARROW_FEW)
                 return groups == 1 && layout_is_direct(op) &&
-                       (narrow_line(w) <= TILE_DEPTH || narrow_line(w) % TILE_DEPTH == 0) &&
+                       (narrow_line(w) <= row || narrow_line(w) % row == 0) &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
-        return groups == 1 || (channels % TILE_DEPTH == 0 && w->dims[0] / groups % TILE_DEPTH == 0);
+        return groups == 1 || (channels % row == 0 && w->dims[0] / groups % row == 0);
 }
 
 /* its weights come from memory, all of them for each run, and the target has vectors of bf16 */
@@ -102,7 +102,8 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
         int chosen = 0;
         double without = 0, with = 0, share = (double)percent / 100;
         const struct multiply *words = multiply_for(target, E_BF16, E_BF16, false);
-        if (!multiply_registers(target))
+        const struct multiply *tile = multiply_for(target, E_BF16, E_BF16, true);
+        if (!tile)
                 return words ? choose_words(f, target, words, share)
                              : choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
@@ -110,8 +111,8 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
                 if (!is_candidate(op))
                         continue;
                 double plain = narrow_f32_cost(op, target, NARROW_BLOCK),
-                       tiles = narrow_tiles_cost(op, target);
-                op->number = fits_tiles(op) && tiles < share * plain;
+                       tiles = narrow_tiles_cost(op, target, tile);
+                op->number = fits_tiles(op, multiply_row(tile)) && tiles < share * plain;
                 without += plain;
                 with += op->number ? tiles : narrow_f32_cost(op, target, NARROW_TILES_BLOCK);
                 chosen += op->number;

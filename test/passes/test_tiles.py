@@ -146,6 +146,38 @@ def test_scheduled_is_canonical(kind, first):
             assert re.findall(r"(?:tiles|multiply|unload) .*", again.stdout) == re.findall(r"(?:tiles|multiply|unload) .*", text)
 
 
+@pytest.mark.parametrize("tiles,product", [
+    ("64 by 64 rows 1 depth 1 lanes 16 word 4", "rows 1 depth 1 group 2"),         # more than there are
+    ("2 by 2 rows 1 depth 16 lanes 16 word 4", "rows 1 depth 16 group 2"),         # sums alone fill half; no error
+    ("32 by 1 rows 32 depth 1 lanes 16 word 4", "rows 32 depth 1 group 2"),        # rows of a tile
+    ("2 by 1 rows 2 depth 17 lanes 16 word 4", "rows 2 depth 17 group 2"),         # words of a row
+    ("2 by 1 rows 2 depth 1 lanes 8 word 4", "rows 2 depth 1 group 2")])           # outputs that no multiply has
+def test_tiles_that_the_target_has_not(tmp_path, tiles, product):
+    """are an error of theirs, never wrong code; as statements on vectors they mean the same everywhere"""
+    positions, vectors, lanes = tiles.split()[0], tiles.split()[2], tiles.split()[8]
+    (tmp_path / "m.loops").write_text(f"""loop 2
+program "t" source ""
+buffer @x : bf16[4096] input "x"
+buffer @w : bf16[65536] input "w"
+buffer @y : f32[65536] output "y"
+kernel @k(%x: in bf16[4096], %w: in bf16[65536], %y: out f32[65536]) {{
+  tiles {tiles}
+  var %acc : f32x{lanes}tile[{positions}][{vectors}]
+  multiply %acc += %x[0] * %w[0] {product} step 4 jump 32
+  unload %y[0] = %acc {product.split(" depth")[0]}
+  tiles 0 by 0 rows 0 depth 0 lanes 0 word 0
+}}
+main {{
+  call @k(@x, @w, @y)
+}}
+""")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=sapphirerapids", "-o", tmp_path / "m.c"])
+    good = tiles.startswith("2 by 2 ")
+    assert done.returncode == (dnncc.OK if good else dnncc.UNSUPPORTED) and (good or "tiles" in done.stderr), done.stderr
+    again = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=x86-64-v4", "-o", tmp_path / "m.c"])
+    assert again.returncode == dnncc.OK, again.stderr
+
+
 @pytest.mark.parametrize("size,stride,vectors,positions", [(7, 1, 2, 25), (8, 1, 2, 28), (5, 1, 2, 33), (7, 2, 2, 14), (3, 2, 2, 17), (20, 1, 2, 42),
                                                            (29, 1, 1, 29)])
 def test_rows_that_join(size, stride, vectors, positions, tmp_path):

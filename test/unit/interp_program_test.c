@@ -252,6 +252,47 @@ static void test_corners(void **state)
 
 /* ---- strips ---- */
 
+/* Sums in hardware tiles of a geometry that no target has: words of two i16, four outputs, the last
+ * tile with one position less. */
+static const char odd_tiles[] =
+        "buffer @x : i16[31] input \"x\"\n"
+        "buffer @w : i16[82] input \"w\"\n"
+        "buffer @y : i32[24] output \"y\"\n"
+        "kernel @k(%x: in i16[31], %w: in i16[82], %y: out i32[24]) {\n"
+        "  tiles 3 by 2 rows 2 depth 5 lanes 4 word 4\n"
+        "  var %acc : i32x4tile[3][2]\n"
+        "  for %i = 0 to 2 {\n"
+        "    multiply %acc += %x[%i] * %w[2 * %i] rows 2 depth 5 group 2 step 7 jump 20\n"
+        "  }\n"
+        "  unload %y[0] = %acc rows 2\n"
+        "  tiles 0 by 0 rows 0 depth 0 lanes 0 word 0\n"
+        "}\n"
+        "main {\n  call @k(@x, @w, @y)\n}\n";
+
+static void test_tiles_of_any_words(void **state)
+{
+        (void)state;
+        enum { POSITIONS = 3, VECTORS = 2, LANES = 4, DEPTH = 5, GROUP = 2 };
+        static const int at[POSITIONS] = { 0, 7, 20 };
+        int16_t x[31], w[82];
+        int32_t y[POSITIONS * VECTORS * LANES], want[POSITIONS * VECTORS * LANES] = { 0 };
+        for (int i = 0; i < 31; i++)
+                x[i] = (int16_t)(i % 7 ? i * 7919 : INT16_MIN);
+        for (int i = 0; i < 82; i++)
+                w[i] = (int16_t)(i % 5 ? i * 4099 : INT16_MIN);
+        for (int turn = 0; turn < 2; turn++)
+                for (int n = 0; n < POSITIONS * VECTORS * LANES; n++)
+                        for (int c = 0; c < DEPTH * GROUP; c++) {
+                                int p = n / (VECTORS * LANES), j = n / LANES % VECTORS, l = n % LANES;
+                                int word = (c / GROUP * VECTORS + j) * LANES + l;
+                                uint32_t a = (uint32_t)x[turn + at[p] + c],
+                                         b = (uint32_t)w[2 * turn + word * GROUP + c % GROUP];
+                                want[n] = (int32_t)((uint32_t)want[n] + a * b);
+                        }
+        assert_int_equal(run_text(odd_tiles, (const void *[]){ x, w }, (void *[]){ y }), INTERP_OK);
+        assert_memory_equal(y, want, sizeof y);
+}
+
 static const char strips[] =
         "buffer @x : f32[400] input \"x\"\n"
         "buffer @n : i32[100] input \"n\"\n"
@@ -530,7 +571,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_convolution), cmocka_unit_test(test_reductions), cmocka_unit_test(test_control),
-                cmocka_unit_test(test_corners),     cmocka_unit_test(test_strips),     cmocka_unit_test(test_overlap), cmocka_unit_test(test_parts),
+                cmocka_unit_test(test_corners),     cmocka_unit_test(test_tiles_of_any_words),
+                cmocka_unit_test(test_strips),     cmocka_unit_test(test_overlap), cmocka_unit_test(test_parts),
                 cmocka_unit_test(test_vectors),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

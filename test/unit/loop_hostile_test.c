@@ -57,7 +57,7 @@ static void test_prefixes_and_mutations(void **state)
 
 /* ---- depth ---- */
 
-static const char frame[] = "loop 1\nprogram \"p\" source \"\"\n"
+static const char frame[] = "loop 2\nprogram \"p\" source \"\"\n"
                             "kernel @k(%x: in f32[9], %y: out f32[9], %b: out bool[9]) {\n";
 
 /* frame, count times `open`, `middle`, count times `shut`; the error it gives */
@@ -138,6 +138,16 @@ static const struct { const char *body, *message; } wrong[] = {
         { "var %a : f32x8[2][2] = 1", "tiles begin as zero" },
         { "var %a : f32x8[2][2] let %c : f32x8 = %a", "want '{'" },
         { "var %a : f32x8[65][2]", "a tile's rows is out of range" },
+        { "var %a : f32tile[2][2]", "f32tile' says no lanes" },
+        { "var %a : f32x1tile[2][2]", "want a type" },
+        { "tiles 2 by 2 rows 2 depth 1 lanes 16 word 9", "word is out of range" },
+        { "tiles 2 by 2 rows 2 depth 1 lanes 1 word 4", "hardware tiles of 1 lanes" },
+        { "tiles 2 by 2 rows 2 depth 65 lanes 16 word 4", "depth is out of range" },
+        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] rows 2 depth 1 group 2 step 0 jump 0",
+          "words of 2 f32 for sums of f32" },
+        { "var %a : i32x4tile[2][1] multiply %a += %x[0] * %x[0] rows 2 depth 1 group 1 step 0 jump 0",
+          "words of 1 f32 for sums of i32" },
+        { "var %a : f32x4tile[2][1] unload %b[0] = %a rows 2", "are stored as bool" },
         { "let %a : f32x1 = 1", "want a type" },
         { "let %a : f32x257 = 1", "want a type" },
         { "let %a : string = 1", "no numbers of type string" },
@@ -191,7 +201,9 @@ static void test_wrong_statements(void **state)
 #define HEAD "loop 1 program \"a\" source \"\" "
 static const struct { const char *text, *message; } wrong_programs[] = {
         { "", "want 'loop', found the end" },
-        { "loop 2\n", "version 2" },
+        { "loop 3\n", "version 3" },
+        { HEAD "kernel @k(%x: in f32[9]) { tiles 2 by 2 rows 2 depth 1 lanes 16 word 4 } main { }",
+          "hardware tiles of version 1 of the format" },
         { "loop 1 program \"a*/b\" source \"\" main { }", "no plain text" },
         { "loop 1 program \"a\" source \"xy\" main { }", "hex digits" },
         { HEAD "main { } main { }", "more behind main" },
@@ -295,7 +307,7 @@ static const struct { const char *task, *statement, *message; } wrong_launches[]
         { "task @v(%x: in f32[4]) { }", "", "last parameter is no index" },
         { "task @v(%x: in f32[4]) { }", "launch @v(%x; 0 to 2)", "task v has no index" },
         { "task @v(%i: index, %f: f32) { }", "", "last parameter is no index" },
-        { "task @v(%f: f32tile, %i: index) { }", "", "malformed" },
+        { "task @v(%f: f32x16tile, %i: index) { }", "", "malformed" },
         { "task @v(%i: index) { fail INDEX }", "", "cannot be left" },
         { "task @v(%i: index) { barrier }", "", "wait for each other" },
         { "task @v(%f: f32, %i: index) { set %f = 1 }", "", "not a var in scope" },

@@ -294,10 +294,10 @@ static void test_tiles_and_vectors(void **state)
         struct bench b;
         bench_open(&b);
         static const char text[] =
-                "function tile_zero(%n: index) -> f32tile error \"exact\" spelling \"tile_zero\" {\n"
-                "  var %t : f32tile\n  return %t\n}\n"
-                "function tile_add(%a: f32tile, %v: f32x16) -> f32tile spelling \"tile_add\" {\n"
-                "  var %t : f32tile = %a\n  set %t = tile_zero(3)\n  return %t\n}\n";
+                "function tile_zero(%n: index) -> f32x16tile error \"exact\" spelling \"tile_zero\" {\n"
+                "  var %t : f32x16tile\n  return %t\n}\n"
+                "function tile_add(%a: f32x16tile, %v: f32x16) -> f32x16tile spelling \"tile_add\" {\n"
+                "  var %t : f32x16tile = %a\n  set %t = tile_zero(3)\n  return %t\n}\n";
         struct loop_function *f = loop_parse_library(b.arena, text, sizeof text - 1, &b.diag);
         if (!f)
                 fail_msg("%s", said(&b));
@@ -306,9 +306,9 @@ static void test_tiles_and_vectors(void **state)
         loop_print_function(&out, f->next);
         assert_string_equal(out.data, text);
         text_free(&out);
-        static const char sum[] = "function f(a: f32tile) -> f32tile { return a + a }";
+        static const char sum[] = "function f(a: f32x16tile) -> f32x16tile { return a + a }";
         assert_null(loop_parse_library(b.arena, sum, sizeof sum - 1, &b.diag));
-        assert_non_null(strstr(said(&b), "+ is not for f32tile"));
+        assert_non_null(strstr(said(&b), "+ is not for f32x16tile"));
         struct loop_expr *one = loop_float(b.arena, E_F32, 1), *i = loop_index(b.arena, 2);
         assert_ptr_equal(loop_splat(b.arena, 1, one), one);
         assert_string_equal(print_expr(&b, loop_splat(b.arena, 8, one)), "splat<8>(1.0)");

@@ -294,6 +294,32 @@ static void every_row(void **state)
         }
 }
 
+/* Hardware tiles: words as wide as sums, as Loop IR has them; rows, and the bytes that say shapes,
+ * hold what the multiplies want. */
+static void tiles_of_tables(void **state)
+{
+        (void)state;
+        const struct target *t;
+        const struct multiply *m;
+        for (int k = 0; (t = target_at(k)); k++)
+                for (int i = 0; (m = multiply_at(t, i)); i++) {
+                        const struct tile_shapes *shapes = target_tile_shapes(t);
+                        if (!m->registers)
+                                continue;
+                        assert_non_null(shapes);
+                        int word = element_info[m->sum].bytes;
+                        assert_int_equal(element_info[m->x.memory].bytes * m->group, word);
+                        assert_int_equal(element_info[m->w.memory].bytes * m->group, word);
+                        assert_true(m->positions <= shapes->rows && m->depth <= shapes->rows);
+                        assert_true(m->outputs * word <= shapes->row_bytes &&
+                                    m->depth * word <= shapes->row_bytes);
+                        assert_true(shapes->row_bytes_at + 2 * m->registers <= shapes->bytes &&
+                                    shapes->rows_at + m->registers <= shapes->bytes &&
+                                    shapes->bytes <= TILE_SHAPES_MAX);
+                        assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
+                }
+}
+
 /* ---- what tables lack ---- */
 
 static const struct { const char *operands, *result, *expression; } leftovers[] = {
@@ -463,6 +489,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_row),
+                cmocka_unit_test(tiles_of_tables),
                 cmocka_unit_test(leftovers_of_tables),
                 cmocka_unit_test(branching_while),
                 cmocka_unit_test(every_vector_function),
