@@ -1,5 +1,5 @@
-/* Fuse, halos: what is computed once is stored once, inside the zeros that a contraction wants
- * around it.
+/* Fuse, halos: what is computed once is stored once, inside the zeros (or zero points) that a
+ * contraction wants around it.
  *
  *   %2 = max(%1, 0.0)                           %2 = max(%1, 0.0)
  *   %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])          %3 = pad(%2, 0.0, [0, 0, 1, 1, 0])
@@ -15,6 +15,13 @@
 #include <string.h>
 
 #include "ir/relation.h"
+
+/* how far it begins in front of its operand, and the number that it surrounds that with */
+static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX], double *number)
+{
+        const struct value *v = relation_surrounds(op, lows) ? op_operand(op, 1) : NULL;
+        return v && value_is_splat(v, number);
+}
 
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
 
@@ -39,23 +46,29 @@ static bool is_for_contractions(const struct value *v, int depth, bool *contract
 bool fuse_is_halo(const struct op *op)
 {
         int64_t lows[RANK_MAX];
+        double number;
         bool contracted = false;
-        return relation_surrounds_zeros(op, lows) && is_for_contractions(op_result(op), 0, &contracted) &&
-               contracted;
+        return halo_lows(op, lows, &number) &&
+               is_for_contractions(op_result(op), 0, &contracted) && contracted;
 }
 
-/* The union of all halos around v: amounts below and extents of the result. False when there is
- * none. */
-static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX])
+/* The union of all halos around v: amounts below and extents of the result, and their number. False
+ * when there is none, or they are of several numbers. */
+static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX],
+                        double *number)
 {
         bool any = false;
         int64_t highs[RANK_MAX] = { 0 };
         memset(lows, 0, RANK_MAX * sizeof *lows);
         for (const struct use *u = v->uses; u; u = u->next) {
                 int64_t own[RANK_MAX];
+                double other;
                 if (!fuse_is_halo(u->user) || u->user->region != v->op->region)
                         continue;
-                relation_surrounds_zeros(u->user, own);
+                halo_lows(u->user, own, &other);
+                if (any && other != *number)
+                        return false;
+                *number = other;
                 any = true;
                 for (int d = 0; d < v->type->rank; d++) {
                         int64_t high =
@@ -94,12 +107,12 @@ static bool read_slices(struct value *v, struct op *halo, const int64_t *starts,
 }
 
 static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_t dims[RANK_MAX],
-                       struct builder *b)
+                       double number, struct builder *b)
 {
         struct op *op = v->op;
         *b = (struct builder){ .m = b->m, .region = op->region, .before = op->next, .location = op->location,
                                .diag = b->diag };
-        struct value *operands[] = { v, build_scalar(b, v->type->element, 0),
+        struct value *operands[] = { v, build_scalar(b, v->type->element, number),
                                      constant_ints(b->m, lows, v->type->rank) };
         const struct type *type = type_tensor(b->m, v->type->element, v->type->rank, dims);
         struct op *halo = op_build(b, OP_pad, operands, 3, NULL, &type, 0);
@@ -111,7 +124,7 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
                 next = u->next;
                 if (pad == halo || !fuse_is_halo(pad) || pad->region != op->region)
                         continue;
-                relation_surrounds_zeros(pad, own);
+                halo_lows(pad, own, &number);
                 for (int d = 0; d < v->type->rank; d++)
                         starts[d] = lows[d] - own[d];
                 if (op_result(pad)->type == type)
@@ -136,7 +149,8 @@ static bool push_halo(struct op *concat, struct builder *b)
         int axis = (int)op_int(concat, "axis"), rank = v->type->rank;
         struct value **parts =
                 arena_array(b->m->arena, (size_t)concat->operand_count, sizeof *parts);
-        relation_surrounds_zeros(halo, lows);
+        double number;
+        halo_lows(halo, lows, &number);
         memcpy(dims, op_result(halo)->type->dims, (size_t)rank * sizeof *dims);
         for (int i = 0; i < concat->operand_count; i++) {
                 struct value *x = op_operand(concat, i);
@@ -168,15 +182,16 @@ int fuse_share_halos(struct region *region, struct diag *diag)
         struct builder b = { .m = region->function->module, .diag = diag };
         int64_t lows[RANK_MAX];
         dim_t dims[RANK_MAX];
+        double number;
         for (struct op *op = region->last, *previous; op; op = previous) {
                 previous = op->previous;
                 struct value *v = op->result_count == 1 ? op_result(op) : NULL;
-                if (!v || !op_is_stack(op) || !unite_halos(v, lows, dims))
+                if (!v || !op_is_stack(op) || !unite_halos(v, lows, dims, &number))
                         continue;
                 int axis = (int)op_int(op, "axis");
                 if (dims[axis] != v->type->dims[axis])
                         continue;
-                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, &b)) || !push_halo(op, &b))
+                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, number, &b)) || !push_halo(op, &b))
                         return -1;
                 rewrites++;
         }
@@ -184,9 +199,9 @@ int fuse_share_halos(struct region *region, struct diag *diag)
                 bool computed =
                         fuse_is_elementwise(op) || fuse_is_anchor(op) || op->code == OP_transpose;
                 if (op->result_count != 1 || !computed || value_has_one_use(op_result(op)) ||
-                    !unite_halos(op_result(op), lows, dims))
+                    !unite_halos(op_result(op), lows, dims, &number))
                         continue;
-                if (!share_halo(op_result(op), lows, dims, &b))
+                if (!share_halo(op_result(op), lows, dims, number, &b))
                         return -1;
                 rewrites++;
         }

@@ -1,7 +1,9 @@
 """Processes that run one model each, taking turns: only the one whose turn it is may run, the others are stopped (SIGSTOP), so that no
 engine's spinning threads take cores from another. Beside every turn stands what other processes of the machine did meanwhile."""
+import contextlib
 import json
 import os
+import resource
 import select
 import signal
 import statistics
@@ -49,12 +51,22 @@ class Gate:
             self.patience -= elapsed
 
 
+@contextlib.contextmanager
+def unlimited():
+    """Under a limit of processor time, as tests set it, the clock of what a process used ticks as its scheduler does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
 class Engine:
     def __init__(self, name, command, environment=None, timeout=600):
         self.name, self.blocks, self.timeout, self.buffer = name, [], timeout, b""
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors, env=environment)
+        with unlimited():
+            self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=self.errors, env=environment)
         try:
             self.ready = self.answer()
             self.process.send_signal(signal.SIGSTOP)

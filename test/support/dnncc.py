@@ -41,7 +41,7 @@ PATIENCE = 20                           # of the clock for one of processor time
 def limit(pid, seconds):
     """processor time of a process, and of each that it starts; one that takes more is killed by SIGXCPU"""
     try:
-        resource.prlimit(pid, resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
+        resource.prlimit(pid, resource.RLIMIT_CPU, (math.ceil(seconds), resource.RLIM_INFINITY))
     except ProcessLookupError:
         pass                            # it has ended
 
