@@ -71,6 +71,7 @@ def test_missing_file_and_usage(tmp_path):
     assert run(path, "--tune", f"--schedule={tmp_path / 'book'}").returncode == dnncc.USAGE           # generic
 
 
+@pytest.mark.slow
 def test_tuning_writes_a_file_that_is_read(tmp_path):
     path, book = convolution(tmp_path), tmp_path / "book"
     done = run(path, TARGET, "--tune", f"--schedule={book}", "--limit", "tune_seconds=4", "-v")
@@ -84,6 +85,7 @@ def test_tuning_writes_a_file_that_is_read(tmp_path):
     assert done.returncode == 0 and str(book) in (tmp_path / "m.d").read_text()
 
 
+@pytest.mark.slow
 def test_tuning_reads_weights_from_their_file(tmp_path):
     weights = np.random.default_rng(1).standard_normal((64, 64, 3, 3)).astype(np.float32)
     done = run(convolution(tmp_path, weights), TARGET, "--tune", f"--schedule={tmp_path / 'book'}", "--limit", "tune_seconds=8",

@@ -23,6 +23,7 @@ def test_1_tiny(tmp_path, content):
     expect_damaged(tmp_path, content, names="not an ONNX model")
 
 
+@pytest.mark.slow
 def test_2_prefixes(tmp_path):
     for n in range(0, len(GOOD), 8 if SANITIZED else 1):
         put(tmp_path, GOOD[:n])
@@ -31,6 +32,7 @@ def test_2_prefixes(tmp_path):
         assert os.listdir(tmp_path) == ["model.onnx"]
 
 
+@pytest.mark.slow
 def test_2_bit_flips(tmp_path):
     codes = set()
     for bit in range(0, 8 * len(TINY), 17 if SANITIZED else 1):

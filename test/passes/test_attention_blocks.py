@@ -158,6 +158,7 @@ def test_threads(tmp_path, threads):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.slow
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine"""
     for seed in range(100, 108):

@@ -91,6 +91,7 @@ def widest_made(report):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_same_bits(seed, tmp_path):
     text, x = Program(seed).text(3)
     (tmp_path / "program.dnn").write_text(text)

@@ -99,6 +99,7 @@ def compare(pair):
 
 
 @pytest.mark.skipif(not TESTS.exists(), reason="the onnx wheel brings no backend tests")
+@pytest.mark.slow
 def test_functions_end_in_the_same_kernels():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = dict(pool.map(compare, pairs()))

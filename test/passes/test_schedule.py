@@ -310,6 +310,7 @@ class Chain(Contraction):
 @pytest.mark.parametrize("kind", [Packed, Narrow, Prologue, Lanes, Windows, Winograd, Chain])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
+@pytest.mark.slow
 def test_scheduled_is_canonical(kind, target, first):
     for seed in range(first, first + 10):
         c = kind(seed, target)

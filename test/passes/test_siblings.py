@@ -51,6 +51,7 @@ def network(seed):
 
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
+@pytest.mark.slow
 def test_same_bits(target, tmp_path):
     processor.require(target)
     joined = 0
@@ -116,6 +117,7 @@ def rows_network(seed):
 
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
+@pytest.mark.slow
 def test_rows(target, tmp_path):
     processor.require(target)
     joined = 0

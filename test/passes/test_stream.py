@@ -304,6 +304,7 @@ def test_equal_layers(tmp_path):
     assert got[0].tobytes() == want[0].tobytes()
 
 
+@pytest.mark.slow
 def test_prepared(tmp_path):
     """Weights of bytes become floats in kernels of their own; these are in the way of nobody: of what lies between convolutions, rows are
     there, beside the weights of all of them."""

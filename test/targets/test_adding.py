@@ -112,6 +112,7 @@ def build_with(tree, *targets):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="no make")
+@pytest.mark.slow
 def test_a_file_and_a_line(tmp_path):
     assert f"target_{NAME} = {{" in CODE and LINE == f"TARGET({NAME})\n"
     program = build_with(tmp_path, (NAME, CODE, "x86_64_v4"), ("calls", PRINTER, "sapphirerapids"), ("vectors", VECTORS, "sapphirerapids"))

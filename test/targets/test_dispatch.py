@@ -101,6 +101,7 @@ def results(program, given):
 
 @pytest.mark.parametrize("names, options", [*((names, []) for names in LISTS), (VECTORS, ["--weights=incbin", "--threads=3"]),
                                             (VECTORS, ["--unchecked", "--weights=file"]), (LISTS[1], ["--exact"])])
+@pytest.mark.slow
 def test_each_level_is_its_target(names, options, network, tmp_path):
     model, given = network
     shared = tmp_path / "shared.dnn"              # what the targets have in common
@@ -152,6 +153,7 @@ PROCESSORS = {"none of it": (0, AVX2 | BMI | AVX512, 0), "no FMA": (XSAVE | F16C
 
 
 @pytest.mark.parametrize("another", PROCESSORS)
+@pytest.mark.slow
 def test_level_of_a_processor(another, three, network, tmp_path):
     processor.require("x86-64-v4")      # the registers' state is that of this processor
     leaf_1, leaf_7, level = PROCESSORS[another]

@@ -52,6 +52,7 @@ def loops(listing):
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.slow
 def test_sums_stay_in_registers(target, cc, tmp_path):
     if not shutil.which(cc):
         pytest.skip(f"no {cc}")

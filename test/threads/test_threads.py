@@ -206,6 +206,7 @@ def random_kernel(r, name):
     return text, f"  call @{name}(@x, @{'y' if same else 'x'}, @y)\n"
 
 
+@pytest.mark.slow
 def test_random_loops_have_no_data_races(tmp_path):
     """what the pass proves independent is, whatever the subscripts"""
     r = random.Random(11)
