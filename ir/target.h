@@ -49,6 +49,7 @@ struct target {
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
+        int line_bytes;                 /* of a line of them */
         const struct rates *rates;      /* ir/rates.h: what it costs to compute and to move, as far
                                          * as it is known better than the base knows it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
@@ -79,6 +80,7 @@ TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
+TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const char *, machine)
@@ -94,6 +96,12 @@ static inline int target_lanes(const struct target *t, enum element e)
         int bytes = element_info[element_info[e].compute].bytes;
         int lanes = target_vector_bytes(t) / (bytes < 4 ? 4 : bytes);
         return lanes > 1 ? lanes : 1;
+}
+
+/* elements of a cache line */
+static inline int target_line(const struct target *t, enum element e)
+{
+        return target_line_bytes(t) / element_info[e].bytes;
 }
 
 #endif

@@ -1,8 +1,6 @@
 /* convolve_packed: its stage, the loops around tiles, where outputs lie. See contract.h. */
 #include "kernels/contract.h"
 
-enum { LINE = 16 };                     /* sums of a cache line */
-
 static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
 
 /* ---- what the sums ask ---- */
@@ -146,13 +144,15 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
 /* ---- the stage ---- */
 
 /* A cache line of sums where tiles, of so many, and blocks have whole ones, else a vector of w. */
-static int64_t line_of(const struct op *op, int64_t tile)
+static int64_t line_of(const struct contract *c, int64_t tile)
 {
+        const struct op *op = c->s.op;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t block = op_int(op, "block"), lanes = packed_lanes(x, w);
-        bool lines = packed_panel(x, w) % LINE == 0 && LINE % lanes == 0 && tile % LINE == 0 &&
-                     (block % LINE == 0 || block == op_int(op, "outputs"));
-        return lines ? LINE : lanes;
+        int64_t block = op_int(op, "block"), lanes = packed_lanes(x, w),
+                line = target_line(c->s.e->options->target, c->s.multiply->sum);
+        bool lines = packed_panel(x, w) % line == 0 && line % lanes == 0 && tile % line == 0 &&
+                     (block % line == 0 || block == op_int(op, "outputs"));
+        return lines ? line : lanes;
 }
 
 /* what the shapes of the operands say */
@@ -170,7 +170,7 @@ static void measure(struct contract *c)
         c->s.panels = w->dims[0] / c->groups;
         c->s.panel_width = packed_panel(x, w);
         c->width = in_tiles(c) ? (int)c->s.panel_width : c->s.schedule.vectors * c->s.lanes;
-        c->line = line_of(op, c->width);
+        c->line = line_of(c, c->width);
         if (!in_tiles(c))               /* tiles take as long for a narrow panel */
                 c->s.last_width = c->outputs - (c->s.panels - 1) * c->s.panel_width;
 }

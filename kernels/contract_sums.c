@@ -2,15 +2,15 @@
  * See contract.h. */
 #include "kernels/contract.h"
 
-enum { LINE_BYTES = 64, SUMS_MAX = RANK_MAX + 2 };        /* of a cache line; loops of a sum */
+enum { SUMS_MAX = RANK_MAX + 2 };       /* loops of a sum */
 
 /* elements of w in a line */
 static int64_t line_of(const struct stage *s)
 {
-        return LINE_BYTES / element_info[s->ws->element].bytes;
+        return target_line(s->e->options->target, s->ws->element);
 }
 
-static int group_of(const struct tile *t) { return t->s->multiply ? t->s->multiply->group : 1; }
+static int group_of(const struct tile *t) { return t->s->multiply->group; }
 
 /* the words of w for vector j of outputs; w_add: to the first */
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
@@ -22,7 +22,7 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
         struct loop_expr *w =
                 group > 1 ? loop_load_words(s->arena, s->ws, at, s->multiply->w.word, group,
                                             s->lanes)
-                          : loop_cast(s->arena, s->multiply ? s->multiply->w.word : E_F32,
+                          : loop_cast(s->arena, s->multiply->w.word,
                                       loop_load_vector(s->arena, s->ws, at, s->lanes, NULL));
         return emit_let(s->e, "w", w);
 }

@@ -16,7 +16,7 @@
  * and a loop over positions makes of them what the fusion says. */
 #include "kernels/contract.h"
 
-enum { LOOPS_MAX = RANK_MAX + 2, LINE_BYTES = 64 };
+enum { LOOPS_MAX = RANK_MAX + 2 };
 
 /* ---- shapes ---- */
 
@@ -152,7 +152,7 @@ bool contract_tiles_fit(struct contract *c)
 /* weights of a cache line, and of a step of the sums */
 static int line_of(const struct contract *c)
 {
-        return LINE_BYTES / element_info[c->s.ws->element].bytes;
+        return target_line(c->s.e->options->target, c->s.ws->element);
 }
 static int64_t step_of(const struct contract *c)
 {

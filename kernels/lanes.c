@@ -28,7 +28,7 @@ struct lanes {
 static struct loop_expr *load(struct stage *s, const char *name, struct loop_buffer *b,
                               struct loop_expr *at, int64_t add, int live)
 {
-        return stage_load_as(s, E_F32, name, b, at, add, live);
+        return stage_load_as(s, s->multiply->x.word, name, b, at, add, live);
 }
 
 /* ---- the sums ---- */

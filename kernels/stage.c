@@ -146,9 +146,8 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
 {
-        enum element sum = s->multiply ? s->multiply->sum : E_F32;
         struct loop_variable *sums =
-                emit_var(s->e, "acc", LOOP_VECTOR(sum, s->lanes), NULL);
+                emit_var(s->e, "acc", LOOP_VECTOR(s->multiply->sum, s->lanes), NULL);
         sums->rows = rows;
         sums->columns = columns;
         return sums;
@@ -177,7 +176,7 @@ void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
-        const char *body = s->multiply ? s->multiply->body : NULL;
+        const char *body = s->multiply->body;
         stage_set(s, sums, row, column,
                   body ? multiplied(s, sum, a, b)
                   : s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
@@ -457,7 +456,8 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
         if (!op->schedule)
                 return false;
         s->schedule = *op->schedule;
-        return s->lanes > 1 && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
+        s->multiply = multiply_for(target, E_F32, E_F32, false);
+        return s->lanes > 1 && s->multiply && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 

@@ -27,7 +27,8 @@ struct stage {
         struct schedule schedule;
         int lanes;                      /* of a native vector */
         bool has_fma;
-        const struct multiply *multiply;          /* of convolve_packed; NULL: floats are multiplied */
+        const struct multiply *multiply;          /* that adds up its sums; before a lowering says
+                                                   * another, that of floats */
         const struct op *op;            /* the contraction */
         const struct region *region;
         struct value *result;           /* in the index space of op: before the moves at the end */

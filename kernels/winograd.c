@@ -17,8 +17,7 @@
 #include "ir/winograd.h"
 #include "kernels/contract.h"
 
-enum { LINE = 16, POOL = 2 };           /* elements of a cache line; rows and columns of a window of
-                                         * results */
+enum { POOL = 2 };                      /* rows and columns of a window of results */
 
 /* a matrix of [elements][tiles][count] in memory of the kernel's own */
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
@@ -374,9 +373,10 @@ static bool write_all(struct stage *s)
  * same lines of the first cache. */
 static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
 {
-        struct matrix m = { .tile = round_up(count, LINE) };
-        int64_t lines = t->group.size * m.tile / LINE;
-        m.element = (lines | 1) * LINE;
+        const int line = target_line(t->s.e->options->target, E_F32);
+        struct matrix m = { .tile = round_up(count, line) };
+        int64_t lines = t->group.size * m.tile / line;
+        m.element = (lines | 1) * line;
         m.buffer = emit_scratch(t->s.e, name, E_F32,
                                 (has_phases(t) ? 1 : tasks_of(t)) * t->elements * m.element);
         return m;

@@ -6,7 +6,7 @@
 #include "cost/room.h"
 #include "schedule/choose.h"
 
-enum { LINE = 16, VECTORS_MOST = 4 };   /* outputs of a line of sums; vectors of a tile */
+enum { VECTORS_MOST = 4 };              /* of a tile */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
                                          * apart */
 
@@ -22,7 +22,8 @@ static int most_positions(const struct target *target, int vectors)
  * halves of one, or less. */
 static int least_vectors(const struct target *target)
 {
-        int lanes = target_lanes(target, E_F32), vectors = lanes < LINE ? LINE / lanes : 1;
+        int lanes = target_lanes(target, E_F32), line = target_line(target, E_F32),
+            vectors = lanes < line ? line / lanes : 1;
         while (vectors > 1 && (vectors > VECTORS_MOST || most_positions(target, vectors) < 2))
                 vectors /= 2;
         return vectors;
@@ -89,14 +90,15 @@ static void complete(struct schedule *s, const struct packed_work *work,
 
 /* All tiles of a thread together fetch the next panel; one alone reads too fast for that to
  * help. */
-static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles)
+static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles,
+                           const struct target *target)
 {
         enum { MOST = 4 };
         if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
-        int64_t lines =
-                tiles == 1 ? 1 : divide_up(work->panel * s->unroll * work->weight, 64 * tiles);
+        int64_t turn = work->panel * s->unroll * work->weight,
+                lines = tiles == 1 ? 1 : divide_up(turn, target_line_bytes(target) * tiles);
         return lines > MOST ? MOST : (int)lines;
 }
 
@@ -114,7 +116,7 @@ static void share(struct schedule *s, const struct op *op, const struct packed_w
                                               .operand = operand,
                                               .gathered = s->pack ? operand : 0 };
         schedule_share(s, op, &shared, machine);
-        s->prefetch = choose_prefetch(s, work, tiles);
+        s->prefetch = choose_prefetch(s, work, tiles, machine->target);
 }
 
 /* ---- the search ---- */

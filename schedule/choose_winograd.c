@@ -2,7 +2,6 @@
 #include "cost/winograd.h"
 #include "schedule/choose.h"
 
-enum { LINE = 16 };                     /* floats of a cache line */
 /* for a smaller gain than that, constants need not grow, nor errors */
 #define WORTH .85
 
@@ -39,7 +38,11 @@ static double tiles_of(const struct type *y, int tile)
         return (double)(y->dims[0] * divide_up(y->dims[2], tile) * divide_up(y->dims[3], tile));
 }
 
-int64_t schedule_winograd_line(int64_t lanes) { return lanes > LINE ? lanes : LINE; }
+int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
+{
+        int line = target_line(target, E_F32);
+        return lanes > line ? lanes : line;
+}
 
 int64_t schedule_winograd_panel(int64_t lines)
 {
@@ -50,7 +53,8 @@ double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine)
 {
         const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
-        int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type)),
+        int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type),
+                                              machine->target),
                 lines = y->dims[1] * y->dims[4] / line, panel = schedule_winograd_panel(lines);
         double outputs = (double)(divide_up(lines, panel) * panel * line);
         double channels = (double)op_int(packed, "channels"),
@@ -68,8 +72,12 @@ double schedule_winograd_gain(const struct op *packed, int tile,
  * where registers have no room for two tiles of the image. */
 static int choose_vectors(int64_t panel, const struct target *target)
 {
-        int lanes = target_lanes(target, E_F32), registers = target_vector_registers(target);
-        int vectors = lanes < LINE ? LINE / lanes : panel > 3 ? panel % 2 ? 1 : 2 : panel > 1 ? (int)panel : 1;
+        int lanes = target_lanes(target, E_F32), line = target_line(target, E_F32),
+            registers = target_vector_registers(target);
+        int vectors = lanes < line ? line / lanes
+                      : panel > 3  ? panel % 2 ? 1 : 2
+                      : panel > 1  ? (int)panel
+                                   : 1;
         while (vectors > 1 && (registers - vectors - 1) / vectors < 2)
                 vectors = vectors % 2 ? 1 : vectors / 2;
         return vectors;
@@ -103,7 +111,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         while (s.columns * s.vectors * s.split < 8 && s.split < 4)
                 s.split *= 2;
         if (w->dims[2] >= s.unroll) {   /* all tiles together fetch the next panel */
-                int64_t lines = divide_up(w->dims[3] * w->dims[4] / LINE * s.unroll, blocks);
+                int64_t lines = w->dims[3] * w->dims[4] / target_line(target, E_F32);
+                lines = divide_up(lines * s.unroll, blocks);
                 s.prefetch = lines > 8 ? 8 : (int)lines;
         }
         if (phases)

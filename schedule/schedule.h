@@ -27,7 +27,7 @@ double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine);
 /* outputs of a line of its weights, whose vectors have so many; lines of a panel, of so many in
  * all */
-int64_t schedule_winograd_line(int64_t lanes);
+int64_t schedule_winograd_line(int64_t lanes, const struct target *target);
 int64_t schedule_winograd_panel(int64_t lines);
 
 /* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or

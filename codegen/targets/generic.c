@@ -23,5 +23,6 @@ const struct target target_generic = {
         .stack_bytes = 4096,
         .l1_bytes = 32768,
         .l2_bytes = 262144,
+        .line_bytes = 64,
         .multiplies = multiplies,
 };

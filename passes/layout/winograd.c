@@ -127,13 +127,13 @@ static bool is_whole(const struct value *v)
         return false;
 }
 
-static bool can_be_tiled(const struct op *op)
+static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
         if (op->code != OP_convolve_packed || op->schedule || (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
-        int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type));
+        int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type), target);
         return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW &&
                w->type->dims[3] == WINOGRAD_WINDOW && x->type->element == E_F32 &&
                y->type->element == E_F32 && value_is_constant(w) &&
@@ -143,20 +143,21 @@ static bool can_be_tiled(const struct op *op)
                op_all_ones(op, "dilations") && type_elements(y->type);
 }
 
-static bool replace(struct op *op, const struct winograd *f, struct diag *diag)
+static bool replace(struct op *op, const struct winograd *f, const struct pass_context *context)
 {
         struct module *m = op->region->function->module;
         struct builder b = { .m = m,
                              .region = op->region,
                              .before = op,
                              .location = op->location,
-                             .diag = diag };
+                             .diag = context->diag };
         const dim_t *y = op_result(op)->type->dims;
         int64_t rows = round_up(y[2], f->tile), columns = round_up(y[3], f->tile);
         struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1,
                                  columns + WINOGRAD_WINDOW - 1);
         const struct type *w = op_operand(op, 1)->type;
-        int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type, w)),
+        int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type, w),
+                                              context->target),
                 outputs = y[1] * y[4];
         struct value *u =
                 transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"),
@@ -215,7 +216,7 @@ static struct choice *find_choices(struct function *f, const struct pass_context
         int numbers = *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = numbers++;
-                bool tiled = can_be_tiled(op) && !stays_direct(op, context);
+                bool tiled = can_be_tiled(op, context->target) && !stays_direct(op, context);
                 for (int tile = 2; tile <= WINOGRAD_TILE_MAX && tiled; tile += 2) {
                         double gain = schedule_winograd_gain(op, tile, &machine);
                         const struct winograd *w = winograd_find(tile);
@@ -261,7 +262,7 @@ int pass_winograd(struct function *f, struct pass_context *context)
                         continue;
                 if (module_wants_sweep(f->module))
                         module_drop_constants(f->module);
-                if (!replace(choices[i].op, winograd_find(choices[i].tile), context->diag))
+                if (!replace(choices[i].op, winograd_find(choices[i].tile), context))
                         return -1;
                 replaced++;
         }
