@@ -12,6 +12,11 @@ static const struct rates rates = {
         .issue = 1,                     /* 1 to 7 % */
         .l2 = 30,                       /* 0 to 2 % */
         .memory = 9.2,                  /* 7 to 17 % */
+        .contention = .01,              /* these four: 1 % of the time of small layers; what is .01
+                                         * hides behind products */
+        .packed_entry = .01,
+        .packed_turn = .01,
+        .packed_result = 1.7,
         .multiplies = (const struct multiply_rate[]){
                 { "bf16_dot", 1 }, { "vnni", 1 }, { "fma", 1 }, { "maddwd", 1.22 }, { 0 }
         },

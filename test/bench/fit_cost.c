@@ -1,7 +1,8 @@
 /* Probes of a machine for fit_cost.py, in cycles of one core:
  *
  *      fit_cost VECTOR_BYTES L2_BYTES         "name value spread" of what a core, its memory and a second core do
- *      fit_cost STEPS                         (compiled with -DKERNEL, and a model called `layer` in front) of one step of its kernel
+ *      fit_cost STEPS RUNS                    (compiled with -DKERNEL, and a model called `layer` in front) of one step of its kernel, which
+ *                                             has so many, in so many runs at a time
  *
  * Time is processor time of the thread; a cycle is a link of a chain of exclusive ors, which take one each, measured beside every
  * probe. The value is of the least time that any repeat took, for what interferes only adds to it; the spread is what the median
@@ -84,9 +85,9 @@ static void *regions[8], *inputs[8], *outputs[8];
 
 static void run_kernel(void *context)
 {
-        (void)context;
-        if (model->run(regions, (const void *const *)inputs, outputs, NULL))
-                exit(3);
+        for (int i = *(int *)context; i > 0; i--)
+                if (model->run(regions, (const void *const *)inputs, outputs, NULL))
+                        exit(3);
 }
 
 int main(int argc, char **argv)
@@ -98,7 +99,8 @@ int main(int argc, char **argv)
                 inputs[i] = calloc(1, (size_t)model->inputs[i].bytes);
         for (unsigned i = 0; i < model->output_count && i < 8; i++)
                 outputs[i] = calloc(1, (size_t)model->outputs[i].bytes);
-        print_cost("step", measure(run_kernel, NULL), argc > 1 ? atof(argv[1]) : 1);
+        int runs = argc > 2 ? atoi(argv[2]) : 1;
+        print_cost("step", measure(run_kernel, &runs), (argc > 1 ? atof(argv[1]) : 1) * runs);
         return 0;
 }
 

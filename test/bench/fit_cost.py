@@ -4,9 +4,10 @@
     fit_cost.py --target=x86-64-v3 --write=rates.txt
 
 Probes of fit_cost.c measure reading and handing work to another core; every multiply of the target is measured in a kernel of
-twelve sums that dnncc compiles, and so is the latency of a sum. All by processor time, in cycles that are measured beside; the least
-of many repeats counts, and its spread, up to the median, says how quiet the machine was. Rates that no probe isolates (what a turn of a
-loop or a vector of results costs, shares of time that are hidden, code of vectors) stay what they are: they were fitted to whole
+twelve sums that dnncc compiles, and so is the latency of a sum. What a register tile costs besides is fitted to sixteen small layers in the
+first cache, by least squares; its spread is their mean error. All by processor time, in cycles that are measured beside; the least
+of many repeats counts, and its spread, up to the median, says how quiet the machine was. Rates that no probe isolates (shares of time that
+are hidden, losses of layouts, code of vectors) stay what they are: they were fitted to whole
 layers, by test/bench/schedules.py. At the end stands what a target's file may take over: a rate that differs by more than its spread
 and a tenth. Whether it should is for whole models to say (bench.py, schedules.py)."""
 import argparse
@@ -20,6 +21,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SUMS, STEPS, WORDS = 12, 20000, 64      # of a kernel: sums side by side, turns of its loop; words that a turn may begin at
+BLOCK, RUNS = 16, 200                   # channels of a block; runs of a small layer at a time
+NOTHING = 0.01                          # a rate that is none: 0 would be the base's
 DIFFERS = 0.1
 
 
@@ -87,13 +90,79 @@ def program(m, fma, sums):
     return "\n".join(lines) + "\n"
 
 
-def step_cycles(o, target, m, sums, folder):
-    """(cycles of one step of the kernel, spread)"""
-    (folder / "multiply.loops").write_text(program(m, target.facts["fma"] == "1", sums))
-    call([o.dnncc, "-q", folder / "multiply.loops", f"--target={target.name}", "--name=layer", "-o", folder / "layer.c"])
+def run_kernel(o, target, path, folder, options, steps, runs):
+    """(cycles of one step of the kernel in that dump, spread)"""
+    call([o.dnncc, "-q", path, f"--target={target.name}", "--name=layer", *options, "-o", folder / "layer.c"])
     call([*o.cc.split(), "-DKERNEL", f"-I{ROOT}", f"-I{folder}", HERE / "fit_cost.c", folder / "layer.c", "-o", folder / "kernel", "-lm", "-lpthread"])
-    _, cycles, spread = call([folder / "kernel", STEPS]).split()
+    _, cycles, spread = call([folder / "kernel", steps, runs]).split()
     return float(cycles), float(spread)
+
+
+def step_cycles(o, target, m, sums, folder):
+    path = folder / "multiply.loops"
+    path.write_text(program(m, target.facts["fma"] == "1", sums))
+    return run_kernel(o, target, path, folder, [], STEPS, 1)
+
+
+# ---- register tiles: small convolutions that stay in the first cache, by given schedules ----
+
+def layer(channels, positions, vectors, lanes, columns, unroll):
+    """a convolution of one position a window, with a bias and a maximum behind it: text of Tensor IR"""
+    outputs = vectors * lanes
+    x, y = (f"<1 x {n // BLOCK} x 1 x {positions} x {BLOCK} x f32>" for n in (channels, outputs))
+    w = f"<1 x {channels // BLOCK} x 1 x 1 x {BLOCK} x {vectors} x {lanes} x f32>"
+    return "\n".join([
+        "dnn 1", 'module "layer"', f'func @main(%x "x": {x}, %w "w": {w}, %b "b": <{outputs // BLOCK} x {BLOCK} x f32>) -> ("y") {{',
+        f"%y = fusion(%x, %w, %b) : {y} {{",
+        f'%c = convolve_packed(%x, %w) channels={channels} outputs={outputs} schedule="columns={columns} vectors={vectors} unroll={unroll}" : {y}',
+        f"%s = broadcast(%b) dims=[1, 4] : {y}", f"%a = add(%c, %s) : {y}", f"%r = max(%a, 0.0) : {y}",
+        "yield(%r)", "}", "yield(%y)", "}"]) + "\n"
+
+
+def least_squares(rows):
+    """x that makes the sum of (a x - b)^2 least; rows: (a, b)"""
+    n = len(rows[0][0])
+    m = [[sum(a[i] * a[j] for a, _ in rows) for j in range(n)] + [sum(a[i] * b for a, b in rows)] for i in range(n)]
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda k: abs(m[k][i]))
+        m[i], m[pivot] = m[pivot], m[i]
+        for k in range(n):
+            if k != i:
+                m[k] = [p - m[k][i] / m[i][i] * q for p, q in zip(m[k], m[i])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+def fit_positive(rows):
+    """least_squares without what would be less than nothing; 0: that"""
+    kept = list(range(len(rows[0][0])))
+    while True:
+        found = least_squares([([a[i] for i in kept], b) for a, b in rows])
+        worst = min(range(len(kept)), key=lambda i: found[i])
+        if found[worst] >= 0 or len(kept) == 1:
+            return [max(0, found[kept.index(i)]) if i in kept else 0 for i in range(len(rows[0][0]))]
+        del kept[worst]
+
+
+def fit_tiles(o, target, rates, multiply, folder):
+    """{name: (value, the fit's mean error as a part of the time)} of what cost/packed.c says of a tile beside its products"""
+    lanes = int(target.facts["vector_bytes"]) // 4
+    vectors = max(2, BLOCK // lanes)
+    most = (int(target.facts["registers"]) - vectors - 2) // vectors
+    rows, path = [], folder / "layer.dnn"
+    for positions, columns, channels, unroll in [(p, c, n, u) for p in (most, 3 * most) for c in (most, most - most // 3)
+                                                 for n in (2 * BLOCK, 6 * BLOCK) for u in (2, 4)]:
+        path.write_text(layer(channels, positions, vectors, lanes, columns, unroll))
+        cycles, _ = run_kernel(o, target, path, folder, ["--passes=schedule,lower,vectorize,contract,legalize,plan,prune"], 1, RUNS)
+        count, blocks = -(-positions // columns), channels / BLOCK
+        sizes = [(positions + i) // count for i in range(count)]
+        adds, loads = ([f(n) * channels for n in sizes] for f in (lambda n: n * vectors * multiply, lambda n: (n + vectors) / rates["issue"][0]))
+        longer = [max(a, b) for a, b in zip(adds, loads)]
+        hindered = sum(c * (min(a, b) / c) ** 5 for a, b, c in zip(adds, loads, longer))
+        shares = [1, hindered, count * blocks, count * blocks * BLOCK / unroll, positions * vectors]
+        rows.append(([s / cycles for s in shares], (cycles - sum(longer)) / cycles))
+    found = fit_positive(rows)
+    error = sum(abs(sum(a * x for a, x in zip(shares, found)) - rest) for shares, rest in rows) / len(rows)
+    return {name: (max(value, NOTHING), error) for name, value in zip(("contention", "packed_entry", "packed_turn", "packed_result"), found[1:])}
 
 
 # ---- the whole ----
@@ -102,7 +171,7 @@ def measure(o, target, folder):
     """(rates, multiplies): {name: (value, spread)}"""
     call([*o.cc.split(), f"-I{ROOT}", HERE / "fit_cost.c", ROOT / "build" / "libdnncc_runtime.a", "-o", folder / "machine", "-lpthread"])
     lines = call([folder / "machine", target.facts["vector_bytes"], target.facts["l2"]]).splitlines()
-    rates = {name: (float(value), float(spread)) for name, value, spread in map(str.split, lines)}
+    rates = {name: (float(value), max(0, float(spread))) for name, value, spread in map(str.split, lines)}
     multiplies = {}
     for name, m in target.multiplies:
         if m["tiles"] == "1" or int(m["lanes"]) < 2:
@@ -112,6 +181,7 @@ def measure(o, target, folder):
         if m["x"] == m["w"] == "f32" and "issue" not in rates:
             rates["issue"] = int(m["instructions"]) * SUMS / cycles, spread
             rates["latency"] = step_cycles(o, target, m, 1, folder)
+            rates.update(fit_tiles(o, target, rates, multiplies[name][0], folder))
     return rates, multiplies
 
 

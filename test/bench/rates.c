@@ -35,8 +35,8 @@ int main(int argc, char **argv)
                 fprintf(stderr, "usage: rates TARGET\n");
                 return 1;
         }
-        printf("target %s runs=%d vector_bytes=%d fma=%d l1=%lld l2=%lld\n", t->name, target_runs_here(t), target_vector_bytes(t),
-               target_has_fma(t), (long long)target_l1_bytes(t), (long long)target_l2_bytes(t));
+        printf("target %s runs=%d vector_bytes=%d registers=%d fma=%d l1=%lld l2=%lld\n", t->name, target_runs_here(t),
+               target_vector_bytes(t), target_vector_registers(t), target_has_fma(t), (long long)target_l1_bytes(t), (long long)target_l2_bytes(t));
 #define RATE(name, neutral, unit, doc) printf("rate " #name " %.6g " unit "\n", rate_##name(t));
 #include "ir/rates.def"
         print_multiplies(t);

@@ -22,7 +22,7 @@ def rates():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "native"])
+@pytest.mark.parametrize("target", ["native", *(pytest.param(name, marks=pytest.mark.long) for name in ("x86-64", "x86-64-v3"))])
 def test_a_machine(rates, target, tmp_path):
     if target != "native":
         processor.require(target)
@@ -35,6 +35,7 @@ def test_a_machine(rates, target, tmp_path):
     listed = dnncc.run([rates, target]).stdout
     assert set(re.findall(r"^multiply (\w+) lanes=(?!1 ).* tiles=0", listed, re.M)) <= rows.keys(), done.stdout
     if "issue" in rows:
+        assert {"contention", "packed_entry", "packed_turn", "packed_result"} <= rows.keys(), done.stdout
         assert 0.2 < rows["issue"] < 10 and 1 < rows["latency"] < 30, done.stdout
     assert 0.5 < rows["memory"] < rows["l2"] * 1.5 and rows["l2"] < 500, done.stdout
 
@@ -49,6 +50,15 @@ def test_what_is_taken_over():
     assert ".issue = 1," in text and ".l2" not in text and ".memory" not in text
     assert '.multiplies = (const struct multiply_rate[]){ { "fma", 1 }, { 0 } },' in text
     assert "not measured: in hardware tiles" in text
+
+
+def test_fit():
+    """two unknowns that explain what was measured, one that would be negative"""
+    shares = [(1, 4, 2), (1, 8, 3), (1, 16, 1), (1, 2, 9), (1, 5, 5)]
+    exact = [(a, 7 * a[0] + 2 * a[1] + 0.5 * a[2]) for a in shares]
+    assert fit_cost.least_squares(exact) == pytest.approx([7, 2, 0.5])
+    without = fit_cost.fit_positive([(a, 7 * a[0] + 2 * a[1] - 0.5 * a[2]) for a in shares])
+    assert without[2] == 0 and without[0] > 0 and without[1] > 0
 
 
 def test_text_of_a_kernel():
