@@ -216,11 +216,15 @@ struct value *rewrite_div_power_of_two(struct builder *b, struct op *op,
                             build_like(b, op_operand(op, 1), 1 / number));
 }
 
-/* v's error, however small, may move a whole number to the next one */
+/* v's error, however small, may move a whole number to the next one, bounded before or not */
 static bool becomes_whole(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
                 switch (u->user->code) {
+                case OP_max: case OP_min:
+                        if (becomes_whole(op_result(u->user)))
+                                return true;
+                        break;
                 case OP_floor: case OP_ceil: case OP_round: case OP_trunc:
                         return true;
                 case OP_cast:
