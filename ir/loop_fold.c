@@ -3,6 +3,7 @@
 #include "ir/loop.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/size.h"
 
@@ -395,10 +396,44 @@ static struct loop_expr *narrowed_in_vain(const struct loop_expr *cast)
         return less && is_counted(x, &most) && !(most >> 8 * narrow->bytes) ? x : NULL;
 }
 
+/* a whole number, NaN or infinite: rounded, and perhaps moved by a whole number */
+static bool is_rounded(const struct loop_expr *e)
+{
+        double by;
+        if (e->op == LOOP_ADD && e->args[1]->op == LOOP_LITERAL) {
+                by = e->args[1]->literal.f;
+                return by == trunc(by) && is_rounded(e->args[0]);
+        }
+        return e->op == LOOP_CALL && !strcmp(e->function->name, "round");
+}
+
+/* f32(i32(u8(e)) - k), e rounded: min(max(e, 0), 255) - k; e that is NaN is 0. NULL: a is no such */
+static struct loop_expr *restored(struct arena *arena, enum element to, struct loop_expr *a)
+{
+        int64_t less = 0;
+        bool shifted = (a->op == LOOP_SUB || a->op == LOOP_ADD) && loop_is_int(a->args[1], &less);
+        const struct loop_expr *wide = shifted ? a->args[0] : a,
+                               *bytes = wide->op == LOOP_CAST && element_of(wide) == E_I32
+                                                ? wide->args[0]
+                                                : wide;
+        if (to != E_F32 || bytes->op != LOOP_CAST || element_of(bytes) != E_U8 ||
+            element_of(bytes->args[0]) != E_F32 || bytes->type.lanes != 1 ||
+            (shifted && (wide == bytes || less < -UINT8_MAX || less > UINT8_MAX)) ||
+            !is_rounded(bytes->args[0]))
+                return NULL;
+        struct loop_expr *e = bytes->args[0];
+        e = loop_op(arena, LOOP_MAX_ORDERED, e, loop_float(arena, E_F32, 0), NULL);
+        e = loop_op(arena, LOOP_MIN_ORDERED, e, loop_float(arena, E_F32, UINT8_MAX), NULL);
+        return shifted ? loop_op(arena, a->op, e, loop_float(arena, E_F32, (double)less), NULL) : e;
+}
+
 struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a)
 {
         if (!a || element_of(a) == to)
                 return a;
+        struct loop_expr *inside = restored(arena, to, a);
+        if (inside)
+                return inside;
         struct loop_expr *plain = narrowed_in_vain(a);
         if (plain && element_of(plain) == to)
                 return plain;

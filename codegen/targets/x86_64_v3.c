@@ -102,6 +102,25 @@ static const struct spelling spellings[] = {
                 "        const __m256i b = _mm256_xor_si256(_mm256_cvttps_epi32(a), _mm256_castps_si256(large));\n"
                 "        return _mm256_and_si256(b, _mm256_castps_si256(number));\n"
                 "}"),
+        CONVERT(CAST, F32, U8, "u8_from_f32x8($0)",
+                "__m128i u8_from_f32x8(__m256 a)\n"
+                "{\n"
+                "        const __m256 b = _mm256_max_ps(a, _mm256_setzero_ps());\n"
+                "        const __m256i c = _mm256_cvttps_epi32(_mm256_min_ps(b, _mm256_set1_ps(255.0f)));\n"
+                "        const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(c),\n"
+                "                                                _mm256_extracti128_si256(c, 1));\n"
+                "        return _mm_packus_epi16(halves, halves);\n"
+                "}"),
+        CONVERT(CAST, F32, I8, "i8_from_f32x8($0)",
+                "__m128i i8_from_f32x8(__m256 a)\n"
+                "{\n"
+                "        const __m256 number = _mm256_and_ps(a, _mm256_cmp_ps(a, a, _CMP_ORD_Q));\n"
+                "        const __m256 b = _mm256_max_ps(number, _mm256_set1_ps(-128.0f));\n"
+                "        const __m256i c = _mm256_cvttps_epi32(_mm256_min_ps(b, _mm256_set1_ps(127.0f)));\n"
+                "        const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(c),\n"
+                "                                               _mm256_extracti128_si256(c, 1));\n"
+                "        return _mm_packs_epi16(halves, halves);\n"
+                "}"),
         CONVERT(CAST, F32, U32, "u32_from_f32x8($0)",
                 "__m256i u32_from_f32x8(__m256 a)\n"
                 "{\n"

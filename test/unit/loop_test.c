@@ -87,6 +87,11 @@ static const struct { enum element e; const char *formula, *simple; } rules[] = 
         { E_BOOL, "max(true, false) & min(true, x)", "min(%x, true)" },
         { E_INDEX, "x * 4 / 3", "%x * 4 / 3" },         { E_INDEX, "5 + (x - 5)", "%x" },
         { E_F32, "f64(0.1)", "0.1:f64" },               { E_F32, "i32(x) + 1", "i32(%x) + 1" },
+        { E_U32, "u32(u8(x & 15))", "%x & 15" },        { E_U32, "u32(u8(x & 511))", "u32(u8(%x & 511))" },
+        { E_F32, "f32(i32(u8(x)))", "f32(i32(u8(%x)))" },
+        { E_F32, "f32(i32(u8(round(x) + 125)) - 125)",
+          "min_ordered(max_ordered(round(%x) + 125.0, 0.0), 255.0) - 125.0" },
+        { E_F32, "f32(u8(round(x) + 0.5))", "f32(u8(round(%x) + 0.5))" },
 };
 
 static void test_simplification(void **state)
