@@ -456,7 +456,7 @@ bool tune(struct run *run)
 {
         struct tuning t = { .run = run, .arena = run->arena,
                             .machine = { run->context.target, run->context.threads } };
-        if (target_lanes(run->context.target, E_F32) == 1 || run->options.exact) {
+        if (!target_has_vectors(run->context.target) || run->options.exact) {
                 diag_error(
                         &run->diag, EXIT_USAGE,
                         "--tune wants a target with vectors, and no --exact: nothing is scheduled");

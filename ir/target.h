@@ -88,6 +88,8 @@ TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
 
+static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
+
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every
  * eight. 1: no vectors. */

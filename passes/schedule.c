@@ -15,7 +15,7 @@ int pass_schedule(struct function *f, struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
         int count = 0;
-        if (target_lanes(context->target, E_F32) == 1 || context->exact)
+        if (!target_has_vectors(context->target) || context->exact)
                 return 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 if (op->schedule || !kernels_lowering(op))

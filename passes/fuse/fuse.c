@@ -593,7 +593,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
         struct arena *arena = arena_new();
         struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
                             .limit = (int)context->limits.kernel_operations,
-                            .vectors = target_lanes(context->target, E_F32) > 1 };
+                            .vectors = target_has_vectors(context->target) };
         find_decoded(region, f.members);
         find_widening(region, f.members);
         find_summed(region, f.members);

@@ -164,7 +164,7 @@ static int64_t choose_block(const struct function *f, const struct pass_context 
 
 int pass_layout(struct function *f, struct pass_context *context)
 {
-        if (target_lanes(context->target, E_F32) == 1 || context->exact || context->unblocked)
+        if (!target_has_vectors(context->target) || context->exact || context->unblocked)
                 return 0;
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
                             .block = choose_block(f, context),

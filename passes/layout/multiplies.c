@@ -40,7 +40,7 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
                      w = (enum element)op_operand(op, 1)->type->element;
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
-        return bytes && target_lanes(context->target, E_F32) > 1 ? multiply_in(context, x, w) : NULL;
+        return bytes && target_has_vectors(context->target) ? multiply_in(context, x, w) : NULL;
 }
 
 enum element multiply_sign(const struct pass_context *context)

@@ -238,7 +238,7 @@ static struct choice *find_choices(struct function *f, const struct pass_context
 int pass_winograd(struct function *f, struct pass_context *context)
 {
         int count, replaced = 0;
-        if (target_lanes(context->target, E_F32) == 1 || context->exact || context->direct)
+        if (!target_has_vectors(context->target) || context->exact || context->direct)
                 return 0;
         struct choice *choices = find_choices(f, context, &count);
         double room = constant_bytes(f->module) * (double)context->limits.winograd_percent / 100;

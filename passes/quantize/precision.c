@@ -176,7 +176,7 @@ static bool round_operands(struct rounding *r, struct op *op)
 int pass_precision(struct function *f, struct pass_context *context)
 {
         if (context->exact || context->precision != E_BF16 ||
-            target_lanes(context->target, E_F32) == 1)
+            !target_has_vectors(context->target))
                 return 0;
         const struct target *t = context->target;
         bool multiplies = multiply_registers(t) || multiply_for(t, E_BF16, E_BF16, false);

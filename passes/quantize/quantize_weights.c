@@ -106,7 +106,7 @@ static struct constant *by_outputs(struct function *f, struct constant *c,
                                    const struct pass_context *context)
 {
         struct op *op = value_has_one_use(&c->value) ? c->value.uses->user : NULL;
-        if (!op || op->code != OP_dot || target_lanes(context->target, E_F32) > 1)
+        if (!op || op->code != OP_dot || target_has_vectors(context->target))
                 return c;
         struct builder b = {
                 .m = f->module, .region = op->region, .before = op, .location = op->location

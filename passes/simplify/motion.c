@@ -404,7 +404,7 @@ struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted)
  * by side, too. */
 struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return target_lanes(context->target, E_F32) == 1 ? dot_turned(b, op, 0) : NULL;
+        return target_has_vectors(context->target) ? NULL : dot_turned(b, op, 0);
 }
 
 /* The dimension of the result that dimension d of operand i of a dot, or of a convolution's

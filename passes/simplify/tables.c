@@ -114,7 +114,7 @@ struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_c
         struct mapping m = { .count = 0 };
         struct value *x = op_operand(op, 0);
         const struct type *t = op_result(op)->type;
-        bool vectors = target_lanes(context->target, E_F32) > 1;
+        bool vectors = target_has_vectors(context->target);
         if (!is_byte(op_result(op)) || !element_is_float((enum element)x->type->element) ||
             !type_is_static(t) || type_elements(t) <= BYTES || !add_value(&m, x) || !m.source ||
             !type_same_dims(m.source->type, t))

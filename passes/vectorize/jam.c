@@ -395,7 +395,7 @@ static struct loop_block *jam_nests(struct loop_program *p, const struct loop_bo
 int pass_jam(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
-        for (struct loop_function *f = p->kernels; f && target_lanes(context->target, E_F32) == 1;
+        for (struct loop_function *f = p->kernels; f && !target_has_vectors(context->target);
              f = f->next) {
                 struct arena *scratch = arena_new();
                 int before = count;
