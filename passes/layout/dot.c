@@ -18,8 +18,9 @@
 
 #include <string.h>
 
-enum { LEAST_WORK = 4096, LEAST_ROWS = 4 };     /* operations; rows that are worth packing b at run
-                                                 * time */
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_ROWS = 16 };    /* operations; rows that are worth
+                                                 * packing b at run time; or decoding all of it
+                                                 * into memory before */
 enum { LINE = LAYOUT_LINE / 4, PANEL_MOST = 8 };  /* outputs of a line of sums; lines of a panel that is
                                                    * not packed */
 enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
@@ -226,7 +227,8 @@ bool layout_dot(struct layout *l, struct op *op)
         const struct multiply *m = multiply_of(l, op, &a, &b);
         if (!m || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
-            (!value_is_constant(b.value) && rows < LEAST_ROWS && !is_panel(&b, m)))
+            (!value_is_constant(b.value) && !is_panel(&b, m) &&
+             rows < (is_decoded(b.value, 0) ? DECODED_ROWS : LEAST_ROWS)))
                 return false;
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
