@@ -106,4 +106,11 @@ static inline int target_line(const struct target *t, enum element e)
         return target_line_bytes(t) / element_info[e].bytes;
 }
 
+/* channels, or sums, that lie side by side: a line of f32, or a vector that is longer */
+static inline int target_block(const struct target *t)
+{
+        int line = target_line(t, E_F32), lanes = target_lanes(t, E_F32);
+        return lanes > line ? lanes : line;
+}
+
 #endif

@@ -21,8 +21,6 @@
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"
 
-enum { ONE_VECTOR = 16 };
-
 /* Is an operation or a fusion a chain, scheduled? */
 static bool find_chain(struct op *kernel, struct chain *chain)
 {
@@ -51,10 +49,10 @@ static bool is_light(const struct op *op)
         return op->code == OP_convolve_lanes || op->code == OP_reduce_window;
 }
 
-/* makes the outputs of one vector of all that it reads */
-static bool is_narrow(const struct op *op)
+/* makes one line of outputs of all that it reads */
+static bool is_narrow(const struct op *op, const struct target *target)
 {
-        return op->code == OP_convolve_packed && op_int(op, "outputs") <= ONE_VECTOR;
+        return op->code == OP_convolve_packed && op_int(op, "outputs") <= target_block(target);
 }
 
 static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
@@ -62,7 +60,7 @@ static bool pays(const struct chain *first, const struct chain *second, const st
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         if (after->code == OP_reduce_window && weights_bytes(before) < room_strip(target))
                 return true;
-        return (is_light(before) || is_light(after) || is_narrow(after)) &&
+        return (is_light(before) || is_light(after) || is_narrow(after, target)) &&
                bytes_of(op_operand(after, 0)) >
                        (first->count + second->count > 2 ? room_part(target) : room_whole(target));
 }

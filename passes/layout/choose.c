@@ -486,9 +486,7 @@ bool layout_stays(const struct op *convolve)
 
 void layout_choose(struct layout *l, struct region *region)
 {
-        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(l->context->target, E_F32);
-        lanes = lanes > line ? lanes : line;
-        if (l->block != lanes)          /* rows of hardware tiles */
+        if (l->in_rows)
                 return;
         choose_region(l, region);
         for (int i = 0; i < l->formed_count; i++) {

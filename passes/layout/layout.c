@@ -150,24 +150,26 @@ static void restore_logical(struct layout *l)
         }
 }
 
-/* of bf16 that tiles multiply, or of f32: a line, or a vector that is longer */
-static int64_t choose_block(const struct function *f, const struct pass_context *context)
+/* the multiply in tiles of contractions that read bf16; NULL: there are none, or it has none */
+static const struct multiply *find_tiles(const struct function *f,
+                                         const struct pass_context *context)
 {
-        int64_t line = LAYOUT_LINE / 4, lanes = target_lanes(context->target, E_F32);
         for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 if ((op->code == OP_convolve || op->code == OP_dot) &&
-                    op_operand(op, 0)->type->element == E_BF16 &&
-                    multiply_in_tiles(context, E_BF16, E_BF16))
-                        return LAYOUT_LINE / 2;
-        return lanes > line ? lanes : line;
+                    op_operand(op, 0)->type->element == E_BF16)
+                        return multiply_in_tiles(context, E_BF16, E_BF16);
+        return NULL;
 }
 
 int pass_layout(struct function *f, struct pass_context *context)
 {
         if (!target_has_vectors(context->target) || context->exact || context->unblocked)
                 return 0;
+        const struct multiply *tiles = find_tiles(f, context);
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
-                            .block = choose_block(f, context),
+                            .block = tiles ? multiply_row(tiles)
+                                           : target_block(context->target),
+                            .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);

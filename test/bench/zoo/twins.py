@@ -17,7 +17,7 @@ import zoo
 from . import quantized, sequences
 
 SIDES = {"inception_v3": 75, "unet": 32, "yolo": 64}      # of images; 32 where nothing else is said
-TOKENS, PAST, STEPS = 8, 24, 3
+TOKENS, PAST, STEPS = 40, 24, 3
 WIDTH, HEADS, LAYERS = 192, 3, 2        # of transformers
 GPT = {"GPT_WIDTH": WIDTH, "GPT_HEADS": HEADS, "GPT_LAYERS": LAYERS}
 
@@ -42,7 +42,7 @@ def twin(model):
     """the row of the smaller model; what its parameters and multiply-adds come to is not of interest"""
     small = {
         "bert_base": {"builder": functools.partial(sequences.bert_base, width=WIDTH, heads=HEADS, layers=LAYERS),
-                      "inputs": (zoo.tokens("input_ids", TOKENS, 30522), zoo.Input("attention_mask", (1, TOKENS), "prefix", 5, TOKENS),
+                      "inputs": (zoo.tokens("input_ids", TOKENS, 30522), zoo.Input("attention_mask", (1, TOKENS), "prefix", TOKENS // 2, TOKENS),
                                  zoo.tokens("token_type_ids", TOKENS, 2))},
         "gpt_prefill": {"builder": gpt, "inputs": gpt_inputs(0, TOKENS), "weights": None},
         "gpt_step": {"builder": gpt, "inputs": gpt_inputs(PAST, 1), "weights": None},
