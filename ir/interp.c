@@ -141,7 +141,7 @@ static void point(struct interp *interp, const void *const *inputs, void *const 
                 const struct interp_buffer *b =
                         n < interp->buffer_count ? &interp->buffers[n] : NULL;
                 if (d->offset >= 0)
-                        d->data = interp->memory + d->offset;
+                        d->data = interp->memory ? interp->memory + d->offset : NULL;
                 else if (b && b->root == n)
                         d->data = b->space == SPACE_OUTPUT
                                           ? outputs[b->port]

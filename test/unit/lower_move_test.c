@@ -374,7 +374,7 @@ static void test_concat_inside(void **state)
         struct array want = array_new(x, TYPE(x, E_I32, 3, 11));
         for (int64_t i = 0; i < 3; i++)
                 for (int64_t j = 0; j < 11; j++) {
-                        double n = j < 2 ? number(a, i * 2 + j) : number(b, i * 4 + j % 6 - 2);
+                        double n = j < 2 ? number(a, i * 2 + j) : j < 6 ? number(b, i * 4 + j - 2) : 0;
                         if (j >= 6) {
                                 double p = number(c, (i * 5 + j - 6) * 2),
                                        q = number(c, (i * 5 + j - 6) * 2 + 1);
