@@ -523,5 +523,6 @@ struct value *rewrite_compare_indices(struct builder *b, struct op *op,
                         y->type->element == E_I64;
         if (!compares || !type_is_static(x->type) || !span_of(x, &s, 0) || !span_of(y, &s, 0))
                 return NULL;
-        return build_binary(b, op->code, in_i32(b, x), in_i32(b, y));
+        y = in_i32(b, y);
+        return build_binary(b, op->code, in_i32(b, x), y);
 }
