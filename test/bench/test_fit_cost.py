@@ -23,6 +23,7 @@ def rates():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", *(pytest.param(name, marks=pytest.mark.long) for name in ("x86-64", "x86-64-v3"))])
+@pytest.mark.slow
 def test_a_machine(rates, target, tmp_path):
     if target != "native":
         processor.require(target)

@@ -199,6 +199,7 @@ def quantized_model(path, r):
 
 
 @pytest.mark.skipif(not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"), reason="no compiler for ARM, or no qemu")
+@pytest.mark.slow
 def test_another_processor(tmp_path):
     assert ARM_LINE == f"TARGET({ARM_NAME})\n"
     program, r = build_with(tmp_path / "tree", (ARM_NAME, ARM, "generic")), np.random.default_rng(12)
