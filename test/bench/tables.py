@@ -340,6 +340,6 @@ NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
 
 def write(path, folder, only=None):
     """the parts of the file, or the one; what was not measured stays as it was"""
-    first, mark, second = (path.read_text() if path.exists() else NOTHING).partition(QUANTIZED[:QUANTIZED.index("\n", 1)])
+    first, mark, second = (path.read_text() if path.exists() else NOTHING).partition(QUANTIZED[:QUANTIZED.index("\n", 1) + 1])
     before = {"f32": first, "quantized": mark + second}
     path.write_text("".join((part(folder) if only in (None, name) else None) or before[name] for name, part in PARTS.items()))
