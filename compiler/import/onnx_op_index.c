@@ -146,9 +146,9 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
 static struct value *diagonal(struct onnx_import *im, const struct type *t)
 {
         const struct type *index = type_with_element(im->m, t, E_I64);
+        struct value *row = build_iota(&im->b, index, t->rank - 2);
 
-        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1),
-                           build_iota(&im->b, index, t->rank - 2));
+        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1), row);
 }
 
 bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)

@@ -288,8 +288,8 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                 enum element e = (enum element)op_result(p->c->op)->type->element;
                 return constant_number(b->m, type_tensor(b->m, e, p->x->type->rank, part), 0);
         }
-        return contract(p->c, build_slice(b, p->x, from, ones, part),
-                        layout_slice(b, w, starts, steps, dims));
+        struct value *weights = layout_slice(b, w, starts, steps, dims);
+        return contract(p->c, build_slice(b, p->x, from, ones, part), weights);
 }
 
 /* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut

@@ -22,7 +22,7 @@ import dnncc  # noqa: E402
 F, I64, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 MIB = 1 << 20
 DNNCC = os.path.abspath(dnncc.DNNCC)
-SANITIZED = "asan" in pathlib.Path(DNNCC).parts
+SANITIZED = any(part.startswith("asan") for part in pathlib.Path(DNNCC).parts)
 ASAN = os.environ.get("DNNCC_ASAN") and os.path.abspath(os.environ["DNNCC_ASAN"])
 LINE = re.compile(r"[\x20-\x7e]+: (error|warning|note): [\x20-\x7e]+")
 
