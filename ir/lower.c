@@ -84,7 +84,6 @@ static void emit_too_large(struct emit *e)
 }
 
 struct arena *emit_arena(struct emit *e) { return e->arena; }
-bool emit_unchecked(const struct emit *e) { return e->options->unchecked; }
 
 /* ---- scopes ---- */
 
@@ -266,14 +265,6 @@ static void close_scope(struct emit *e)
 {
         e->scope->closed = true;
         e->scope = e->scope->parent;
-}
-
-void emit_else(struct emit *e)
-{
-        struct loop_stmt *s = e->scope->stmt;
-        close_scope(e);
-        s->other = loop_block_new(e->arena);
-        open_scope(e, SCOPE_ELSE, s->other, s);
 }
 
 void emit_end(struct emit *e)

@@ -63,7 +63,6 @@ struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_
                                int count);
 
 struct arena *emit_arena(struct emit *e);
-bool emit_unchecked(const struct emit *e);
 /* statements, into the innermost open block; names are made unique in the kernel */
 /* a use of the variable; leaves as they are */
 struct loop_expr *emit_let(struct emit *e, const char *name, struct loop_expr *value);
@@ -72,8 +71,7 @@ struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_typ
 void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value);
 struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from, struct loop_expr *to); /* opens; literal 0 when 0 to 1 */
 void emit_if(struct emit *e, struct loop_expr *condition);        /* opens */
-void emit_else(struct emit *e);
-/* closes the innermost for, if or else */
+/* closes the innermost for or if */
 void emit_end(struct emit *e);
 /* nothing when unchecked */
 void emit_fail_if(struct emit *e, struct loop_expr *condition, int code);

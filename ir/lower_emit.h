@@ -23,8 +23,7 @@ enum {
 /* ---- scopes: the open blocks, innermost first ---- */
 
 enum scope_kind {
-        SCOPE_KERNEL, SCOPE_FOR,
-        SCOPE_IF, SCOPE_ELSE,
+        SCOPE_KERNEL, SCOPE_FOR, SCOPE_IF,
         SCOPE_ARM                       /* one side of a choice, not yet part of the kernel */
 };
 
