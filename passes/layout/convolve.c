@@ -139,7 +139,7 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
                                  int64_t groups, int64_t blocks, int64_t inner, int64_t stored,
                                  int64_t positions)
 {
-        int64_t vectors = multiply_panel(m, stored, positions);
+        int64_t vectors = multiply_panel(l->context->target, m, stored, positions);
         const dim_t *old = w->type->dims;
         int window = w->type->rank - 2;
         int64_t outputs = old[0] / groups, panel = vectors * m->outputs;

@@ -21,8 +21,7 @@
 enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_ROWS = 16 };    /* operations; rows that are worth
                                                  * packing b at run time; or decoding all of it
                                                  * into memory before */
-enum { LINE = LAYOUT_LINE / 4, PANEL_MOST = 8 };  /* outputs of a line of sums; lines of a panel that is
-                                                   * not packed */
+enum { PANEL_MOST = 8 };                /* lines of sums of a panel that is not packed */
 enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
 
 /* the dimensions of an operand, by what they are in the product, and extents */
@@ -167,11 +166,12 @@ static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
 }
 
 /* b is a panel as it lies */
-static bool is_panel(const struct matrix *b, const struct multiply *m)
+static bool is_panel(const struct layout *l, const struct matrix *b, const struct multiply *m)
 {
+        int line = target_line(l->context->target, m->sum);
         static const int by_rows[] = { BATCH, CONTRACT, FREE };
-        int64_t outputs = b->extent[FREE], lines = outputs / LINE;
-        return m->group == 1 && outputs % LINE == 0 && outputs % m->outputs == 0 &&
+        int64_t outputs = b->extent[FREE], lines = outputs / line;
+        return m->group == 1 && outputs % line == 0 && outputs % m->outputs == 0 &&
                lines <= PANEL_MOST && (lines == 1 || lines % 2 == 0) && lies(b, by_rows);
 }
 
@@ -186,15 +186,16 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
 }
 
 /* packing at run time should not pad */
-static int64_t panel_vectors(const struct matrix *a, const struct matrix *b,
-                             const struct multiply *m)
+static int64_t panel_vectors(const struct layout *l, const struct matrix *a,
+                             const struct matrix *b, const struct multiply *m)
 {
+        int line = target_line(l->context->target, m->sum);
         int64_t outputs = b->extent[FREE];
-        if (is_panel(b, m))
+        if (is_panel(l, b, m))
                 return outputs / m->outputs;
         if (value_is_constant(b->value))
-                return multiply_panel(m, outputs, a->extent[FREE]);
-        int64_t width = outputs % (2 * LINE) == LINE || outputs <= LINE ? LINE : 2 * LINE;
+                return multiply_panel(l->context->target, m, outputs, a->extent[FREE]);
+        int64_t width = outputs % (2 * line) == line || outputs <= line ? line : 2 * line;
         return width > m->outputs ? width / m->outputs : 1;
 }
 
@@ -227,12 +228,12 @@ bool layout_dot(struct layout *l, struct op *op)
         const struct multiply *m = multiply_of(l, op, &a, &b);
         if (!m || outputs > INT32_MAX ||
             2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
-            (!value_is_constant(b.value) && !is_panel(&b, m) &&
+            (!value_is_constant(b.value) && !is_panel(l, &b, m) &&
              rows < (is_decoded(b.value, 0) ? DECODED_ROWS : LEAST_ROWS)))
                 return false;
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
-        struct value *w = pack_matrix(l, &b, padded, panel_vectors(&a, &b, m), m),
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m), m),
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);

@@ -5,8 +5,6 @@
 #include "passes/layout/multiplies.h"
 #include "passes/pass.h"
 
-enum { LAYOUT_LINE = 64 };              /* bytes of a cache line */
-
 /* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is
  * (choose.c). */
 enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };

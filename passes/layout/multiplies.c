@@ -1,7 +1,5 @@
 #include "passes/layout/multiplies.h"
 
-enum { LINE = 16 };                     /* sums of a cache line, of four bytes */
-
 static bool fits(const struct pass_context *context, const struct multiply *m)
 {
         bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
@@ -55,9 +53,11 @@ enum element multiply_sign(const struct pass_context *context)
 
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
-int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions)
+int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
+                       int64_t positions)
 {
+        int line = target_line(target, m->sum);
         bool loads = m->group > 2 && !m->registers;
-        int64_t lines = outputs <= LINE ? 1 : outputs > 2 * LINE && (positions == 1 || loads) ? 4 : 2;
-        return lines * LINE > m->outputs ? lines * LINE / m->outputs : 1;
+        int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
+        return lines * line > m->outputs ? lines * line / m->outputs : 1;
 }

@@ -18,6 +18,7 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
  * words of more of them are; E_BOOL: the target does not mind. */
 enum element multiply_sign(const struct pass_context *context);
 /* vectors of a panel of so many outputs, where so many positions share it */
-int64_t multiply_panel(const struct multiply *m, int64_t outputs, int64_t positions);
+int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
+                       int64_t positions);
 
 #endif
