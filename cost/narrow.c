@@ -111,7 +111,7 @@ double narrow_f32_cost(const struct op *op, const struct target *target, int64_t
         double outputs =
                 lanes ? whole(work.groups, block)
                       : (double)work.groups *
-                                whole(work.outputs, work.blocked ? block : NARROW_BLOCK);
+                                whole(work.outputs, work.blocked ? block : target_block(target));
         return (double)(work.lines * work.length * work.terms) * outputs / speed +
                (double)element_info[E_F32].bytes * work.weights / rate_memory(target);
 }
@@ -145,7 +145,7 @@ double narrow_tiles_cost(const struct op *op, const struct target *target,
         struct work work = work_of(op, multiply_row(m));
         double tiles =
                 (double)(work.lines * divide_up(work.length, m->positions)) * (double)work.groups;
-        tiles *= whole(work.outputs, work.blocked ? NARROW_TILES_BLOCK : m->outputs) / m->outputs;
+        tiles *= whole(work.outputs, work.blocked ? multiply_row(m) : m->outputs) / m->outputs;
         return tiles_cost(target, m, tiles / BLOCK_TILES, (double)work.steps, BLOCK_TILES, 0) +
                rate_tile_paired(target) * work.paired + rate_tile_kernel(target) +
                rounding_cycles(op, target) +
@@ -158,7 +158,7 @@ double narrow_words_cost(const struct op *op, const struct target *target,
 {
         const double weights = (double)type_elements(op_operand(op, 1)->type),
                      reading = weights / rate_memory(target);
-        const double products = narrow_f32_cost(op, target, NARROW_BLOCK) -
+        const double products = narrow_f32_cost(op, target, target_block(target)) -
                                 element_info[E_F32].bytes * reading;
         double each = rate_multiply(target, m) * rate_issue(target);
         return products * each / m->group + element_info[E_BF16].bytes * reading +
@@ -174,7 +174,7 @@ double narrow_best_f32_cost(const struct op *op, const struct target *target)
                      op_all_ones(op, "strides") &&
                      op_all_ones(op, "dilations");
         return (tiled ? rate_winograd_direct(target) : 1) *
-               narrow_f32_cost(op, target, NARROW_BLOCK);
+               narrow_f32_cost(op, target, target_block(target));
 }
 
 /* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
@@ -184,7 +184,7 @@ double narrow_weights_cost(const struct op *op, const struct target *target)
         struct work work = work_of(op, 1);
         double vectors = work.weights / target_lanes(target, E_F32),
                rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
-        return narrow_f32_cost(op, target, NARROW_BLOCK) -
+        return narrow_f32_cost(op, target, target_block(target)) -
                (double)element_info[E_BF16].bytes * work.weights / rate_memory(target) +
                rate_packed_widen(target) * vectors * rows / rate_issue(target);
 }

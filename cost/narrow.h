@@ -6,9 +6,8 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
-/* channels below which those of a row of the window make one step; of a block, in f32 and in
- * tiles */
-enum { NARROW_FEW = 16, NARROW_BLOCK = 16, NARROW_TILES_BLOCK = 32 };
+/* channels below which those of a row of the window make one step */
+enum { NARROW_FEW = 16 };
 
 /* channels of a row of the window, where they are few: side by side in pairs */
 int64_t narrow_line(const struct type *w);

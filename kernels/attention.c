@@ -28,7 +28,7 @@
 
 #include "kernels/contract.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LANES = 16, LONG = 128, PAIR_OF_LINES = 32 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, LONG = 128 };
 
 /* ---- the kernel ---- */
 
@@ -54,10 +54,12 @@ struct block {
                                                            * columns; its first column */
 };
 
+static int line_of(const struct block *b) { return target_line(b->e->options->target, E_F32); }
+
 /* elements of a row of the products of shares and values in memory */
 static int64_t depth_of(const struct block *b)
 {
-        return round_up(op_result(b->a.second)->type->dims[COLUMN], LANES);
+        return round_up(op_result(b->a.second)->type->dims[COLUMN], line_of(b));
 }
 
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
@@ -120,7 +122,7 @@ static int64_t least_keys(const struct block *b)
 
 static bool prepare(struct block *b)
 {
-        int64_t columns = attention_columns(&b->a);
+        int64_t columns = attention_columns(&b->a, b->e->options->target);
         const struct schedule *schedule = b->a.second->schedule;
         if (!schedule)
                 return false;
@@ -130,8 +132,8 @@ static bool prepare(struct block *b)
                 schedule->keys && b->a.sum
                         ? round_up(schedule->keys < columns ? schedule->keys : columns, least_keys(b))
                         : 0;
-        b->width = b->keys ? b->keys + LANES : columns;         /* rows a power of two apart would
-                                                                 * share few sets of the cache */
+        /* rows a power of two apart would share few sets of the cache */
+        b->width = b->keys ? b->keys + line_of(b) : columns;
         b->band = attention_band(&b->a);
         b->first = prepare_product(b, b->a.first);
         b->second = b->first ? prepare_product(b, b->a.second) : NULL;
@@ -141,9 +143,10 @@ static bool prepare(struct block *b)
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
-        if (b->tasks > 1)               /* numbers of rows, which every task writes again and again,
-                                         * share no cache lines with another's */
-                b->rows = round_up(b->rows, PAIR_OF_LINES);
+        /* numbers of rows, which every task writes again and again, share no pair of cache lines with
+         * another's */
+        if (b->tasks > 1)
+                b->rows = round_up(b->rows, 2 * line_of(b));
         return one->count == other->count && one->size == other->size && one->large == other->large;
 }
 

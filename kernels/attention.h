@@ -4,23 +4,27 @@
 
 #include <string.h>
 
+#include "ir/target.h"
 #include "kernels/access.h"
 
+/* What each value holds of G groups, R rows and C columns (keys). */
 struct attention {
-        struct op *first, *second;      /* convolve_packed: queries by keys, what becomes of that by
-                                         * values */
-        struct value *scores;           /* what the first one's epilogue makes, <1 x groups x rows x
-                                         * columns> */
-        struct value *shares;           /* made of the scores, row by row */
-        struct value *multiplied;       /* what the second one reads: the shares, or those rounded
-                                         * to bf16, with zeros behind them */
-        struct value *per_row;          /* also made of them, and needed by the second one's
-                                         * epilogue; or NULL */
-        struct value *sum;              /* of a row's shares, where they are exp(score - the row's largest) and the result is
-                                           divided by it, as a softmax's; or NULL */
-        struct value *result;           /* of that epilogue, as it lies before the moves at the
-                                         * end */
-        struct access y;                /* where those store it */
+        /* convolve_packed: queries by keys, and what becomes of that by values */
+        struct op *first, *second;
+        /* what the first one's epilogue makes, <1 x G x R x C> */
+        struct value *scores;
+        /* made of the scores, row by row */
+        struct value *shares;
+        /* what the second one reads: the shares, or those rounded to bf16, with zeros behind them */
+        struct value *multiplied;
+        /* also made of the scores, and needed by the second one's epilogue; or NULL */
+        struct value *per_row;
+        /* of a row's shares, where they are exp(score - the row's largest) and the result is divided
+         * by it, as a softmax's; or NULL */
+        struct value *sum;
+        /* of that epilogue, as it lies before the moves at the end; and where those store it */
+        struct value *result;
+        struct access y;
 };
 
 /* Is that what a kernel with this region and result computes? */
@@ -37,10 +41,10 @@ static inline bool attention_same_rows(const struct type *a, const struct type *
         return a->rank == 4 && b->rank == 4 && !memcmp(a->dims, b->dims, 3 * sizeof *a->dims);
 }
 
-/* elements of a whole row of scores in memory */
-static inline int64_t attention_columns(const struct attention *a)
+/* elements of a whole row of scores in memory: whole cache lines */
+static inline int64_t attention_columns(const struct attention *a, const struct target *t)
 {
-        return (a->scores->type->dims[3] + 15) / 16 * 16;
+        return round_up(a->scores->type->dims[3], target_line(t, E_F32));
 }
 
 #endif

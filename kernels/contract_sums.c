@@ -239,6 +239,16 @@ static struct loop_expr *first_line(struct contract *c)
         return plus(e, times(e, c->panel, c->s.panel_width / c->line), c->part);
 }
 
+/* Where vector j of position number i of a tile is stored; of its lanes, so many are live. */
+struct place { struct loop_expr *index[RANK_MAX], *first_lane; int live; };
+static struct place place_of(struct contract *c, const struct tile *t, struct loop_expr *line,
+                             int i, int j, int live)
+{
+        struct place place = { .live = live - j * c->s.lanes };
+        contract_index(c, line, i / t->columns, i % t->columns, j, place.index, &place.first_lane);
+        return place;
+}
+
 /* the sums as they were left: what is stored is the sums themselves */
 static void resume_sums(struct contract *c, const struct tile *t, int live)
 {
@@ -246,14 +256,11 @@ static void resume_sums(struct contract *c, const struct tile *t, int live)
         struct loop_expr *line = first_line(c);
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *index[RANK_MAX], *first_lane;
-                        contract_index(c, line, i / t->columns, i % t->columns, j, index,
-                                       &first_lane);
-                        int left = live - j * c->s.lanes;
-                        struct loop_expr *at = plus(e, stage_y(&c->s, index), first_lane);
-                        if (left > 0)
+                        struct place to = place_of(c, t, line, i, j, live);
+                        struct loop_expr *at = plus(e, stage_y(&c->s, to.index), to.first_lane);
+                        if (to.live > 0)
                                 stage_set(&c->s, t->sums, i, j,
-                                          stage_load(&c->s, "before", c->s.ys, at, 0, left));
+                                          stage_load(&c->s, "before", c->s.ys, at, 0, to.live));
                 }
 }
 
@@ -266,13 +273,10 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
         line = loop_use(c->s.arena, emit_var(e, "vector", LOOP_TYPE(E_INDEX), line));
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *index[RANK_MAX], *first_lane;
-                        contract_index(c, line, i / t->columns, i % t->columns, j, index,
-                                       &first_lane);
-                        int left = live - j * c->s.lanes;
-                        if (left > 0 &&
-                            !stage_store(&c->s, loop_tile_entry(c->s.arena, t->sums, i, j), index,
-                                         first_lane, left))
+                        struct place to = place_of(c, t, line, i, j, live);
+                        struct loop_expr *sum = loop_tile_entry(c->s.arena, t->sums, i, j);
+                        if (to.live > 0 &&
+                            !stage_store(&c->s, sum, to.index, to.first_lane, to.live))
                                 return false;
                 }
         return true;

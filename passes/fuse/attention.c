@@ -146,6 +146,11 @@ static struct tiles tiles_of(const struct attention *a, int columns)
         return (struct tiles){ count, divide_up(rows, count) };
 }
 
+static int64_t columns_of(const struct attention *a, const struct schedule_machine *machine)
+{
+        return attention_columns(a, machine->target);
+}
+
 /* tiles of so many columns of scores that fill a quarter of the second cache */
 static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
                                 const struct schedule_machine *machine)
@@ -159,8 +164,8 @@ static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
 static int64_t block_tiles(const struct attention *a, struct tiles tiles,
                            const struct schedule_machine *machine)
 {
-        int64_t most = tiles_in_quarter(tiles, attention_columns(a), machine);
-        if (!most && !tiles_in_quarter(tiles, divide_up(attention_columns(a), 2), machine))
+        int64_t most = tiles_in_quarter(tiles, columns_of(a, machine), machine);
+        if (!most && !tiles_in_quarter(tiles, divide_up(columns_of(a, machine), 2), machine))
                 return 0;
         int64_t threads = machine->threads > 1 ? machine->threads : 1,
                 blocks = divide_up(tiles.count, most ? most : 1);
@@ -177,7 +182,7 @@ static int64_t block_keys(const struct attention *a, const struct schedule_machi
         int64_t keys = room_part(machine->target) /
                        (depth * element_info[op_operand(a->first, 1)->type->element].bytes) /
                        LEAST_KEYS * LEAST_KEYS;
-        int64_t columns = attention_columns(a);
+        int64_t columns = columns_of(a, machine);
         return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
 }
 
@@ -189,7 +194,7 @@ static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles
 {
         enum { HIDING_BLOCKS = 16 };
         int64_t most = tiles_in_quarter(tiles, keys, machine);
-        int64_t hiding = attention_columns(a) / HIDING_BLOCKS / tiles.size;
+        int64_t hiding = columns_of(a, machine) / HIDING_BLOCKS / tiles.size;
         most = hides && hiding < most ? hiding : most;
         return divide_up(tiles.count, divide_up(tiles.count, most > 1 ? most : 1));
 }
@@ -215,7 +220,7 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles,
                       const struct schedule_machine *machine, bool *hides)
 {
         enum { FEW = 2 };
-        int64_t fit = tiles_in_quarter(tiles, attention_columns(a), machine);
+        int64_t fit = tiles_in_quarter(tiles, columns_of(a, machine), machine);
         *hides = hides_much(a, tiles.size);
         return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
@@ -230,7 +235,7 @@ static bool reads_less(const struct attention *a, int64_t blocks,
         int64_t again = (type_bytes(op_operand(a->first, 1)->type) +
                          type_bytes(op_operand(a->second, 1)->type)) /
                         scores->dims[GROUP];
-        int64_t spared = 2 * scores->dims[ROW] * attention_columns(a) * (int64_t)sizeof(float);
+        int64_t spared = 2 * scores->dims[ROW] * columns_of(a, machine) * (int64_t)sizeof(float);
         return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 

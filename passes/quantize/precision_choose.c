@@ -60,15 +60,16 @@ static bool is_streamed(const struct op *op, const struct target *target)
                spelling_of_type(target, narrow);
 }
 
-static bool fits_words(const struct op *op)
+static bool fits_words(const struct op *op, const struct target *target)
 {
         if (op->code == OP_dot)
                 return true;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        int block = target_block(target);
         return x->rank >= 3 && x->rank - 2 <= SPATIAL_MAX && layout_is_direct(op) &&
                (groups == 1 ||
-                (channels % NARROW_BLOCK == 0 && w->dims[0] / groups % NARROW_BLOCK == 0));
+                (channels % block == 0 && w->dims[0] / groups % block == 0));
 }
 
 static int choose_words(struct function *f, const struct target *target, const struct multiply *m,
@@ -76,7 +77,7 @@ static int choose_words(struct function *f, const struct target *target, const s
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op) && fits_words(op) &&
+                op->number = is_candidate(op) && fits_words(op, target) &&
                              narrow_words_cost(op, target, m) <
                                      share * narrow_best_f32_cost(op, target);
                 chosen += op->number;
@@ -91,7 +92,7 @@ static int choose_narrow(struct function *f, const struct target *target, double
                 op->number = is_candidate(op) && value_is_constant(op_operand(op, 1)) &&
                              is_streamed(op, target) &&
                              narrow_weights_cost(op, target) <
-                                     share * narrow_f32_cost(op, target, NARROW_BLOCK);
+                                     share * narrow_f32_cost(op, target, target_block(target));
                 chosen += op->number;
         }
         return chosen;
@@ -110,11 +111,11 @@ int precision_choose(struct function *f, const struct target *target, int64_t pe
                 op->number = 0;
                 if (!is_candidate(op))
                         continue;
-                double plain = narrow_f32_cost(op, target, NARROW_BLOCK),
+                double plain = narrow_f32_cost(op, target, target_block(target)),
                        tiles = narrow_tiles_cost(op, target, tile);
                 op->number = fits_tiles(op, multiply_row(tile)) && tiles < share * plain;
                 without += plain;
-                with += op->number ? tiles : narrow_f32_cost(op, target, NARROW_TILES_BLOCK);
+                with += op->number ? tiles : narrow_f32_cost(op, target, multiply_row(tile));
                 chosen += op->number;
         }
         return with < share * without ? chosen : 0;

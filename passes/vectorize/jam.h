@@ -26,9 +26,9 @@ struct jam_nest {
 struct jam {
         int row, column;
         int rows, columns;
-        bool neighbours; /* columns lie side by side in all that is read and stored:
-                                         * sums are stored as they are, and then what becomes of
-                                         * them */
+        /* columns lie side by side in all that is read and stored: sums are stored as they are, and
+         * then what becomes of them */
+        bool neighbours;
 };
 
 /* ---- jam_choose.c ---- */

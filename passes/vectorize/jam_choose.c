@@ -9,7 +9,7 @@
 #include "passes/vectorize/vectorize.h"
 
 #define WORTH .8 /* of the time as it is */
-enum { LANES = 4, REGISTERS = 16, SUMS_MOST = 16 };
+enum { LANES = 4, SUMS_MOST = 16 };      /* of a vector that C compilers make; sums of a tile */
 enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4 }; /* of integers more do not fit into registers */
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
 

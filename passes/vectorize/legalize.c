@@ -38,6 +38,21 @@ static const struct loop_expr *literal_of(const struct loop_expr *e)
         return e->op == LOOP_LITERAL ? e : NULL;
 }
 
+/* e, or where an operand is another one, a copy with these */
+static struct loop_expr *with_operands(struct arena *arena, struct loop_expr *e,
+                                       struct loop_expr *const *args)
+{
+        bool same = true;
+        for (int i = 0; i < e->arity; i++)
+                same &= args[i] == e->args[i];
+        if (same)
+                return e;
+        struct loop_expr *copy = arena_copy(arena, e, sizeof *e);
+        for (int i = 0; i < e->arity; i++)
+                copy->args[i] = args[i];
+        return copy;
+}
+
 static bool is_zero(const struct loop_expr *e)
 {
         const struct loop_expr *literal = literal_of(e);
@@ -267,19 +282,10 @@ static struct loop_expr *masked(const struct legalization *l, struct loop_expr *
         if (e->type.lanes != mask->type.lanes ||
             (e->op == LOOP_LOAD && e->args[1] && implies(e->args[1], mask)))
                 return e;
-        struct loop_expr *copy = NULL;
-        for (int i = 0; i < e->arity; i++) {
-                struct loop_expr *arg = e->args[i] ? masked(l, e->args[i], mask) : NULL;
-                if (arg == e->args[i])
-                        continue;
-                if (!copy) {
-                        copy = ARENA_NEW(l->arena, struct loop_expr);
-                        *copy = *e;
-                }
-                copy->args[i] = arg;
-        }
-        if (copy)
-                e = copy;
+        struct loop_expr *args[sizeof e->args / sizeof *e->args];
+        for (int i = 0; i < e->arity; i++)
+                args[i] = e->args[i] ? masked(l, e->args[i], mask) : NULL;
+        e = with_operands(l->arena, e, args);
         if (e->op != LOOP_LOAD || is_inside(l, e))
                 return e;
         struct loop_expr *both = loop_expr_copy(l->arena, mask);
@@ -377,19 +383,10 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
 /* Rules give ever simpler forms, so that the ways through i32 end. */
 struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *e)
 {
-        struct loop_expr *copy = NULL;
-        for (int i = 0; i < e->arity; i++) {
-                struct loop_expr *arg = e->args[i] ? legalize_expr(l, e->args[i]) : NULL;
-                if (arg == e->args[i])
-                        continue;
-                if (!copy) {
-                        copy = ARENA_NEW(l->arena, struct loop_expr);
-                        *copy = *e;
-                }
-                copy->args[i] = arg;
-        }
-        if (copy)
-                e = copy;
+        struct loop_expr *args[sizeof e->args / sizeof *e->args];
+        for (int i = 0; i < e->arity; i++)
+                args[i] = e->args[i] ? legalize_expr(l, e->args[i]) : NULL;
+        e = with_operands(l->arena, e, args);
         if (e->type.lanes == 1)
                 return e->op == LOOP_LOAD ? legalize_load(l, e) : e;
         struct loop_expr *better = rewritten(l, e);
