@@ -3,6 +3,7 @@
     make bench                                   # everything; docs/benchmarks.md
     bench.py --models=resnet50 --threads=1       # see --help
     bench.py --set=quantized                     # models in 8 and 4 bits
+    bench.py --set=portable                      # C for any machine, beside peers that write C (sources.py)
 
 Every engine runs in a process of its own (engines.py); they take turns, a block of runs each, several rounds. A time is the median over
 rounds of the blocks' medians, a ratio the median over rounds of a peer's median by ours. Results go to OUT/results, one file for a
@@ -22,6 +23,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import layers  # noqa: E402
 import peers  # noqa: E402
+import sources  # noqa: E402
 import subjects  # noqa: E402
 import tables  # noqa: E402
 from engines import DISTURBED, Engine, EngineError, Gate, take_turns  # noqa: E402
@@ -29,33 +31,43 @@ from subjects import ROOT, Failed, digest  # noqa: E402
 
 
 PEER_BESIDE = "onnxruntime"         # what quantized models compute is compared with this peer's outputs
+PORTABLE = "portable"                # models are those of all sets
+# of options that are not given
+DEFAULTS = {"threads": "1,2", "peers": ",".join(peers.PEERS), "target": "native", "clock": "wall", "cflags": ["-O2"]}
+OF_PORTABLE = {"threads": "1", "peers": ",".join(sources.SOURCES), "target": "generic", "clock": "processor",
+               "cflags": ["-O2", "-O3 -march=native"]}
 QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "resnet8_int8", "squeezenet")
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", help="names, or .onnx files with fixed float inputs (default: the zoo and ../shared/models)")
-    p.add_argument("--set", choices=subjects.SETS, help="of models, instead of all; --write renews its part of FILE")
-    p.add_argument("--threads", default="1,2")
-    p.add_argument("--peers", default=",".join(peers.PEERS), help="of " + ", ".join(peers.PEERS))
-    p.add_argument("--target", default="native", help="of dnncc")
+    p.add_argument("--set", choices=[*subjects.SETS, PORTABLE], help="of models, instead of all; --write renews its part of FILE")
+    p.add_argument("--threads")
+    p.add_argument("--peers", help="of " + ", ".join([*peers.PEERS, *sources.SOURCES]))
+    p.add_argument("--target", help="of dnncc")
     p.add_argument("--options", default="", help="more options of dnncc, such as --exact")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn")
-    p.add_argument("--clock", choices=peers.CLOCKS, default="wall",
+    p.add_argument("--clock", choices=peers.CLOCKS,
                    help="processor: what an engine used of it, for a machine that does not get quiet; one thread only")
     p.add_argument("--patience", type=float, default=60, help="seconds to wait for an idle machine, for each model and thread count")
     p.add_argument("--quick", action="store_true", help="a smoke run: 2 rounds of short turns, no patience, few models")
     p.add_argument("--prepare", action="store_true", help="build and start everything once, measure nothing: for a quiet hour later")
     p.add_argument("--layers", action="store_true", help="time of each kernel in situ instead; no peers")
     p.add_argument("--dnncc", default=os.environ.get("DNNCC", ROOT / "build" / "dnncc"))
+    p.add_argument("--before", metavar="DNNCC", help="another build, which counts as a peer")
     p.add_argument("--cc", default="gcc")
+    p.add_argument("--cflags", action="append", metavar="FLAGS", help="of the C that dnncc and peers write; once for each kind of table")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench")
     p.add_argument("--write", type=pathlib.Path, metavar="FILE", help="write the tables there (make bench: docs/benchmarks.md)")
     p.add_argument("--only-write", action="store_true", help="measure nothing, write the tables from the results")
     o = p.parse_args()
     if o.quick:
         o.rounds, o.seconds, o.patience = 2, min(o.seconds, 0.1), 0
+    for name, value in (OF_PORTABLE if o.set == PORTABLE else DEFAULTS).items():
+        if getattr(o, name) is None:
+            setattr(o, name, value)
     o.out = o.out.resolve()
     o.threads = [int(t) for t in o.threads.split(",")]
     if o.clock == "processor":
@@ -98,6 +110,27 @@ def start_peer(peer, precision, subject, threads, given, o):
     return engine, prepared
 
 
+def start_source(peer, subject, given, o, compiler):
+    """the same of a peer that writes C"""
+    folder = o.out / "prepared" / f"{subject.name}-{peer}-{digest(compiler.flags)}"
+    made, key = folder / "made.json", digest(subject.path, sources.SOURCES[peer].version(), *compiler.by)
+    if not made.exists() or json.loads(made.read_text())[0] != key:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            prepared = sources.build(peer, subject.path, folder, compiler)
+        except (Failed, subprocess.TimeoutExpired) as reason:
+            prepared = str(reason)
+        made.write_text(json.dumps([key, prepared]))
+    prepared = json.loads(made.read_text())[1]
+    if isinstance(prepared, str):
+        raise Failed(prepared)
+    results = o.out / "io" / subject.name / peer
+    engine = Engine(peer, compiler.command(folder, given, results, o.cores[:1]))
+    engine.results = subjects.read_outputs(results, engine.ready["outputs"])
+    return engine, prepared
+
+
 def start_ours(subject, threads, given, o, compiler, name="dnncc", options=()):
     folder, *seconds = compiler.compile(subject.path, o.target, threads, [*o.options.split(), *options])
     results = o.out / "io" / subject.name / name.replace(" ", "-")
@@ -110,12 +143,20 @@ def start_ours(subject, threads, given, o, compiler, name="dnncc", options=()):
 def choose_starts(subject, threads, given, o, compiler):
     """{name: what starts the engine}"""
     starts = {"dnncc": lambda: start_ours(subject, threads, given, o, compiler)}
+    if o.before:
+        before = subjects.Compiler(o.before, o.cc, o.out, compiler.flags)
+        starts[tables.BEFORE] = lambda: start_ours(subject, threads, given, o, before, tables.BEFORE)
+    for peer in sources.SOURCES:
+        if peer in o.peers:
+            starts[peer] = lambda peer=peer: start_source(peer, subject, given, o, compiler)
+    if o.set == PORTABLE:
+        return starts
     if not subject.quantized:
         starts[tables.BF16] = lambda: start_ours(subject, threads, given, o, compiler, tables.BF16, ["--precision=bf16"])
     if subject.of:
         original = subject.of.write_inputs(o.out / "io" / subject.name / "in-f32")
         starts[tables.F32] = lambda: start_ours(subject.of, threads, original, o, compiler, tables.F32)
-    for peer in o.peers:
+    for peer in [p for p in o.peers if p in peers.PEERS]:
         for precision in peers.PEERS[peer].precisions if peers.PEERS[peer].quantized or not subject.quantized else ():
             starts[peer if precision == "fp32" else f"{peer} default"] = \
                 lambda peer=peer, precision=precision: start_peer(peer, precision, subject, threads, given, o)
@@ -169,7 +210,7 @@ def measure(subject, threads, o, compiler):
         if ours and "blocks" in fact:
             fact["ratio"] = statistics.median(b["median"] / a["median"] for a, b in zip(ours, fact["blocks"]))
     turns = sum(len(f.get("blocks", [])) for f in facts.values())
-    return {"threads": threads, "target": o.target, "options": o.options, "quantized": subject.quantized, "reference": source, "engines": facts, "turns": turns,
+    return {"threads": threads, "target": o.target, "options": o.options, "cflags": compiler.flags, "quantized": subject.quantized, "reference": source, "engines": facts, "turns": turns,
             "rounds": o.rounds, "seconds": o.seconds, "clock": o.clock, "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
             "disturbed": sum(b["others"] > DISTURBED for f in facts.values() for b in f.get("blocks", []))}
 
@@ -182,7 +223,7 @@ def machine(o, compiler):
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     extensions = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8") if f in info.get("flags", "").split()]
     return {"cpu": info.get("model name", platform.machine()), "cores": len(o.cores), "extensions": extensions, "system": platform.release(),
-            "cc": compiler.cc_version, "commit": commit, "flags": f"{o.cc} -O2", "wheels": peers.WHEELS | peers.WHEELS_ALONE,
+            "cc": compiler.cc_version, "commit": commit, "flags": f"{o.cc} {'` and `'.join(o.cflags)}", "wheels": peers.WHEELS | peers.WHEELS_ALONE,
             "dnncc": hashlib.sha256(compiler.dnncc.read_bytes()).hexdigest()[:12]}
 
 
@@ -198,7 +239,7 @@ def keep(o, name, kind, facts, result):
 
 
 def choose_models(o):
-    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name) for n, make in models().items()}
+    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, PORTABLE) for n, make in models().items()}
     few = [n for n in QUICK if n in known] if o.quick else known
     for name in o.models.split(",") if o.models else few:
         if name.endswith(".onnx"):
@@ -209,31 +250,36 @@ def choose_models(o):
             sys.exit(f"no model is called '{name}'; there are: {', '.join(known)}")
 
 
+def measure_model(name, make, threads, o, compiler):
+    try:
+        subject = make(o.out)
+        if o.layers:
+            result = layers.measure(subject, threads, o, compiler)
+            print(layers.text(name, result), flush=True)
+        else:
+            result = measure(subject, threads, o, compiler)
+            if not result:
+                return
+            print(tables.line(name, result), flush=True)
+    except (Failed, EngineError) as reason:
+        print(f"{name}: {reason}", file=sys.stderr)
+        return
+    kind = "layers" if o.layers else PORTABLE if o.set == PORTABLE else "times"
+    keep(o, name, kind, machine(o, compiler), result | {"model": subjects.digest(subject.path)})
+
+
 def main():
     o = options()
     if not o.only_write:
         o.out.mkdir(parents=True, exist_ok=True)
-        compiler = subjects.Compiler(o.dnncc, o.cc, o.out)
-        facts = machine(o, compiler)
+        compilers = [subjects.Compiler(o.dnncc, o.cc, o.out, flags) for flags in o.cflags]
         for name, make in choose_models(o):
             for threads in o.threads:
                 if threads > len(o.cores):
                     print(f"{name}: {threads} threads on {len(o.cores)} cores are not measured", file=sys.stderr)
                     continue
-                try:
-                    subject = make(o.out)
-                    if o.layers:
-                        result = layers.measure(subject, threads, o, compiler)
-                        print(layers.text(name, result), flush=True)
-                    else:
-                        result = measure(subject, threads, o, compiler)
-                        if not result:
-                            continue
-                        print(tables.line(name, result), flush=True)
-                except (Failed, EngineError) as reason:
-                    print(f"{name}: {reason}", file=sys.stderr)
-                    continue
-                keep(o, name, "layers" if o.layers else "times", facts, result | {"model": subjects.digest(subject.path)})
+                for compiler in compilers:
+                    measure_model(name, make, threads, o, compiler)
     if o.write:
         tables.write(o.write, o.out / "results", o.set)
 

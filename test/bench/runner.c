@@ -5,7 +5,8 @@
  * loads the model, runs it once on IN_DIR/K.bin, writes OUT_DIR/K.bin (raw bytes both), and says in one line of JSON how
  * long that took and what the outputs are. Weights that travel in a file are model.weights beside MODEL.so. Then each line of standard input is a command, answered by a line of JSON:
  *
- *   run SECONDS CLOCK     one run that does not count, then runs for that long: [seconds, seconds, ...]
+ *   run SECONDS CLOCK     one run that does not count, then runs for that long: [seconds, seconds, ...]; runs that are so short that
+ *                         asking the clock would count are timed many at once
  *   layers SECONDS CLOCK  the same for a model compiled with --profile: of each kernel call the median time and the first
  *                         tenth, and what the machine could do meanwhile: FMAs of LANES floats, reading FOOTPRINT bytes
  *
@@ -157,13 +158,25 @@ static void add_sample(double value)
         samples[sample_count++] = value;
 }
 
+/* runs that take 50 us, at least one */
+static int batch_size(void)
+{
+        double start = now();
+        int count = 0;
+        do
+                run();
+        while (++count < 1000 && now() - start < 50e-6);
+        return count;
+}
+
 static void time_runs(double seconds)
 {
         sample_count = 0;
-        run();
+        int batch = batch_size();
         for (double end = now() + seconds, start = now(); !sample_count || start < end; start = now()) {
-                run();
-                add_sample(now() - start);
+                for (int i = 0; i < batch; i++)
+                        run();
+                add_sample((now() - start) / batch);
         }
         for (size_t i = 0; i < sample_count; i++)
                 printf("%s%.9f", i ? ", " : "[", samples[i]);

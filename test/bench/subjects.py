@@ -160,7 +160,7 @@ def call(command, what, **keywords):
     start = time.perf_counter()
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or [f"exit {done.returncode}"]
         raise Failed(f"{what}: {lines[-1][:300]}")
     return time.perf_counter() - start
 
@@ -172,8 +172,8 @@ class Compiler:
     """dnncc and a C compiler. What they make stays in OUT/compiled until one of them, the model or the options change. Constants go
     from a file onto huge pages, unless the options say otherwise: what pages a program's own data gets is luck, worth 15 % of the time."""
 
-    def __init__(self, dnncc, cc, out):
-        self.dnncc, self.cc, self.out = pathlib.Path(dnncc).resolve(), cc, out
+    def __init__(self, dnncc, cc, out, flags="-O2"):
+        self.dnncc, self.cc, self.out, self.flags = pathlib.Path(dnncc).resolve(), cc, out, flags
         self.cc_version = subprocess.run([*cc.split(), "--version"], capture_output=True, text=True).stdout.splitlines()[0]
         self.runner = out / "runner"
         sources = [HERE / "runner.c", HERE / "probe.h", *(ROOT / "runtime" / f for f in ("memory.c", "dnncc_runtime.h"))]
@@ -187,20 +187,29 @@ class Compiler:
         options = [f"--target={target}", *([f"--threads={threads}"] if threads > 1 else []), *weights,
                    *(o for o in options if o not in weights)]
         libraries = [runtime, "-lpthread"] if threads > 1 and runtime.exists() else []
-        key = digest(self.dnncc, model, options, self.cc, self.cc_version, *libraries[:1])
-        folder = self.out / "compiled" / f"{model.stem}-{digest(str(model.parent), options)}"
+        key = digest(self.dnncc, model, options, *self.by, *libraries[:1])
+        folder = self.out / "compiled" / f"{model.stem}-{digest(str(model.parent), options, str(self.dnncc), self.flags)}"
         made = folder / "made.json"
         if not made.exists() or json.loads(made.read_text())[0] != key:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             times = [call([self.dnncc, model, "-o", folder / "model.c", "--name=model", f"--report={folder / 'report.json'}", *options],
                           "dnncc"),
-                     call([*self.cc.split(), "-O2", "-fPIC", "-shared", f"-I{folder}", folder / "model.c", *libraries, "-o", folder / "model.so"], "cc")]
+                     self.link([folder / "model.c"], folder / "model.so", f"-I{folder}", *libraries)]
             (folder / "model.c").unlink()
             if weights != [f"{WEIGHTS}file"]:
                 (folder / "model.weights").unlink(missing_ok=True)
             made.write_text(json.dumps([key, *times]))
         return folder, *json.loads(made.read_text())[1:]
+
+    @property
+    def by(self):
+        """what makes a program of C"""
+        return self.cc, self.cc_version, self.flags
+
+    def link(self, sources, library, *more):
+        """seconds it took"""
+        return call([*self.cc.split(), *self.flags.split(), "-fPIC", "-shared", *sources, *more, "-o", library], "cc")
 
     def command(self, folder, given, results, cores, *more):
         results.mkdir(parents=True, exist_ok=True)

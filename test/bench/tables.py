@@ -8,8 +8,10 @@ from subjects import SMALLEST
 
 BF16 = "dnncc bf16"             # the engine that is dnncc with --precision=bf16
 F32 = "dnncc f32"               # dnncc with the model that a quantized one was made of
-OWN = (BF16, F32)
+BEFORE = "dnncc before"         # another build
+OWN = (BF16, F32, BEFORE)
 SLACK = 1.5                     # an error of a quantized model counts up to this many times what quantization itself costs
+PLAIN = "-O2"                   # flags that go without saying
 FP32, WRONG = 1e-4, 0.1         # a larger error than FP32 is not fp32 arithmetic; than WRONG, not this model
 
 HEAD = """# Benchmarks
@@ -52,6 +54,16 @@ quantization is from f32. What has an error of more than {slack:g} times that, a
 "equal": the share of dnncc's outputs that are onnxruntime's to the bit, and the largest difference of the two, relative to the largest
 output. "constants": bytes of dnncc's constants, by those of the model's file.
 """
+PORTABLE = """
+## Portable C
+
+`bench.py --set=portable`: dnncc's C for any machine (`--target=generic`) beside C that peers write ([sources.py](../test/bench/sources.py)), all
+compiled by the same compiler with the same flags. `emx` is emx-onnx-cgen of PyPI; `onnx2c` is in no registry and has a column where it was
+built from source{before}. Milliseconds of processor time (ratio); what has an error above {limit:g}, or, of a quantized
+model, above {wrong:g}, stands in brackets and does not count.
+"""
+PORTABLE_BEFORE = "; `dnncc before` is another build, named by `--before`"
+PORTABLE_CONDITIONS = "\n### Conditions of portable C\n\n"
 QUANTIZED_START = "\n### Start of quantized models\n\nAs above.\n"
 QUANTIZED_CONDITIONS = "\n### Conditions of quantized models\n\n"
 CONDITIONS = "\n## Conditions\n\n"
@@ -108,13 +120,15 @@ def line(name, result):
             worst = f" error {fact['error']:.0e}" if fact.get("error") is not None else ""
             parts.append(f"{engine} {milliseconds(fact['time'])} ms, least {milliseconds(fact['min'])}{ratio}{worst}")
     noise = f" [{result['disturbed']} of {result['turns']} turns disturbed]" if result["disturbed"] else ""
-    return f"{name}, {result['threads']} thread(s), {result['target']}: {'; '.join(parts)}{noise}"
+    flags = "" if result["cflags"] == PLAIN else f" {result['cflags']}"
+    return f"{name}, {result['threads']} thread(s), {result['target']}{flags}: {'; '.join(parts)}{noise}"
 
 
 def case(run):
     """what runs that may be put together have in common"""
     processor = "processor time" if run.get("clock") == "processor" else ""
-    return run["threads"], " ".join(filter(None, (run["target"], run["options"], processor)))
+    flags = run.get("cflags", PLAIN)
+    return run["threads"], " ".join(filter(None, (run["target"], run["options"], "" if flags == PLAIN else flags, processor)))
 
 
 def cases(document):
@@ -334,12 +348,51 @@ def quantized_part(folder):
                     conditions(QUANTIZED_CONDITIONS, documents)])
 
 
-PARTS = {"f32": float_part, "quantized": quantized_part}        # by set of models, in the order of the file
+def portable_rows(documents, flags, engines):
+    """a row for each model, the geometric means of the ratios, and the models where a peer is faster"""
+    rows, ratios, behind = [], {}, []
+    for document in documents:
+        runs = [run for run in document["runs"] if run["cflags"] == flags]
+        if not runs:
+            continue
+        _, _, facts = list(cases({"runs": runs}))[-1]
+        most = largest_error(facts, WRONG if runs[-1]["quantized"] else FP32)
+        columns = {n: facts.get(n, {}) for n in ["dnncc", *engines]}
+        valid = {n: "time" in f and (f.get("error") is None or f["error"] <= most) for n, f in columns.items()}
+        fastest = min((f["time"] for n, f in columns.items() if valid[n]), default=None)
+        for name in engines:
+            if valid[name] and valid["dnncc"] and "ratio" in columns[name]:
+                ratios.setdefault(name, []).append(columns[name]["ratio"])
+                behind += [document["model"]] if columns[name]["ratio"] < 1 else []
+        rows.append([document["model"], flags, *(cell(f, valid[n], valid[n] and f["time"] == fastest, n != "dnncc", False)
+                                                 for n, f in columns.items())])
+    means = [f"{statistics.geometric_mean(ratios[n]):.2f}" if n in ratios else "-" for n in engines]
+    return [*rows, ["geometric mean", flags, "", *means]] if rows else [], behind
+
+
+def portable_part(folder):
+    documents = load(folder, "portable")
+    if not documents:
+        return None
+    engines, rows, notes = engine_names(documents), [], []
+    for flags in dict.fromkeys(r["cflags"] for d in documents for r in d["runs"]):
+        found, behind = portable_rows(documents, flags, engines)
+        rows += found
+        notes.append(f"\nSlower than a peer with `{flags}`: {', '.join(dict.fromkeys(behind)) or 'none'}.\n")
+    text = PORTABLE.format(limit=FP32, wrong=WRONG, before=PORTABLE_BEFORE if BEFORE in engines else "")
+    return "".join([text, "\n", grid(["model", "flags", "dnncc", *engines], rows), *notes, refusals(documents), conditions(PORTABLE_CONDITIONS, documents)])
+
+
+PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part}        # by set of models, in the order of the file
+HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE}       # what a part begins with, but the first
 NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
 
 
 def write(path, folder, only=None):
     """the parts of the file, or the one; what was not measured stays as it was"""
-    first, mark, second = (path.read_text() if path.exists() else NOTHING).partition(QUANTIZED[:QUANTIZED.index("\n", 1) + 1])
-    before = {"f32": first, "quantized": mark + second}
+    text, before = path.read_text() if path.exists() else NOTHING, {}
+    for name in reversed(PARTS):
+        heading = HEADINGS[name][:HEADINGS[name].index("\n", 1) + 1] if name in HEADINGS else ""
+        at = text.find(heading)
+        before[name], text = (text[at:], text[:at]) if at >= 0 else ("", text)
     path.write_text("".join((part(folder) if only in (None, name) else None) or before[name] for name, part in PARTS.items()))

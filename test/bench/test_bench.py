@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import types
 
@@ -17,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import bench as runner  # noqa: E402
 import dnncc  # noqa: E402
 import layers  # noqa: E402
+import sources  # noqa: E402
 import subjects  # noqa: E402
 import tables  # noqa: E402
 
@@ -80,6 +82,62 @@ def test_a_run_of_a_quantized_model(tmp_path, model):
     text = report.read_text()
     assert text.startswith("# Measured before\n\n## Quantized models\n") and "| tiny8 | 1 |" in text and "older" not in text
     assert run["clock"] == "processor" and "- times are the processor's" in text
+
+
+PEER = """\
+#include <stdint.h>
+static void scale(const float *x, float *y) { for (int i = 0; i < 6; i++) y[i] = %s * x[i]; }
+void entry(const float tensor_x[1][2][3], float tensor_y[1][2][3]) { scale(&tensor_x[0][0][0], &tensor_y[0][0][0]); }
+"""
+
+
+def test_peers_that_write_c(tmp_path, monkeypatch):
+    """what a program named onnx2c writes for a model that doubles; another one that is wrong; a table for each set of flags"""
+    port = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "g", [port("x", TensorProto.FLOAT, [1, 2, 3])],
+                              [port("y", TensorProto.FLOAT, [1, 2, 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "twice.onnx")
+    program, out = tmp_path / "onnx2c", tmp_path / "out"
+    for factor in ("2", "3"):
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{PEER % factor}END\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("ONNX2C", str(program))
+        done = dnncc.run([sys.executable, HERE / "bench.py", "--set=portable", f"--models={tmp_path / 'twice.onnx'}", f"--out={out}", "--quick",
+                          "--seconds=0.01", "--peers=onnx2c", f"--before={dnncc.DNNCC}", f"--write={tmp_path / 'b.md'}"], timeout=300)
+        assert done.returncode == 0, done.stderr
+        runs = json.loads((out / "results" / "twice.portable.json").read_text())["runs"][-2:]
+        assert [r["cflags"] for r in runs] == ["-O2", "-O3 -march=native"] and all(r["clock"] == "processor" for r in runs)
+        for run in runs:
+            assert list(run["engines"]) == ["dnncc", "dnncc before", "onnx2c"] and run["engines"]["dnncc"]["error"] == 0
+            assert run["engines"]["onnx2c"]["time"] > 0 and run["engines"]["onnx2c"]["error"] == (0 if factor == "2" else 0.5)
+        text = (tmp_path / "b.md").read_text()
+        row = next(line for line in text.splitlines() if line.startswith("| twice | -O3 -march=native |"))
+        assert len(row.split(" | ")) == 5 and ("[" in row) == (factor == "3"), row
+        shutil.rmtree(out / "prepared")
+    assert text.startswith(tables.NOTHING) and "\n## Portable C\n" in text and "Slower than a peer with `-O2`: " in text
+
+
+def test_ports_of_a_peer():
+    text = "void entry(const int8_t a[restrict 1][49], const float b[2], int64_t c[1][3][5]) {\n}"
+    assert sources.ports(text, "entry") == [(False, "int8_t", [1, 49]), (False, "float", [2]), (True, "int64_t", [1, 3, 5])]
+    assert "entry(in[0], in[1], out[0]);" in sources.wrap(text, "entry", "1") and "{ 1, 3, 5 }, 0, 120 }" in sources.wrap(text, "entry", "1")
+    for wrong in ("int entry;", "void entry(float x) {", "void entry(struct s x[2]) {"):
+        with pytest.raises(subjects.Failed):
+            sources.ports(wrong, "entry")
+
+
+def test_parts_of_the_file(tmp_path):
+    """a part that was not measured stays as it was, wherever it stands"""
+    path = tmp_path / "b.md"
+    path.write_text("# Measured before\n\n## Quantized models\n\nolder\n\n## Portable C\n\nthe same\n")
+    (tmp_path / "results").mkdir()
+    for name in ("m", "n"):
+        document = quantized_document(name, dnncc={"time": 1.0, "ratio": 1.0, "error": 0.0})
+        (tmp_path / "results" / f"{name}.times.json").write_text(json.dumps(document))
+        tables.write(path, tmp_path / "results", "quantized")
+        text = path.read_text()
+        assert text.startswith("# Measured before\n\n## Quantized models\n") and text.endswith("\n## Portable C\n\nthe same\n")
+        assert f"| {name} | 1 |" in text and "older" not in text
 
 
 def test_processor_time_of_threads_that_wait():
