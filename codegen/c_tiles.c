@@ -138,7 +138,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         const struct multiply *m = multiply_find(w->target, s->buffer->element,
                                                  s->weights->element, true, lanes, group);
         const struct spelling *row =
-                m && m->sum == s->variable->type.element
+                m && m->sum == s->variable->type.element && !strcmp(m->body, s->function->name)
                         ? spelling_of_products(w->target, s->buffer->element, s->weights->element)
                         : NULL;
         int pair = group * lanes;

@@ -18,7 +18,7 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1                                              ; 2: with sums in hardware tiles
+ *     loop 1                                              ; 3: with sums in hardware tiles
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -78,6 +78,7 @@ static inline bool loop_is_compute(enum element e) { return element_info[e].comp
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };     /* TILE_MAX: rows, columns */
+enum { LOOP_VERSION = 3 };              /* of the text form, the newest */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
 /* ---- buffers ---- */
@@ -191,7 +192,7 @@ enum loop_stmt_kind {
                                          * non-temporal */
         STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
                                          * all 0: there are none */
-        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..] */
+        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function */
         STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
 };
 /* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
@@ -199,16 +200,17 @@ enum loop_stmt_kind {
  *
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4
  *     var %acc : f32x16tile[28][2]
- *     multiply %acc += %x[%i] * %w[%k] rows 14 depth 16 group 2 step 32 jump 448
+ *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 depth 16 group 2 step 32 jump 448
  *     unload %sums[0] = %acc rows 14
  *
- * acc{p, j}[l] += the sum over c below depth * group of x[i + at(p) + c] * w[k + ((c / group *
- * vectors + j) * lanes + l) * group + c % group], where at(p) = p / rows * jump + p % rows * step:
+ * acc{p, j}[l] += the products over c below depth * group of x[i + at(p) + c] and w[k + ((c / group
+ * * vectors + j) * lanes + l) * group + c % group], where at(p) = p / rows * jump + p % rows * step:
  * one tile holds `rows` positions. `group` channels are a word, which takes as many bytes as a sum.
- * Products are of the sums' element; those of each channel of a word are added up apart, then
- * joined (of integers, which wrap, any order is the same; hardware may take subnormal operands and
- * sums for zero). A target does it by the multiply (ir/multiply.h) that has such operands, sums,
- * lanes and words in its hardware tiles. */
+ * Each channel of a word has a partial sum, at first 0; what a product adds to it the function says:
+ * part = add_product(part, x, w), for one word after the other, all of the sums' element. Then the
+ * parts are joined and added (of integers, which wrap, any order is the same; hardware may take
+ * subnormal operands and sums for zero). A target does it by the multiply (ir/multiply.h) that has
+ * such operands, sums, lanes, words and function in its hardware tiles. */
 struct loop_tiles {
         int positions, vectors, rows, depth;
         int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
@@ -234,7 +236,7 @@ struct loop_stmt {
         bool streaming;                 /* STORE: past the caches, no meaning */
         int code;                       /* FAIL, PREFETCH */
         struct loop_block *body, *other;
-        struct loop_function *function; /* CALL, LAUNCH */
+        struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
         struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */

@@ -336,9 +336,9 @@ static bool parse_head(struct program_reader *r)
         int64_t version;
         if (!loop_lex_expect(p, "loop") || !loop_lex_int(p, "a version", 0, INT32_MAX, &version))
                 return false;
-        if (version != 1 && version != 2)
-                return loop_lex_error(p, "this is version %lld of the format, 1 and 2 are known",
-                                      (long long)version);
+        if (version < 1 || version > LOOP_VERSION)
+                return loop_lex_error(p, "this is version %lld of the format, 1 to %d are known",
+                                      (long long)version, LOOP_VERSION);
         p->version = (int)version;
         char *name = NULL, *source = NULL;
         if (!loop_lex_expect(p, "program") || !(name = parse_name(p)) ||

@@ -379,6 +379,20 @@ static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
         return b != NULL;
 }
 
+/* "by function"; version 2 of the format had no other */
+static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
+{
+        enum element sum = (enum element)s->variable->type.element;
+        const char *name = p->version < 3             ? "add_product"
+                           : loop_lex_expect(p, "by") ? loop_lex_word(p, "a function")
+                                                      : NULL;
+        if (!name)
+                return false;
+        s->function = loop_overload(p->overloads, name, strlen(name), sum);
+        return s->function || loop_lex_error(p, "the library has no function %s of %s", name,
+                                             element_info[sum].text);
+}
+
 static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
 {
         if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") ||
@@ -389,7 +403,7 @@ static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
                 return false;
         s->weights = weights.buffer;
         s->b = weights.a;
-        return parse_tiles(p, s);
+        return parse_product(p, s) && parse_tiles(p, s);
 }
 
 static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)

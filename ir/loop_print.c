@@ -153,7 +153,7 @@ static void print_multiply(struct loop_printer *p, const struct loop_stmt *s)
         print_expression(p, s->a, true);
         text_add(p->out, "] * %%%s[", s->weights->name);
         print_expression(p, s->b, true);
-        text_add(p->out, "]");
+        text_add(p->out, "] by %s", s->function->name);
         print_tiles(p, s);
 }
 
@@ -462,7 +462,7 @@ static int version_of(const struct loop_program *program)
         bool tiles = false;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 loop_block_walk(k->body, find_tiles, NULL, &tiles);
-        return tiles ? 2 : 1;
+        return tiles ? LOOP_VERSION : 1;
 }
 
 void loop_print(struct text *out, const struct loop_program *program,

@@ -1,5 +1,6 @@
-/* What sums in hardware tiles mean, in statements on vectors: the interpreter runs this, and
- * targets without tiles do. */
+/* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and from
+ * the geometry which sums, positions, words and channels it is called for. The interpreter runs
+ * this, and targets without tiles do. */
 #include "ir/loop.h"
 
 static struct loop_expr *plus(struct arena *arena, struct loop_expr *a, int64_t b)
@@ -76,12 +77,11 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
                         declare(arena, block, "a", parts->type,
                                 loop_splat(arena, parts->type.lanes, x));
                 for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *product =
-                                loop_op(arena, LOOP_MUL, loop_use(arena, a),
-                                        loop_use(arena, w[i * t->vectors + j]), NULL);
-                        set(arena, block, parts, k, j,
-                            loop_op(arena, LOOP_ADD, loop_tile_entry(arena, parts, k, j), product,
-                                    NULL));
+                        struct loop_expr *const args[] = {
+                                loop_tile_entry(arena, parts, k, j), loop_use(arena, a),
+                                loop_use(arena, w[i * t->vectors + j])
+                        };
+                        set(arena, block, parts, k, j, loop_call(arena, s->function, args));
                 }
         }
 }

@@ -516,6 +516,19 @@ static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
         return true;
 }
 
+/* MULTIPLY: does its function add products of channels to a sum? */
+static bool check_product(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_function *f = s->function;
+        const struct loop_type sum = LOOP_TYPE(s->variable->type.element);
+        bool good = f && f->kind == FUNCTION_LIBRARY && f->scalar_count == 3 &&
+                    loop_type_same(f->result, sum);
+        for (int i = 0; good && i < f->scalar_count; i++)
+                good = loop_type_same(f->scalars[i]->type, sum);
+        return good || verify_error(v, "%s makes no %s of three", f ? f->name : "nothing",
+                                    element_info[sum.element].text);
+}
+
 /* MULTIPLY, UNLOAD: variable, buffers, places */
 static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
 {
@@ -531,7 +544,8 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
                 return false;
         if (multiplies)
                 return check_buffer(v, s->weights, ACCESS_IN) &&
-                       verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") && check_tile_words(v, s);
+                       verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&
+                       check_tile_words(v, s) && check_product(v, s);
         return s->buffer->element == x->type.element ||
                verify_error(v, "tiles of %s are stored as %s", element_info[x->type.element].text,
                             element_info[s->buffer->element].text);

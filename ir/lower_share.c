@@ -203,6 +203,7 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         add_number(out, t->jump);
         add_number(out, s->buffer ? s->buffer->number : 0);
         add_number(out, s->weights ? s->weights->number : 0);
+        add_number(out, (int64_t)(intptr_t)s->function);
 }
 
 static void digest_block(struct text *out, const struct loop_block *block)

@@ -9,10 +9,11 @@
  *            +---------+                        +------------+      for each d, in order
  *
  * A row says where operands lie and what a word is; what a product means is one function of the
- * library (ir/library/multiply.loop): of a sum, a word of x and a word of w. From that and the
- * geometry everything follows: the interpreter and targets without the instruction run it, printers
- * print the instruction by the name of the function, packing and producers take the order of entries
- * from `group` and `outputs`:
+ * library (ir/library/multiply.loop): of a sum, a word of x and a word of w, or, where the channels
+ * of a word are added up apart, of one channel of each. From that and the geometry everything
+ * follows: the interpreter and targets without the instruction run it, printers print the
+ * instruction by the name of the function, packing and producers take the order of entries from
+ * `group` and `outputs`:
  *
  *     panels of w: [.., channels / group, vectors, outputs, group]
  *
@@ -40,8 +41,9 @@ enum multiply_order {
 
 struct multiply_operand {
         enum element memory;            /* of its elements there */
-        enum element word;              /* of a group in a register: that of the elements where one
-                                         * is a group, else u32 or u64 (ir/loop_words.c) */
+        enum element word;              /* that body takes: a group of elements as u32 or u64
+                                         * (ir/loop_words.c), or one element as what it computes
+                                         * with, where one is a group and in hardware tiles */
         enum multiply_place place;
 };
 
@@ -50,8 +52,8 @@ struct multiply {
         int positions, outputs, depth, group;     /* each a power of two */
         struct multiply_operand x, w;
         enum element sum;
-        const char *body;               /* NULL: sum + x * w, in one rounding where the target has
-                                         * fma */
+        const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
+                                         * rounding where the target has fma */
         enum multiply_order order;
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */

@@ -238,6 +238,7 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
         s->a = x;
         s->b = plus(e, base, times(e, step, step_of(c)));
         s->tiles = *shape;
+        s->function = stage_product(&c->s);
         if (next)
                 fetch(c, next, step);
         while (opened-- > 0)

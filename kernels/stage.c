@@ -163,24 +163,21 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
         set->a = value;
 }
 
-/* what the multiply's function makes of a sum and two words */
-static struct loop_expr *multiplied(struct stage *s, struct loop_expr *sum, struct loop_expr *x,
-                                    struct loop_expr *w)
+struct loop_function *stage_product(const struct stage *s)
 {
         const struct multiply *m = s->multiply;
-        struct loop_function *body = loop_library_find(s->e->library, m->body, m->sum);
-        return loop_call(s->arena, body, (struct loop_expr *[]){ sum, x, w });
+        return m->body ? loop_library_find(s->e->library, m->body, m->sum) : NULL;
 }
 
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
-        const char *body = s->multiply->body;
+        struct loop_function *product = stage_product(s);
         stage_set(s, sums, row, column,
-                  body ? multiplied(s, sum, a, b)
+                  product ? loop_call(s->arena, product, (struct loop_expr *[]){ sum, a, b })
                   : s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
-                             : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
+                               : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 
 struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,

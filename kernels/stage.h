@@ -140,6 +140,8 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
+/* the function of the stage's multiply; NULL: sum + x * w */
+struct loop_function *stage_product(const struct stage *s);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
 /* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */

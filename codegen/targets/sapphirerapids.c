@@ -31,11 +31,12 @@ static const struct spelling spellings[] = {
         { 0 }
 };
 
-/* of so many channels a word, 16 words a row */
+/* of so many channels a word, 16 words a row; each channel of a word has a sum of its own until all
+ * 16 are added */
 #define TILES(called, channels, x_, w_, sum_, ...) \
         { .name = called, .positions = 16, .outputs = 16, .depth = 16, .group = channels, \
-          .x = X86_OPERAND(x_, U32, TILE), .w = X86_OPERAND(w_, U32, TILE), .sum = E_##sum_, \
-          .instructions = 1, .registers = 8, __VA_ARGS__ }
+          .x = X86_OPERAND(x_, sum_, TILE), .w = X86_OPERAND(w_, sum_, TILE), .sum = E_##sum_, \
+          .body = "add_product", .instructions = 1, .registers = 8, __VA_ARGS__ }
 
 static const struct multiply multiplies[] = {
         TILES("amx_bf16", 2, BF16, BF16, F32, .order = ORDER_APART, .flushes = true),

@@ -155,7 +155,7 @@ def test_scheduled_is_canonical(kind, first):
 def test_tiles_that_the_target_has_not(tmp_path, tiles, product):
     """are an error of theirs, never wrong code; as statements on vectors they mean the same everywhere"""
     positions, vectors, lanes = tiles.split()[0], tiles.split()[2], tiles.split()[8]
-    (tmp_path / "m.loops").write_text(f"""loop 2
+    (tmp_path / "m.loops").write_text(f"""loop 3
 program "t" source ""
 buffer @x : bf16[4096] input "x"
 buffer @w : bf16[65536] input "w"
@@ -163,7 +163,7 @@ buffer @y : f32[65536] output "y"
 kernel @k(%x: in bf16[4096], %w: in bf16[65536], %y: out f32[65536]) {{
   tiles {tiles}
   var %acc : f32x{lanes}tile[{positions}][{vectors}]
-  multiply %acc += %x[0] * %w[0] {product} step 4 jump 32
+  multiply %acc += %x[0] * %w[0] by add_product {product} step 4 jump 32
   unload %y[0] = %acc {product.split(" depth")[0]}
   tiles 0 by 0 rows 0 depth 0 lanes 0 word 0
 }}
@@ -176,6 +176,17 @@ main {{
     assert done.returncode == (dnncc.OK if good else dnncc.UNSUPPORTED) and (good or "tiles" in done.stderr), done.stderr
     again = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=x86-64-v4", "-o", tmp_path / "m.c"])
     assert again.returncode == dnncc.OK, again.stderr
+
+
+def test_version_2(tmp_path):
+    """its products had one meaning, and said no function"""
+    (tmp_path / "layer.dnn").write_text(Tiles(0, "sapphirerapids").text)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "layer.dnn", "--emit=loops", "-o", "-", "--passes=lower", "--target=sapphirerapids"])
+    new = done.stdout
+    assert new.startswith("loop 3\n") and " by add_product rows " in new, done.stderr
+    (tmp_path / "layer.loops").write_text(new.replace("loop 3\n", "loop 2\n").replace(" by add_product rows ", " rows "))
+    again = dnncc.run([dnncc.DNNCC, tmp_path / "layer.loops", "--emit=loops", "-o", "-", "--passes=", "--target=sapphirerapids"])
+    assert again.stdout.splitlines()[2:] == new.splitlines()[2:] and again.stdout.startswith("loop 3\n"), again.stderr
 
 
 @pytest.mark.parametrize("size,stride,vectors,positions", [(7, 1, 2, 25), (8, 1, 2, 28), (5, 1, 2, 33), (7, 2, 2, 14), (3, 2, 2, 17), (20, 1, 2, 42),

@@ -51,7 +51,7 @@ static inline const char *harness_said(struct harness *h)
 static inline struct loop_program *harness_parse(struct harness *h, const char *body)
 {
         struct text text = { 0 };
-        text_add(&text, "loop 2\nprogram \"test\" source \"\"%s%s", *body == ' ' ? "" : "\n", body);
+        text_add(&text, "loop 3\nprogram \"test\" source \"\"%s%s", *body == ' ' ? "" : "\n", body);
         struct loop_program *p = loop_parse(h->arena, text.data, text.length, NULL, NULL, h->library, &h->diag);
         if (!p || !loop_verify(p, &h->diag))
                 fail_msg("%s\nfor\n%s", harness_said(h), text.data);

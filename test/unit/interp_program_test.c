@@ -262,7 +262,7 @@ static const char odd_tiles[] =
         "  tiles 3 by 2 rows 2 depth 5 lanes 4 word 4\n"
         "  var %acc : i32x4tile[3][2]\n"
         "  for %i = 0 to 2 {\n"
-        "    multiply %acc += %x[%i] * %w[2 * %i] rows 2 depth 5 group 2 step 7 jump 20\n"
+        "    multiply %acc += %x[%i] * %w[2 * %i] by add_product rows 2 depth 5 group 2 step 7 jump 20\n"
         "  }\n"
         "  unload %y[0] = %acc rows 2\n"
         "  tiles 0 by 0 rows 0 depth 0 lanes 0 word 0\n"
@@ -290,6 +290,55 @@ static void test_tiles_of_any_words(void **state)
                                 want[n] = (int32_t)((uint32_t)want[n] + a * b);
                         }
         assert_int_equal(run_text(odd_tiles, (const void *[]){ x, w }, (void *[]){ y }), INTERP_OK);
+        assert_memory_equal(y, want, sizeof y);
+}
+
+/* Of floats, each channel of a word has a partial sum: even and odd ones are added up apart, then
+ * joined, to the bit. */
+static const char pairs[] =
+        "buffer @x : bf16[80] input \"x\"\n"
+        "buffer @w : bf16[160] input \"w\"\n"
+        "buffer @y : f32[8] output \"y\"\n"
+        "kernel @k(%x: in bf16[80], %w: in bf16[160], %y: out f32[8]) {\n"
+        "  tiles 2 by 1 rows 2 depth 10 lanes 4 word 4\n"
+        "  var %acc : f32x4tile[2][1]\n"
+        "  for %i = 0 to 2 {\n"
+        "    multiply %acc += %x[20 * %i] * %w[80 * %i] by add_product rows 2 depth 10 group 2 step 40 jump 0\n"
+        "  }\n"
+        "  unload %y[0] = %acc rows 2\n"
+        "  tiles 0 by 0 rows 0 depth 0 lanes 0 word 0\n"
+        "}\n"
+        "main {\n  call @k(@x, @w, @y)\n}\n";
+
+static float bf16_value(uint16_t x)
+{
+        uint32_t bits = (uint32_t)x << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+}
+
+static void test_tiles_of_pairs(void **state)
+{
+        (void)state;
+        enum { POSITIONS = 2, LANES = 4, DEPTH = 10, X = 80, W = 160 };
+        uint16_t x[X], w[W];
+        float y[POSITIONS * LANES], want[POSITIONS * LANES] = { 0 };
+        for (int i = 0; i < X; i++)     /* of every size, subnormal ones too */
+                x[i] = (uint16_t)(i % 9 ? 0x3c00 + i * 37 : i);
+        for (int i = 0; i < W; i++)
+                w[i] = (uint16_t)(0x3f00 + i * 91 + (i % 3 ? 0 : 0x8000));
+        for (int turn = 0; turn < 2; turn++)
+                for (int n = 0; n < POSITIONS * LANES; n++) {
+                        float part[2] = { 0, 0 };
+                        for (int c = 0; c < 2 * DEPTH; c++) {
+                                float a = bf16_value(x[20 * turn + n / LANES * 40 + c]);
+                                float b = bf16_value(w[80 * turn + (c / 2 * LANES + n % LANES) * 2 + c % 2]);
+                                part[c % 2] = part[c % 2] + a * b;
+                        }
+                        want[n] = want[n] + (part[0] + part[1]);
+                }
+        assert_int_equal(run_text(pairs, (const void *[]){ x, w }, (void *[]){ y }), INTERP_OK);
         assert_memory_equal(y, want, sizeof y);
 }
 
@@ -571,7 +620,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_convolution), cmocka_unit_test(test_reductions), cmocka_unit_test(test_control),
-                cmocka_unit_test(test_corners),     cmocka_unit_test(test_tiles_of_any_words),
+                cmocka_unit_test(test_corners),     cmocka_unit_test(test_tiles_of_any_words), cmocka_unit_test(test_tiles_of_pairs),
                 cmocka_unit_test(test_strips),     cmocka_unit_test(test_overlap), cmocka_unit_test(test_parts),
                 cmocka_unit_test(test_vectors),
         };

@@ -57,7 +57,7 @@ static void test_prefixes_and_mutations(void **state)
 
 /* ---- depth ---- */
 
-static const char frame[] = "loop 2\nprogram \"p\" source \"\"\n"
+static const char frame[] = "loop 3\nprogram \"p\" source \"\"\n"
                             "kernel @k(%x: in f32[9], %y: out f32[9], %b: out bool[9]) {\n";
 
 /* frame, count times `open`, `middle`, count times `shut`; the error it gives */
@@ -143,10 +143,15 @@ static const struct { const char *body, *message; } wrong[] = {
         { "tiles 2 by 2 rows 2 depth 1 lanes 16 word 9", "word is out of range" },
         { "tiles 2 by 2 rows 2 depth 1 lanes 1 word 4", "hardware tiles of 1 lanes" },
         { "tiles 2 by 2 rows 2 depth 65 lanes 16 word 4", "depth is out of range" },
-        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] rows 2 depth 1 group 2 step 0 jump 0",
+        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] by add_product rows 2 depth 1 group 2 step 0 jump 0",
           "words of 2 f32 for sums of f32" },
-        { "var %a : i32x4tile[2][1] multiply %a += %x[0] * %x[0] rows 2 depth 1 group 1 step 0 jump 0",
+        { "var %a : i32x4tile[2][1] multiply %a += %x[0] * %x[0] by add_product rows 2 depth 1 group 1 step 0 jump 0",
           "words of 1 f32 for sums of i32" },
+        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] rows 2 depth 1 group 1 step 0 jump 0", "want 'by'" },
+        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] by dot_i8 rows 2 depth 1 group 1 step 0 jump 0",
+          "no function dot_i8 of f32" },
+        { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] by dot_bf16 rows 2 depth 1 group 1 step 0 jump 0",
+          "dot_bf16 makes no f32 of three" },
         { "var %a : f32x4tile[2][1] unload %b[0] = %a rows 2", "are stored as bool" },
         { "let %a : f32x1 = 1", "want a type" },
         { "let %a : f32x257 = 1", "want a type" },
@@ -201,7 +206,7 @@ static void test_wrong_statements(void **state)
 #define HEAD "loop 1 program \"a\" source \"\" "
 static const struct { const char *text, *message; } wrong_programs[] = {
         { "", "want 'loop', found the end" },
-        { "loop 3\n", "version 3" },
+        { "loop 4\n", "version 4" },
         { HEAD "kernel @k(%x: in f32[9]) { tiles 2 by 2 rows 2 depth 1 lanes 16 word 4 } main { }",
           "hardware tiles of version 1 of the format" },
         { "loop 1 program \"a*/b\" source \"\" main { }", "no plain text" },

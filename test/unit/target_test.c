@@ -317,6 +317,7 @@ static void tiles_of_tables(void **state)
                                     shapes->rows_at + m->registers <= shapes->bytes &&
                                     shapes->bytes <= TILE_SHAPES_MAX);
                         assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
+                        assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
                 }
 }
 
