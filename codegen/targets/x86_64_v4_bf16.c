@@ -13,18 +13,16 @@ static const struct multiply multiplies[] = {
 
 static const struct spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_bf16", F32, "dot_bf16_x16", "__m512", "__m512i", "vdpbf16ps"),
-        /* the instruction takes subnormal numbers for zero: those the long way */
+        /* The instruction takes subnormal numbers for zero: those lanes are rounded as integers.
+         * Without asking whether there are any: beside branches, one for each of a tile's sums, gcc
+         * keeps the sums in memory. */
         CONVERT(CAST, F32, BF16, "near_bf16_from_f32x16($0)",
                 "__m256i near_bf16_from_f32x16(__m512 a)\n"
                 "{\n"
-                "        const __m256i near = (__m256i)_mm512_cvtneps_pbh(a);\n"
-                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20);\n"
-                "        if (!small)\n"
-                "                return near;\n"
-                "        const __m512i bits = _mm512_castps_si512(a), high = _mm512_srli_epi32(bits, 16);\n"
-                "        const __m512i half = _mm512_add_epi32(_mm512_and_si512(high, _mm512_set1_epi32(1)), _mm512_set1_epi32(32767));\n"
-                "        const __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);\n"
-                "        return _mm256_mask_mov_epi16(near, small, _mm512_cvtepi32_epi16(up));\n"
+                "        const __m512i bits = _mm512_castps_si512(a), below = _mm512_add_epi32(bits, _mm512_set1_epi32(32767));\n"
+                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20), odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(65536));\n"
+                "        const __m512i up = _mm512_mask_sub_epi32(below, odd, below, _mm512_set1_epi32(-1));\n"
+                "        return _mm512_mask_cvtepi32_epi16((__m256i)_mm512_cvtneps_pbh(a), small, _mm512_srli_epi32(up, 16));\n"
                 "}"),
         { 0 }
 };
