@@ -140,6 +140,16 @@
                    "}", .lanes = 1)
 #define X86_DOT(function_, e, ...) \
         { .op = LOOP_CALL, .element = E_##e, .function = function_, .text = __VA_ARGS__ }
+/* vpmaddwd, and an addition: gcc adds up products of several words first when it may choose the
+ * order, and has no registers for all of them; so it must have this sum before it sees the next */
+#define X86_DOT_I16(M, I, lanes)                                                                      \
+        X86_DOT("dot_i16", I32, "dot_i16_" lanes "($0, $1, $2)",                                      \
+                .definition = I " dot_i16_" lanes "(" I " sum, " I " x, " I " w)\n"                   \
+                              "{\n"                                                                   \
+                              "        sum = " M "add_epi32(sum, " M "madd_epi16(x, w));\n"           \
+                              "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
+                              "        return sum;\n"                                                 \
+                              "}")
 /* an instruction that adds to its first operand: gcc 12 copies and spills sums around its own
  * function for it, but not around this one */
 #define X86_DOT_IN_PLACE(function_, e, called, type, sums, instruction) \

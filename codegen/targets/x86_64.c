@@ -187,7 +187,7 @@ static const struct spelling spellings[] = {
                         "        return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);\n"),
         PAIRS(U8, "u8", "_mm_unpacklo_epi8(a, _mm_setzero_si128())"),
         PAIRS(I8, "i8", "_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8)"),
-        X86_DOT("dot_i16", I32, "_mm_add_epi32($0, _mm_madd_epi16($1, $2))"),
+        X86_DOT_I16("_mm_", "__m128i", "x4"),
         X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2),
         X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,

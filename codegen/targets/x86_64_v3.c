@@ -176,7 +176,7 @@ static const struct spelling spellings[] = {
         LOAD_WORDS(U8, 4, "_mm256_loadu_si256((const void *)$0)"),
         LOAD_WORDS(I8, 2, "_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)$0))"),
         LOAD_WORDS(U8, 2, "_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)$0))"),
-        X86_DOT("dot_i16", I32, "_mm256_add_epi32($0, _mm256_madd_epi16($1, $2))"),
+        X86_DOT_I16("_mm256_", "__m256i", "x8"),
         CONVERT(CAST, F16, F32, "_mm256_cvtph_ps($0)"),
         CONVERT(CAST, BF16, F32, "_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32($0), 16))"),
         CONVERT(CAST, F32, F16, "_mm256_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT)"),
