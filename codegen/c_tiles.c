@@ -1,40 +1,9 @@
-/* Sums in hardware tiles: which tile holds what, and the instructions.
- *
- *     sums of `rows` positions, vector j    tile t * vectors + j
- *     positions                             the tiles behind them, one for each t, or those that
- *                                           there are in turn
- *     weights                               the rest in turn
- *
- * A product needs its shapes to agree, so that tiles in turn must be of one shape. The loads of
- * what stays stand between the products, where the unit has time for them. */
+/* Sums in hardware tiles: the instructions, on the tiles that the pass `registers` has assigned. The
+ * loads of what stays stand between the products, where the unit has time for them. */
 #include <string.h>
 
 #include "codegen/c_writer.h"
 #include "ir/spelling.h"
-
-struct plan { int tiles, vectors, first_x, x_count, first_w, w_count; };
-
-/* false after an error: the target has no room for them */
-static bool find_plan(struct c_writer *w, const struct loop_tiles *t, struct plan *plan)
-{
-        struct plan p = { .tiles = divide_up(t->positions, t->rows), .vectors = t->vectors };
-        int sums = p.tiles * p.vectors, left = multiply_registers(w->target) - sums;
-        p.x_count = left > p.tiles ? p.tiles : left - 1;
-        p.w_count = left - p.x_count < p.vectors ? left - p.x_count : p.vectors;
-        p.first_x = sums;
-        p.first_w = sums + p.x_count;
-        *plan = p;
-        if (p.x_count < 1 || p.w_count < 1 || (p.x_count < p.tiles && t->positions % t->rows))
-                c_fail(w, EXIT_UNSUPPORTED, "%d x %d sums do not fit the hardware tiles of %s",
-                       t->positions, t->vectors, w->target->name);
-        return !w->failed;
-}
-
-static int rows_of(const struct loop_tiles *t, int tile)
-{
-        int left = t->positions - tile * t->rows;
-        return left < t->rows ? left : t->rows;
-}
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.tile; }
 
@@ -68,32 +37,36 @@ static struct c_operand literal(struct c_writer *w, long long n)
 
 /* ---- shapes ---- */
 
-/* rows of so many bytes each; false: a tile of the target has not so many */
-static bool set_shape(const struct tile_shapes *shapes, unsigned char *said, int tile, int rows,
-                      int bytes)
+/* rows of so many bytes each; false: the target has no such tile */
+static bool set_shape(const struct c_writer *w, unsigned char *said, int tile, int rows, int bytes)
 {
+        const struct tile_shapes *shapes = target_tile_shapes(w->target);
+        if (tile >= multiply_registers(w->target))
+                return false;
         said[shapes->row_bytes_at + 2 * tile] = (unsigned char)(bytes & 0xff);
         said[shapes->row_bytes_at + 2 * tile + 1] = (unsigned char)(bytes >> 8);
         said[shapes->rows_at + tile] = (unsigned char)rows;
         return rows <= shapes->rows && bytes <= shapes->row_bytes;
 }
 
-static bool find_shapes(struct c_writer *w, const struct loop_tiles *t, unsigned char *said)
+/* positions that tile number n of a range holds */
+static int rows_of(const struct loop_tiles *t, int n)
 {
-        const struct tile_shapes *shapes = target_tile_shapes(w->target);
-        struct plan p;
+        int left = t->positions - n * t->rows;
+        return left < t->rows ? left : t->rows;
+}
+
+static bool find_shapes(const struct c_writer *w, const struct loop_tiles *t, unsigned char *said)
+{
         bool good = true;
-        if (!find_plan(w, t, &p))
-                return false;
-        said[0] = shapes->first;
-        for (int i = 0; i < p.tiles; i++)
-                for (int j = 0; j < p.vectors; j++)
-                        good &= set_shape(shapes, said, i * p.vectors + j, rows_of(t, i),
-                                          t->word * t->lanes);
-        for (int i = 0; i < p.x_count; i++)
-                good &= set_shape(shapes, said, p.first_x + i, rows_of(t, i), t->word * t->depth);
-        for (int j = 0; j < p.w_count; j++)
-                good &= set_shape(shapes, said, p.first_w + j, t->depth, t->word * t->lanes);
+        said[0] = target_tile_shapes(w->target)->first;
+        for (int i = 0; i < t->sums.count; i++)
+                good &= set_shape(w, said, t->sums.first + i, rows_of(t, i / t->vectors),
+                                  t->word * t->lanes);
+        for (int i = 0; i < t->x.count; i++)
+                good &= set_shape(w, said, t->x.first + i, rows_of(t, i), t->word * t->depth);
+        for (int j = 0; j < t->w.count; j++)
+                good &= set_shape(w, said, t->w.first + j, t->depth, t->word * t->lanes);
         return good;
 }
 
@@ -101,7 +74,6 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 {
         const struct tile_shapes *shapes = target_tile_shapes(w->target);
         unsigned char said[TILE_SHAPES_MAX] = { 0 };
-        w->tiles = *t;
         if (!shapes || !find_shapes(w, t, said)) {
                 refuse(w);
                 return;
@@ -131,53 +103,53 @@ static void put_load(struct c_writer *w, int tile, struct loop_buffer *b,
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
-        struct plan p;
-        if (!find_plan(w, &s->tiles, &p))
-                return;
-        const int lanes = s->variable->type.lanes, group = s->tiles.group;
+        const struct loop_tiles *t = &s->tiles;
+        const int lanes = s->variable->type.lanes, group = t->group, pair = group * lanes;
         const struct multiply *m = multiply_find(w->target, s->buffer->element,
                                                  s->weights->element, true, lanes, group);
         const struct spelling *row =
                 m && m->sum == s->variable->type.element && !strcmp(m->body, s->function->name)
                         ? spelling_of_products(w->target, s->buffer->element, s->weights->element)
                         : NULL;
-        int pair = group * lanes;
-        for (int j = 0; j < p.vectors; j++)
-                for (int t = 0; t < p.tiles; t++) {
-                        int x = p.first_x + t % p.x_count, weights = p.first_w + j % p.w_count;
-                        if (!t)
-                                put_load(w, weights, s->weights, s->b, pair * j, pair * p.vectors);
-                        if (!j || p.x_count < p.tiles)
-                                put_load(w, x, s->buffer, s->a, s->tiles.jump * t, s->tiles.step);
+        const int tiles = (int)divide_up(t->positions, t->rows);
+        if (!row || !t->x.count || !t->w.count) {
+                refuse(w);
+                return;
+        }
+        for (int j = 0; j < t->vectors; j++)
+                for (int i = 0; i < tiles; i++) {
+                        int x = t->x.first + i % t->x.count, weights = t->w.first + j % t->w.count;
+                        int sums = s->variable->registers.first + i * t->vectors + j;
+                        if (!i)
+                                put_load(w, weights, s->weights, s->b, pair * j, pair * t->vectors);
+                        if (!j || t->x.count < tiles)
+                                put_load(w, x, s->buffer, s->a, t->jump * i, t->step);
                         put_row(w, row,
-                                (struct c_operand[C_OPERANDS_MAX]){ literal(w, t * p.vectors + j),
-                                                                    literal(w, x),
-                                                                    literal(w, weights) });
+                                (struct c_operand[C_OPERANDS_MAX]){
+                                        literal(w, sums), literal(w, x), literal(w, weights) });
                 }
 }
 
-static void put_zeros(struct c_writer *w)
+static void put_zeros(struct c_writer *w, struct tile_range sums)
 {
-        const struct loop_tiles *t = &w->tiles;
-        for (int i = 0; t->rows && i < divide_up(t->positions, t->rows) * t->vectors; i++)
-                put(w, SPELL_TILE_ZERO, (struct c_operand[C_OPERANDS_MAX]){ literal(w, i) });
+        for (int k = 0; k < sums.count; k++)
+                put(w, SPELL_TILE_ZERO,
+                    (struct c_operand[C_OPERANDS_MAX]){ literal(w, sums.first + k) });
 }
 
 static void put_unload(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
         const int bytes = element_info[s->buffer->element].bytes, lanes = s->variable->type.lanes;
-        struct plan p;
-        if (!find_plan(w, t, &p))
-                return;
         for (int i = 0; i < t->positions; i += t->rows)
                 for (int j = 0; j < t->vectors; j++) {
+                        int sums = s->variable->registers.first + i / t->rows * t->vectors + j;
                         int64_t first = ((int64_t)i * t->vectors + j) * lanes;
                         struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a,
                                                        loop_index(w->arena, first), NULL);
                         put(w, SPELL_TILE_STORE,
                             (struct c_operand[C_OPERANDS_MAX]){
-                                    literal(w, i / t->rows * t->vectors + j),
+                                    literal(w, sums),
                                     { .address = s->buffer, .value = at },
                                     literal(w, bytes * lanes * t->vectors) });
                 }
@@ -186,7 +158,7 @@ static void put_unload(struct c_writer *w, const struct loop_stmt *s)
 void c_tiles(struct c_writer *w, const struct loop_stmt *s)
 {
         if (s->kind == STMT_VAR)
-                put_zeros(w);
+                put_zeros(w, s->variable->registers);
         else if (s->kind == STMT_MULTIPLY)
                 put_multiply(w, s);
         else if (s->kind == STMT_UNLOAD)

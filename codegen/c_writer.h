@@ -81,7 +81,6 @@ struct c_writer {
 
         bool in_kernel;                 /* what is printed carries the target's attribute */
         bool keeps, pins;
-        struct loop_tiles tiles;        /* their shape, where it was last said */
         struct c_vectored *vectored;    /* library functions on vectors */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */

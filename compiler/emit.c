@@ -4,14 +4,18 @@
 #include "compiler/emit_graph.h"
 #include "compiler/report.h"
 
-/* What nothing needs is not printed, and loops run on several threads, whichever passes the user
- * chose: after these passes nothing is left to do for them. */
+/* What nothing needs is not printed, loops run on several threads, and hardware tiles have numbers,
+ * whichever passes the user chose: after these passes nothing is left to do for them. */
 static bool prepare(struct run *run)
 {
         bool fine = true;
         for (int i = 0; i < run->target_count && fine; i++) {
                 struct loop_program *p = run_program(run, i);
-                fine = pass_prune(p, &run->context) >= 0 && pass_outline(p, &run->context) >= 0;
+                struct pass_context context = run->context;
+                if (i + 1 < run->target_count)
+                        context.target = run->lesser[i].target;
+                fine = pass_registers(p, &context) >= 0 && pass_prune(p, &context) >= 0 &&
+                       pass_outline(p, &context) >= 0;
         }
         return fine;
 }

@@ -149,11 +149,15 @@ struct loop_op_info {
 };
 extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows of loop_ops.def */
 
+/* Hardware tiles by number, from `first` on; none: nobody has said which. */
+struct tile_range { int first, count; };
+
 struct loop_variable {
         const char *name;               /* unique in its function, without % */
         struct loop_type type;
         int rows, columns;              /* a register tile when rows > 0: named variables, literal
                                          * coordinates */
+        struct tile_range registers;    /* its hardware tiles */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -210,12 +214,23 @@ enum loop_stmt_kind {
  * part = add_product(part, x, w), for one word after the other, all of the sums' element. Then the
  * parts are joined and added (of integers, which wrap, any order is the same; hardware may take
  * subnormal operands and sums for zero). A target does it by the multiply (ir/multiply.h) that has
- * such operands, sums, lanes, words and function in its hardware tiles. */
+ * such operands, sums, lanes, words and function in its hardware tiles.
+ *
+ * Which tiles these are, the pass `registers` says:
+ *
+ *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4 sums 0 to 4 x 4 to 6 w 6 to 8
+ *     var %acc : f32x16tile[28][2] in 0 to 4
+ *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 .. jump 448 x 4 to 6 w 6 to 8
+ *
+ * Sums of the positions from t * rows on, vector j, lie in tile number t * vectors + j of theirs;
+ * positions and weights are loaded into theirs in turn. Sums have their tiles up to the end of their
+ * block, or an unload in it: until then no one else has them. */
 struct loop_tiles {
         int positions, vectors, rows, depth;
         int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
         int group;                      /* MULTIPLY alone, as are: */
         int64_t step, jump;
+        struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, holds no fail and no

@@ -115,9 +115,24 @@ static bool parse_let(struct loop_parser *p, struct loop_stmt *s)
         return loop_declare(p, name, s->variable, NULL);
 }
 
+/* "word A to B", or nothing */
+static bool parse_registers(struct loop_parser *p, const char *word, struct tile_range *r)
+{
+        int64_t first, end;
+        if (!loop_lex_accept(p, word))
+                return !p->failed;
+        if (!loop_lex_int(p, "a hardware tile", 0, TILE_MAX - 1, &first) ||
+            !loop_lex_expect(p, "to") ||
+            !loop_lex_int(p, "the end of hardware tiles", first + 1, TILE_MAX, &end))
+                return false;
+        *r = (struct tile_range){ (int)first, (int)(end - first) };
+        return true;
+}
+
 static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_type type;
+        struct tile_range registers = { 0 };
         int64_t rows = 0, columns = 0;
         char *name = parse_typed_name(p, &type);
         if (!name)
@@ -128,11 +143,14 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
              !loop_lex_int(p, "a tile's columns", 1, TILE_MAX, &columns) ||
              !loop_lex_expect(p, "]")))
                 return false;
+        if (!parse_registers(p, "in", &registers))
+                return false;
         if (loop_lex_accept(p, "=") && !(s->a = loop_parse_expr(p, type)))
                 return false;
         s->variable = loop_variable_new(p->arena, name, type, VARIABLE_VAR);
         s->variable->rows = (int)rows;
         s->variable->columns = (int)columns;
+        s->variable->registers = registers;
         return loop_declare(p, name, s->variable, NULL);
 }
 
@@ -358,7 +376,10 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
                        !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
             (multiplies && (!parse_extent(p, "group", WORD_GROUP_MAX, &group) ||
                             !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
-                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))))
+                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))) ||
+            (shape && !parse_registers(p, "sums", &s->tiles.sums)) ||
+            (s->kind != STMT_UNLOAD && (!parse_registers(p, "x", &s->tiles.x) ||
+                                        !parse_registers(p, "w", &s->tiles.w))))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
         s->tiles.vectors = shape ? (int)vectors : s->variable->columns;

@@ -31,6 +31,12 @@ static void print_indent(struct loop_printer *p, int depth)
         text_add(p->out, "%*s", 2 * depth, "");
 }
 
+static void print_registers(struct loop_printer *p, const char *word, struct tile_range r)
+{
+        if (r.count)
+                text_add(p->out, " %s %d to %d", word, r.first, r.first + r.count);
+}
+
 static void print_typed_name(struct loop_printer *p, const char *word,
                              const struct loop_variable *v)
 {
@@ -38,6 +44,7 @@ static void print_typed_name(struct loop_printer *p, const char *word,
         print_type(p, v->type);
         if (v->rows)
                 text_add(p->out, "[%d][%d]", v->rows, v->columns);
+        print_registers(p, "in", v->registers);
 }
 
 static void print_range(struct loop_printer *p, const struct loop_stmt *s)
@@ -145,6 +152,9 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         if (s->kind == STMT_MULTIPLY)
                 text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
                          (long long)t->jump);
+        print_registers(p, "sums", t->sums);
+        print_registers(p, "x", t->x);
+        print_registers(p, "w", t->w);
 }
 
 static void print_multiply(struct loop_printer *p, const struct loop_stmt *s)

@@ -70,14 +70,13 @@ static void close_scope(struct verifier *v, struct verify_name *outer)
                 v->innermost->live = false;
 }
 
-static bool is_live(const struct verifier *v, const char *name, const void *object)
+bool verify_live(const struct verifier *v, const char *name, const void *object)
 {
         const struct verify_name *n = name_of(v, name);
         return n && n->object == object && n->live;
 }
 
-/* Iterations of a parallel loop may run at the same time: only they see what they change. */
-static bool check_own(struct verifier *v, const struct loop_variable *x)
+bool verify_own(struct verifier *v, const struct loop_variable *x)
 {
         return !v->parallel || !name_of(v, x->name)->shared ||
                verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
@@ -229,14 +228,14 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b,
 }
 
 /* Is the buffer there, and may it be read or written? */
-static bool check_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access)
+bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access)
 {
         if (!b)
                 return verify_error(v, "a buffer is missing");
         if (v->function->kind == FUNCTION_LIBRARY)
                 return verify_error(v, "a library function touches memory");
         bool there = v->function->kind == FUNCTION_MAIN ? verify_has_buffer(v, b)
-                                                        : is_live(v, b->name, b);
+                                                        : verify_live(v, b->name, b);
         if (!there)
                 return verify_error(v, "buffer %s is not in scope", b->name);
         if (b->space == SPACE_PARAMETER && !(b->access & access))
@@ -261,14 +260,14 @@ static bool check_load(struct verifier *v, const struct loop_expr *e)
 {
         if (!e->args[0])
                 return verify_error(v, "a load has no subscript");
-        return check_buffer(v, e->buffer, ACCESS_IN) && (!e->group || check_words(v, e)) &&
+        return verify_buffer(v, e->buffer, ACCESS_IN) && (!e->group || check_words(v, e)) &&
                check_place(v, e->buffer, e->args[0], e->type, e->group, e->args[1]);
 }
 
 static bool check_variable(struct verifier *v, const struct loop_expr *e)
 {
         const struct loop_variable *x = e->variable;
-        if (!x || !is_live(v, x->name, x))
+        if (!x || !verify_live(v, x->name, x))
                 return verify_error(v, "%%%s is not in scope", x && x->name ? x->name : "");
         if (!loop_type_same(x->type, e->type))
                 return verify_error(v, "%%%s is %s, used as %s", x->name, shown(v, x->type),
@@ -279,7 +278,7 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
                         e->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i,
                                     e->column);
-        return !x->rows || check_own(v, x);
+        return !x->rows || verify_own(v, x);
 }
 
 static bool check_conversion(struct verifier *v, const struct loop_expr *e)
@@ -391,7 +390,7 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
         return true;
 }
 
-static bool check_declaration(struct verifier *v, const struct loop_stmt *s)
+static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         const struct loop_variable *x = s->variable;
         if (!x || !is_sound(x->type) ||
@@ -402,25 +401,26 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s)
                 return verify_error(v, "a register tile of %d x %d", x->rows, x->columns);
         if ((x->rows && (s->a || s->kind == STMT_LET)) || (!s->a && s->kind == STMT_LET))
                 return verify_error(v, "%%%s: tiles begin as zero, a let with a value", x->name);
-        return (!s->a || verify_expr(v, s->a, x->type, "the value")) && declare(v, x->name, x);
+        return (!s->a || verify_expr(v, s->a, x->type, "the value")) && declare(v, x->name, x) &&
+               verify_take_tiles(v, x, depth);
 }
 
 static bool check_set(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
-        if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x))
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x))
                 return verify_error(v, "%%%s is not a var in scope", x && x->name ? x->name : "");
         if (x->rows &&
             (s->row < 0 || s->row >= x->rows || s->column < 0 || s->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%d, %d}", x->name, s->row, s->column);
-        return check_own(v, x) && verify_expr(v, s->a, x->type, "the value");
+        return verify_own(v, x) && verify_expr(v, s->a, x->type, "the value");
 }
 
 static bool check_store(struct verifier *v, const struct loop_stmt *s)
 {
         if (!in_kernel(v))
                 return verify_error(v, "only kernels store");
-        return check_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) &&
+        return verify_buffer(v, s->buffer, ACCESS_OUT) && check_expr(v, s->a, 1) &&
                check_expr(v, s->b, 1) && (!s->c || check_expr(v, s->c, 1)) &&
                check_place(v, s->buffer, s->a, s->b->type, 0, s->c);
 }
@@ -442,8 +442,8 @@ static bool check_launch_buffers(struct verifier *v, const struct loop_stmt *s)
         struct map *given = map_new(v->arena);
         for (int i = 0; i < s->function->buffer_count; i++) {
                 const struct loop_buffer *b = s->buffers[i], *x = s->function->buffers[i];
-                if (((x->access & ACCESS_IN) && !check_buffer(v, b, ACCESS_IN)) ||
-                    ((x->access & ACCESS_OUT) && !check_buffer(v, b, ACCESS_OUT)))
+                if (((x->access & ACCESS_IN) && !verify_buffer(v, b, ACCESS_IN)) ||
+                    ((x->access & ACCESS_OUT) && !verify_buffer(v, b, ACCESS_OUT)))
                         return false;
                 if (b->element != x->element || b->extent < x->extent)
                         return verify_error(v, "argument %s is %s[%lld], want %s[%lld]", b->name,
@@ -477,80 +477,6 @@ static bool check_launch(struct verifier *v, const struct loop_stmt *s)
         return check_range(v, s);
 }
 
-static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
-{
-        bool good = t->rows >= 1 && t->rows <= TILE_MAX && t->positions >= 1 && t->vectors >= 1 &&
-                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 &&
-                    t->jump >= 0 && (!depth || (t->depth >= 1 && t->depth <= TILE_MAX));
-        return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
-                                    t->positions, t->vectors, t->rows, t->depth);
-}
-
-/* TILES: a shape, or all 0 */
-static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
-{
-        if (!t->positions && !t->vectors && !t->rows && !t->depth && !t->lanes && !t->word)
-                return true;
-        bool good = t->lanes > 1 && t->lanes <= LANES_MAX && t->word >= 1 &&
-                    t->word <= WORD_GROUP_MAX;
-        return check_shape(v, t, true) &&
-               (good || verify_error(v, "hardware tiles of %d lanes, words of %d bytes", t->lanes,
-                                     t->word));
-}
-
-/* MULTIPLY: are words of both operands as wide as a sum, of its element's kind? */
-static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
-{
-        enum element sum = (enum element)s->variable->type.element;
-        const struct loop_buffer *operands[] = { s->buffer, s->weights };
-        for (int i = 0; i < 2; i++) {
-                const struct element_info *info = &element_info[operands[i]->element];
-                bool alike = element_is_float(sum)
-                                     ? info->class == CLASS_FLOAT
-                                     : info->class == CLASS_SINT || info->class == CLASS_UINT;
-                if (!alike || s->tiles.group < 1 ||
-                    info->bytes * s->tiles.group != element_info[sum].bytes)
-                        return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
-                                            info->text, element_info[sum].text);
-        }
-        return true;
-}
-
-/* MULTIPLY: does its function add products of channels to a sum? */
-static bool check_product(struct verifier *v, const struct loop_stmt *s)
-{
-        const struct loop_function *f = s->function;
-        const struct loop_type sum = LOOP_TYPE(s->variable->type.element);
-        bool good = f && f->kind == FUNCTION_LIBRARY && f->scalar_count == 3 &&
-                    loop_type_same(f->result, sum);
-        for (int i = 0; good && i < f->scalar_count; i++)
-                good = loop_type_same(f->scalars[i]->type, sum);
-        return good || verify_error(v, "%s makes no %s of three", f ? f->name : "nothing",
-                                    element_info[sum.element].text);
-}
-
-/* MULTIPLY, UNLOAD: variable, buffers, places */
-static bool check_tiles(struct verifier *v, const struct loop_stmt *s)
-{
-        const struct loop_variable *x = s->variable;
-        bool multiplies = s->kind == STMT_MULTIPLY;
-        if (!x || x->kind != VARIABLE_VAR || !is_live(v, x->name, x) ||
-            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
-            x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
-                return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
-        if (!check_own(v, x) || !check_shape(v, &s->tiles, multiplies) ||
-            !check_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
-            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
-                return false;
-        if (multiplies)
-                return check_buffer(v, s->weights, ACCESS_IN) &&
-                       verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&
-                       check_tile_words(v, s) && check_product(v, s);
-        return s->buffer->element == x->type.element ||
-               verify_error(v, "tiles of %s are stored as %s", element_info[x->type.element].text,
-                            element_info[s->buffer->element].text);
-}
-
 static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 {
         static const int codes[] = {
@@ -568,7 +494,7 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_prefetch(struct verifier *v, const struct loop_stmt *s)
 {
-        if (!s->buffer || !is_live(v, s->buffer->name, s->buffer) || s->code < 0 || s->code > 2)
+        if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 || s->code > 2)
                 return verify_error(v, "a bad prefetch");
         return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a subscript");
 }
@@ -596,7 +522,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 v->loops -= s->kind == STMT_WHILE;
                 return true;
         case STMT_LET: case STMT_VAR:
-                return check_declaration(v, s);
+                return check_declaration(v, s, depth);
         case STMT_SET:
                 return check_set(v, s);
         case STMT_STORE:
@@ -614,9 +540,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
-                if (s->kind != STMT_TILES)
-                        return check_tiles(v, s);
-                return check_shapes(v, &s->tiles);
+                return verify_tiles(v, s, depth);
         case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have this statement");
@@ -641,6 +565,7 @@ static bool check_block(struct verifier *v, const struct loop_block *block, int 
                         return false;
         }
         close_scope(v, outer);
+        verify_give_tiles_back(v, NULL, depth);
         return true;
 }
 

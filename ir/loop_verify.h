@@ -1,5 +1,5 @@
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_program.c what joins
- * functions and buffers. */
+ * functions and buffers, loop_verify_tiles.c hardware tiles. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
@@ -28,6 +28,8 @@ struct verifier {
         int loops;                      /* open */
         bool parallel;                  /* ... one of them */
         bool failed, fails, returns;
+        /* who has hardware tile number k, and how deep in blocks it was declared */
+        struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];
 };
 
 /* ---- loop_verify.c ---- */
@@ -38,6 +40,21 @@ bool verify_error(struct verifier *v, const char *format, ...)
 bool verify_function(struct verifier *v, const struct loop_function *f);
 bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
                  const char *what);
+
+/* Is the object declared by that name in scope? */
+bool verify_live(const struct verifier *v, const char *name, const void *object);
+/* Iterations of a parallel loop may run at the same time: only they see what they change. */
+bool verify_own(struct verifier *v, const struct loop_variable *x);
+bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access);
+
+/* ---- loop_verify_tiles.c ---- */
+
+/* TILES, MULTIPLY, UNLOAD, in a block so deep */
+bool verify_tiles(struct verifier *v, const struct loop_stmt *s, int depth);
+/* the hardware tiles of x, which is declared in a block so deep: no one else may have them */
+bool verify_take_tiles(struct verifier *v, const struct loop_variable *x, int depth);
+/* what was taken so deep or deeper, of x alone or (NULL) of all */
+void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, int depth);
 
 /* ---- loop_verify_program.c ---- */
 

@@ -186,8 +186,10 @@ static const char *remaining(const struct pipeline_state *state,
         struct history history = history_of(state);
         const char *after;
         if (history_objection(&history, pass_find("legalize"), &after))
-                return state->program->planned ? "prune,outline" : "plan,prune,outline";
-        return state->program->planned ? "legalize,prune,outline" : "legalize,plan,prune,outline";
+                return state->program->planned ? "registers,prune,outline"
+                                               : "registers,plan,prune,outline";
+        return state->program->planned ? "legalize,registers,prune,outline"
+                                       : "legalize,registers,plan,prune,outline";
 }
 
 /* ---- parts ---- */

@@ -22,8 +22,10 @@ static void expand(struct expansion *x, struct loop_block *block, struct loop_st
         x->count += sums || multiplies || nothing;
         if (nothing)
                 return;
-        if (sums)
+        if (sums) {
                 s->variable->type.tile = false;
+                s->variable->registers = (struct tile_range){ 0 };
+        }
         if (s->body)
                 expand_block(x, s->body);
         if (s->other)

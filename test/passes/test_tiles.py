@@ -189,6 +189,35 @@ def test_version_2(tmp_path):
     assert again.stdout.splitlines()[2:] == new.splitlines()[2:] and again.stdout.startswith("loop 3\n"), again.stderr
 
 
+SUMS = "var %{} : f32x16tile[2][1]"
+SHAPE = "tiles 2 by 1 rows 2 depth 16 lanes 16 word 4"
+
+
+@pytest.mark.parametrize("statements,error", [
+    ([SHAPE, SUMS.format("a"), "for %i = 0 to 2 {", SUMS.format("b"), "unload %y[0] = %b rows 2", "}", "unload %y[0] = %a rows 2"], "several sums at a time"),
+    ([SUMS.format("a"), "unload %y[0] = %a rows 2"], "shape was not said"),
+    ([SHAPE, SUMS.format("a"), "unload %y[0] = %a rows 1"], "shape was not said"),
+    ([SHAPE, SUMS.format("a"), "unload %y[0] = %a rows 2", "unload %y[0] = %a rows 2"], "sums that have left"),
+    ([SHAPE, SUMS.format("a"), "unload %y[0] = %a rows 2", SUMS.format("b"), "unload %y[0] = %b rows 2"], None)])
+def test_registers_that_there_are_not(tmp_path, statements, error):
+    """a text that the interpreter runs, and hardware could not"""
+    lines = "\n".join(statements)
+    (tmp_path / "m.loops").write_text(f"""loop 3
+program "t" source ""
+buffer @y : f32[64] output "y"
+kernel @k(%y: out f32[64]) {{
+{lines}
+}}
+main {{
+  call @k(@y)
+}}
+""")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=sapphirerapids", "-o", tmp_path / "m.c"])
+    assert done.returncode == (dnncc.UNSUPPORTED if error else dnncc.OK) and (error or "") in done.stderr, done.stderr
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=x86-64-v3", "--passes=plan", "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.UNSUPPORTED, done.stderr        # nobody took its tiles away
+
+
 @pytest.mark.parametrize("size,stride,vectors,positions", [(7, 1, 2, 25), (8, 1, 2, 28), (5, 1, 2, 33), (7, 2, 2, 14), (3, 2, 2, 17), (20, 1, 2, 42),
                                                            (29, 1, 1, 29)])
 def test_rows_that_join(size, stride, vectors, positions, tmp_path):

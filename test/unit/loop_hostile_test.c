@@ -100,6 +100,8 @@ static void test_depth_is_bounded(void **state)
 
 /* ---- what the parser and the verifier refuse ---- */
 
+#define TILE_SUMS "var %a : f32x4tile[2][1] in 0 to 1 "
+#define TILE_PRODUCT "multiply %a += %x[0] * %x[0] by add_product rows 2 depth 1 group 1 step 0 jump 0 "
 static const struct { const char *body, *message; } wrong[] = {
         { "store %y[0] = %q", "line 4: nothing called 'q'" },
         { "store %y[0] =\n%x[0] +", "line 6: want an expression" },
@@ -153,6 +155,22 @@ static const struct { const char *body, *message; } wrong[] = {
         { "var %a : f32x4tile[2][1] multiply %a += %x[0] * %x[0] by dot_bf16 rows 2 depth 1 group 1 step 0 jump 0",
           "dot_bf16 makes no f32 of three" },
         { "var %a : f32x4tile[2][1] unload %b[0] = %a rows 2", "are stored as bool" },
+        { "var %a : f32x4[2][1] in 0 to 1", "%a is in no hardware tiles" },
+        { "var %a : f32x4tile[2][1] in 1 to 1", "the end of hardware tiles is out of range" },
+        { "var %a : f32x4tile[2][1] in 63 to 65", "the end of hardware tiles is out of range" },
+        { TILE_SUMS "var %c : f32x4tile[2][1] in 0 to 1", "hardware tile 0 holds sums of %a" },
+        { TILE_SUMS "if true { var %c : f32x4tile[2][1] in 0 to 1 }", "hardware tile 0 holds sums of %a" },
+        { TILE_SUMS TILE_PRODUCT "x 0 to 1 w 1 to 2", "hardware tile 0 holds sums of %a" },
+        { TILE_SUMS TILE_PRODUCT "x 1 to 2 w 1 to 2", "hardware tiles of x and w are the same" },
+        { TILE_SUMS TILE_PRODUCT "x 1 to 3 w 3 to 4", "2 hardware tiles of positions, 1 of weights" },
+        { TILE_SUMS TILE_PRODUCT "x 1 to 2", "1 hardware tiles of positions, 0 of weights" },
+        { TILE_SUMS "unload %y[0] = %a rows 1", "%a has 1 hardware tiles, want 2" },
+        { TILE_SUMS "unload %y[0] = %a rows 2 unload %y[0] = %a rows 2", "%a has no hardware tiles any more" },
+        { "var %a : f32x4tile[2][1] " TILE_PRODUCT "x 0 to 1", "sums without hardware tiles" },
+        { "var %a : f32x4tile[3][1] in 0 to 2 multiply %a += %x[0] * %x[0] by add_product rows 2 depth 1 group 1 step 0 jump 0 "
+          "x 2 to 3 w 3 to 4", "1 hardware tiles of positions" },
+        /* whose tiles are free again: what is wrong comes later */
+        { TILE_SUMS "unload %y[0] = %a rows 2 var %c : f32x4tile[2][1] in 0 to 1 let %d : string = 1", "no numbers of type string" },
         { "let %a : f32x1 = 1", "want a type" },
         { "let %a : f32x257 = 1", "want a type" },
         { "let %a : string = 1", "no numbers of type string" },

@@ -1,0 +1,152 @@
+/* The verifier of Loop IR: sums in hardware tiles, and that no tile holds two of them. */
+#include "ir/loop_verify.h"
+
+static bool check_range_of_tiles(struct verifier *v, struct tile_range r)
+{
+        return (r.first >= 0 && r.count >= 0 && r.first + r.count <= TILE_MAX) ||
+               verify_error(v, "hardware tiles %d to %d", r.first, r.first + r.count);
+}
+
+/* nobody else has them */
+static bool check_free(struct verifier *v, struct tile_range r)
+{
+        if (!check_range_of_tiles(v, r))
+                return false;
+        for (int k = r.first; k < r.first + r.count; k++)
+                if (v->tiles[k].sums)
+                        return verify_error(v, "hardware tile %d holds sums of %%%s", k,
+                                            v->tiles[k].sums->name);
+        return true;
+}
+
+bool verify_take_tiles(struct verifier *v, const struct loop_variable *x, int depth)
+{
+        if (x->registers.count && !x->type.tile)
+                return verify_error(v, "%%%s is in no hardware tiles", x->name);
+        if (!check_free(v, x->registers))
+                return false;
+        for (int k = 0; k < x->registers.count; k++) {
+                v->tiles[x->registers.first + k].sums = x;
+                v->tiles[x->registers.first + k].depth = depth;
+        }
+        return true;
+}
+
+void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, int depth)
+{
+        for (int k = 0; k < TILE_MAX; k++)
+                if (v->tiles[k].depth >= depth && (!x || v->tiles[k].sums == x))
+                        v->tiles[k].sums = NULL;
+}
+
+static bool are_apart(struct tile_range a, struct tile_range b)
+{
+        return a.first + a.count <= b.first || b.first + b.count <= a.first;
+}
+
+/* MULTIPLY, UNLOAD: has the variable its tiles, as many as it needs, and are operands in others,
+ * those that take turns all of one shape? */
+static bool check_registers(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_tiles *t = &s->tiles;
+        const struct loop_variable *sums = s->variable;
+        int tiles = (int)divide_up(t->positions, t->rows);
+        if (!sums->registers.count)
+                return (!t->x.count && !t->w.count) || verify_error(v, "sums without hardware tiles");
+        if (v->tiles[sums->registers.first].sums != sums)
+                return verify_error(v, "%%%s has no hardware tiles any more", sums->name);
+        if (sums->registers.count != tiles * t->vectors)
+                return verify_error(v, "%%%s has %d hardware tiles, want %d", sums->name,
+                                    sums->registers.count, tiles * t->vectors);
+        if (s->kind == STMT_UNLOAD)
+                return true;
+        if (t->x.count < 1 || t->x.count > tiles || t->w.count < 1 || t->w.count > t->vectors ||
+            (t->x.count < tiles && t->positions % t->rows))
+                return verify_error(v, "%d hardware tiles of positions, %d of weights", t->x.count,
+                                    t->w.count);
+        return check_free(v, t->x) && check_free(v, t->w) &&
+               (are_apart(t->x, t->w) || verify_error(v, "hardware tiles of x and w are the same"));
+}
+
+static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
+{
+        bool good = t->rows >= 1 && t->rows <= TILE_MAX && t->positions >= 1 && t->vectors >= 1 &&
+                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 &&
+                    t->jump >= 0 && (!depth || (t->depth >= 1 && t->depth <= TILE_MAX));
+        return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
+                                    t->positions, t->vectors, t->rows, t->depth);
+}
+
+/* TILES: a shape, or all 0 */
+static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
+{
+        if (!t->positions && !t->vectors && !t->rows && !t->depth && !t->lanes && !t->word)
+                return true;
+        bool good = t->lanes > 1 && t->lanes <= LANES_MAX && t->word >= 1 &&
+                    t->word <= WORD_GROUP_MAX;
+        if (!check_range_of_tiles(v, t->sums) || !check_range_of_tiles(v, t->x) ||
+            !check_range_of_tiles(v, t->w))
+                return false;
+        return check_shape(v, t, true) &&
+               (good || verify_error(v, "hardware tiles of %d lanes, words of %d bytes", t->lanes,
+                                     t->word));
+}
+
+/* MULTIPLY: are words of both operands as wide as a sum, of its element's kind? */
+static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
+{
+        enum element sum = (enum element)s->variable->type.element;
+        const struct loop_buffer *operands[] = { s->buffer, s->weights };
+        for (int i = 0; i < 2; i++) {
+                const struct element_info *info = &element_info[operands[i]->element];
+                bool alike = element_is_float(sum)
+                                     ? info->class == CLASS_FLOAT
+                                     : info->class == CLASS_SINT || info->class == CLASS_UINT;
+                if (!alike || s->tiles.group < 1 ||
+                    info->bytes * s->tiles.group != element_info[sum].bytes)
+                        return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
+                                            info->text, element_info[sum].text);
+        }
+        return true;
+}
+
+/* MULTIPLY: does its function add products of channels to a sum? */
+static bool check_product(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_function *f = s->function;
+        const struct loop_type sum = LOOP_TYPE(s->variable->type.element);
+        bool good = f && f->kind == FUNCTION_LIBRARY && f->scalar_count == 3 &&
+                    loop_type_same(f->result, sum);
+        for (int i = 0; good && i < f->scalar_count; i++)
+                good = loop_type_same(f->scalars[i]->type, sum);
+        return good || verify_error(v, "%s makes no %s of three", f ? f->name : "nothing",
+                                    element_info[sum.element].text);
+}
+
+/* MULTIPLY, UNLOAD: variable, buffers, places */
+static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
+{
+        const struct loop_variable *x = s->variable;
+        bool multiplies = s->kind == STMT_MULTIPLY;
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) ||
+            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
+            x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
+                return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
+        if (!verify_own(v, x) || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
+            !verify_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
+            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
+                return false;
+        if (multiplies)
+                return verify_buffer(v, s->weights, ACCESS_IN) &&
+                       verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&
+                       check_tile_words(v, s) && check_product(v, s);
+        verify_give_tiles_back(v, x, depth);
+        return s->buffer->element == x->type.element ||
+               verify_error(v, "tiles of %s are stored as %s", element_info[x->type.element].text,
+                            element_info[s->buffer->element].text);
+}
+
+bool verify_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
+{
+        return s->kind == STMT_TILES ? check_shapes(v, &s->tiles) : check_tiles(v, s, depth);
+}
