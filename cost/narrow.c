@@ -6,8 +6,8 @@
  *                used; what becomes of a block of sums; what a kernel with tiles costs before it
  *                begins; reading half as many bytes of weights, and rounding them where they come
  *                as f32
- *      words     products of as many channels at once as a word has, in registers; where windows
- *                of 3 x 3 can be tiled, Winograd's algorithm in f32 is as fast
+ *      words     products of as many channels at once as a word has, in registers
+ *      Winograd  products of tiles of results in f32 (cost/winograd.c)
  *      weights   products in f32 by weights stored in bf16: half of them to read, and
  *                instructions that widen them
  *
@@ -16,6 +16,7 @@
 #include "cost/narrow.h"
 
 #include "cost/tiles.h"
+#include "cost/winograd.h"
 #include "ir/loop.h"
 #include "ir/rates.h"
 
@@ -165,16 +166,26 @@ double narrow_words_cost(const struct op *op, const struct target *target,
                rounding_cycles(op, target) + rate_tile_kernel(target);
 }
 
-/* narrow_f32_cost, or what Winograd's algorithm makes of them */
-double narrow_best_f32_cost(const struct op *op, const struct target *target)
+double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
+                            double *growth)
 {
-        const struct type *w = op_operand(op, 1)->type;
-        bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == 3 &&
-                     w->dims[3] == 3 && w->dims[1] >= NARROW_FEW && op_int(op, "groups") == 1 &&
-                     op_all_ones(op, "strides") &&
-                     op_all_ones(op, "dilations");
-        return (tiled ? rate_winograd_direct(target) : 1) *
-               narrow_f32_cost(op, target, target_block(target));
+        const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == WINOGRAD_WINDOW &&
+                     w->dims[3] == WINOGRAD_WINDOW && w->dims[1] >= NARROW_FEW &&
+                     op_int(op, "groups") == 1 && op_all_ones(op, "strides") &&
+                     op_all_ones(op, "dilations") && op_all_ones(op, "input_dilations");
+        if (!tiled)
+                return 0;
+        const struct winograd_work work = {
+                .tiles = winograd_tiles(y->dims[0], y->dims[2], y->dims[3], tile),
+                .channels = (double)w->dims[1],
+                .outputs = whole(w->dims[0], target_block(target)),
+                .f = winograd_find(tile)
+        };
+        double cycles;
+        winograd_groups(&work, 1, target, &cycles);
+        *growth = winograd_growth(work.f) * (double)type_bytes(w);
+        return cycles;
 }
 
 /* f32, by weights that are stored in bf16: half of them to read, two more instructions for each

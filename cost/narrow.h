@@ -11,9 +11,12 @@ enum { NARROW_FEW = 16 };
 
 /* channels of a row of the window, where they are few: side by side in pairs */
 int64_t narrow_line(const struct type *w);
-/* in f32, with blocks of so many channels; or by Winograd's algorithm, where that can be */
+/* in f32, with blocks of so many channels */
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block);
-double narrow_best_f32_cost(const struct op *op, const struct target *target);
+/* the same by Winograd's algorithm, in tiles of tile x tile results; 0: it cannot be. *growth: of
+ * its weights, in bytes */
+double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
+                            double *growth);
 /* operands in bf16: in hardware tiles; by words in registers */
 double narrow_tiles_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);

@@ -61,6 +61,30 @@ double winograd_cost(const struct winograd_work *w, double groups, const struct 
                matrices_cycles(w, w->tiles / groups, target);
 }
 
+int64_t winograd_groups(const struct winograd_work *w, int64_t least, const struct target *target,
+                        double *cycles)
+{
+        enum { TILES_LEAST = 8 };               /* of a group */
+        int64_t best = least;
+        *cycles = winograd_cost(w, (double)least, target);
+        for (int64_t groups = 2 * least; (double)(groups * TILES_LEAST) <= w->tiles; groups += least) {
+                double some = winograd_cost(w, (double)groups, target);
+                best = some < *cycles ? groups : best;
+                *cycles = some < *cycles ? some : *cycles;
+        }
+        return best;
+}
+
+double winograd_tiles(int64_t images, int64_t rows, int64_t columns, int m)
+{
+        return (double)(images * divide_up(rows, m) * divide_up(columns, m));
+}
+
+double winograd_growth(const struct winograd *f)
+{
+        return f->size * f->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
+}
+
 double winograd_direct_cost(double weights, double positions, const struct target *target)
 {
         return weights * positions / cost_products_per_cycle(target) +

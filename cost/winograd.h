@@ -10,6 +10,13 @@ struct winograd_work { double tiles, channels, outputs; const struct winograd *f
 
 /* of one core, over so many groups of tiles */
 double winograd_cost(const struct winograd_work *w, double groups, const struct target *target);
+/* how many groups are best, a multiple of `least`; *cycles: what they cost */
+int64_t winograd_groups(const struct winograd_work *w, int64_t least, const struct target *target,
+                        double *cycles);
+/* tiles of m x m results */
+double winograd_tiles(int64_t images, int64_t rows, int64_t columns, int m);
+/* by how much transformed weights are more than those of the windows, by these */
+double winograd_growth(const struct winograd *f);
 /* the same convolution without it: so many weights and positions */
 double winograd_direct_cost(double weights, double positions, const struct target *target);
 /* What one of so many threads waits for besides: all of U, where they share tiles; what the others

@@ -17,25 +17,9 @@ static bool shares_phases(const struct winograd_work *w, const struct schedule_m
                        winograd_tiles_wait(w, threads, machine->target);
 }
 
-/* how many groups of tiles are best */
-static int64_t best_groups(const struct winograd_work *w, const struct schedule_machine *machine,
-                           int64_t least)
-{
-        int64_t best = least;
-        double best_cycles = winograd_cost(w, (double)least, machine->target);
-        for (int64_t groups = 2 * least; (double)groups * 8 <= w->tiles; groups += least) {
-                double cycles = winograd_cost(w, (double)groups, machine->target);
-                if (cycles < best_cycles) {
-                        best = groups;
-                        best_cycles = cycles;
-                }
-        }
-        return best;
-}
-
 static double tiles_of(const struct type *y, int tile)
 {
-        return (double)(y->dims[0] * divide_up(y->dims[2], tile) * divide_up(y->dims[3], tile));
+        return winograd_tiles(y->dims[0], y->dims[2], y->dims[3], tile);
 }
 
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
@@ -63,8 +47,8 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
         double direct = winograd_direct_cost(weights, positions, machine->target);
         struct winograd_work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
-        double cycles =
-                winograd_cost(&work, (double)best_groups(&work, machine, 1), machine->target);
+        double cycles;
+        winograd_groups(&work, 1, machine->target, &cycles);
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
@@ -100,12 +84,12 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         if (most < 1)
                 most = 1;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
-        int64_t groups = phases ? 1 : best_groups(&work, machine, machine->threads);
+        double cycles = winograd_cost(&work, 1, target);
+        int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
         s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
-                             winograd_cost(&work, (double)groups, target) / 1000,
-                             (long long)groups);
+                             cycles / 1000, (long long)groups);
         int64_t blocks = divide_up(group, most);
         s.columns = (int)divide_up(group, blocks);
         while (s.columns * s.vectors * s.split < 8 && s.split < 4)

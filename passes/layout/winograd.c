@@ -14,9 +14,10 @@
  * infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles take
  * memory, and all rows at once: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
+#include "cost/winograd.h"
 #include "ir/relation.h"
 #include "ir/winograd.h"
-#include "passes/pass.h"
+#include "passes/layout/winograd.h"
 #include "schedule/book.h"
 #include "schedule/schedule.h"
 
@@ -184,68 +185,23 @@ static bool stays_direct(const struct op *op, const struct pass_context *context
         return context->book && schedule_book_find(context->book, op->region->function->module, op);
 }
 
-/* a convolution that could be tiled so, what that saves, and by how many bytes constants grow */
-struct choice { struct op *op; int tile; double gain, bytes; };
-
 /* most saved for a byte first; of equals the first operation, with the smaller tile */
 static int by_worth(const void *a, const void *b)
 {
-        const struct choice *x = a, *y = b;
+        const struct winograd_choice *x = a, *y = b;
         double d = y->gain / y->bytes - x->gain / x->bytes;
-        return d > 0                            ? 1
-               : d < 0                          ? -1
-               : x->op->number != y->op->number ? x->op->number - y->op->number
-                                                : x->tile - y->tile;
+        return d > 0                    ? 1
+               : d < 0                  ? -1
+               : x->number != y->number ? x->number - y->number
+                                        : x->tile - y->tile;
 }
 
-static double constant_bytes(const struct module *m)
+void winograd_afford(struct winograd_choice *choices, int count, double room)
 {
-        double bytes = 0;
-        for (const struct constant *c = m->constants; c; c = c->next)
-                bytes += c->kind == CONSTANT_DENSE && c->value.uses
-                                 ? (double)type_bytes(c->value.type)
-                                 : 0;
-        return bytes;
-}
-
-static struct choice *find_choices(struct function *f, const struct pass_context *context,
-                                   int *count)
-{
-        const struct schedule_machine machine = { context->target, context->lower.threads };
-        struct choice *choices = NULL;
-        int numbers = *count = 0;
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = numbers++;
-                bool tiled = can_be_tiled(op, context->target) && !stays_direct(op, context);
-                for (int tile = 2; tile <= WINOGRAD_TILE_MAX && tiled; tile += 2) {
-                        double gain = schedule_winograd_gain(op, tile, &machine);
-                        const struct winograd *w = winograd_find(tile);
-                        double growth =
-                                w->size * w->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
-                        if (gain <= 0)
-                                continue;
-                        ARENA_GROW(f->module->arena, choices, *count);
-                        choices[(*count)++] = (struct choice){
-                                op, tile, gain, growth * (double)type_bytes(op_operand(op, 1)->type)
-                        };
-                }
-        }
-        return choices;
-}
-
-/* The best for the bytes that constants may grow by: each choice in turn that fits takes its
- * operation, or improves it. */
-int pass_winograd(struct function *f, struct pass_context *context)
-{
-        int count, replaced = 0;
-        if (!target_has_vectors(context->target) || context->exact || context->direct)
-                return 0;
-        struct choice *choices = find_choices(f, context, &count);
-        double room = constant_bytes(f->module) * (double)context->limits.winograd_percent / 100;
         if (count)
                 qsort(choices, (size_t)count, sizeof *choices, by_worth);
         for (int i = 0; i < count; i++) {
-                struct choice *c = &choices[i], *before = NULL;
+                struct winograd_choice *c = &choices[i], *before = NULL;
                 for (int k = 0; k < i && !before; k++)
                         before = choices[k].op == c->op && choices[k].tile ? &choices[k] : NULL;
                 double bytes = c->bytes - (before ? before->bytes : 0);
@@ -257,6 +213,50 @@ int pass_winograd(struct function *f, struct pass_context *context)
                 if (before)
                         before->tile = 0;
         }
+}
+
+double winograd_constants(const struct module *m)
+{
+        double bytes = 0;
+        for (const struct constant *c = m->constants; c; c = c->next)
+                bytes += c->kind == CONSTANT_DENSE && c->value.uses
+                                 ? (double)type_bytes(c->value.type)
+                                 : 0;
+        return bytes;
+}
+
+static struct winograd_choice *find_choices(struct function *f, const struct pass_context *context,
+                                   int *count)
+{
+        const struct schedule_machine machine = { context->target, context->lower.threads };
+        struct winograd_choice *choices = NULL;
+        int numbers = *count = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                int number = numbers++;
+                bool tiled = can_be_tiled(op, context->target) && !stays_direct(op, context);
+                for (int tile = 2; tile <= WINOGRAD_TILE_MAX && tiled; tile += 2) {
+                        double gain = schedule_winograd_gain(op, tile, &machine);
+                        const struct winograd *w = winograd_find(tile);
+                        if (gain <= 0)
+                                continue;
+                        ARENA_GROW(f->module->arena, choices, *count);
+                        choices[(*count)++] = (struct winograd_choice){
+                                op, tile, number, gain,
+                                winograd_growth(w) * (double)type_bytes(op_operand(op, 1)->type)
+                        };
+                }
+        }
+        return choices;
+}
+
+int pass_winograd(struct function *f, struct pass_context *context)
+{
+        int count, replaced = 0;
+        if (!target_has_vectors(context->target) || context->exact || context->direct)
+                return 0;
+        struct winograd_choice *choices = find_choices(f, context, &count);
+        winograd_afford(choices, count, winograd_constants(f->module) *
+                                                (double)context->limits.winograd_percent / 100);
         for (int i = 0; i < count; i++) {
                 if (!choices[i].tile)
                         continue;

@@ -180,7 +180,7 @@ int pass_precision(struct function *f, struct pass_context *context)
                 return 0;
         const struct target *t = context->target;
         bool multiplies = multiply_registers(t) || multiply_for(t, E_BF16, E_BF16, false);
-        int contractions = precision_choose(f, context->target, context->limits.bf16_percent);
+        int contractions = precision_choose(f, context);
         if (!contractions)
                 return 0;
         struct rounding r = { .m = f->module, .context = context, .arena = arena_new() };

@@ -4,8 +4,8 @@
 
 #include "passes/pass.h"
 
-/* Marks (op->number) those that are predicted to take `percent` of the time so, at most. Returns
- * how many there are. */
-int precision_choose(struct function *f, const struct target *target, int64_t percent);
+/* Marks (op->number) those that are predicted to take the share of their time that
+ * --limit bf16_percent says so, at most. Returns how many there are. */
+int precision_choose(struct function *f, const struct pass_context *context);
 
 #endif

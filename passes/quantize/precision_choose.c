@@ -8,7 +8,9 @@
 #include "cost/narrow.h"
 #include "cost/room.h"
 #include "ir/spelling.h"
+#include "ir/winograd.h"
 #include "passes/layout/layout.h"
+#include "passes/layout/winograd.h"
 #include "passes/quantize/precision.h"
 
 enum { SPATIAL_MAX = 6 };
@@ -72,16 +74,52 @@ static bool fits_words(const struct op *op, const struct target *target)
                 (channels % block == 0 && w->dims[0] / groups % block == 0));
 }
 
-static int choose_words(struct function *f, const struct target *target, const struct multiply *m,
-                        double share)
+/* Those of op's tiles that are no slower than words and faster than sums in f32. */
+static void find_tiled(struct op *op, const struct target *target, double words, double plain,
+                       struct winograd_choice **choices, int *count, struct arena *arena)
 {
-        int chosen = 0;
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op) && fits_words(op, target) &&
-                             narrow_words_cost(op, target, m) <
-                                     share * narrow_best_f32_cost(op, target);
-                chosen += op->number;
+        for (int tile = 2; tile <= WINOGRAD_TILE_MAX; tile += 2) {
+                double bytes, cycles = narrow_winograd_cost(op, tile, target, &bytes);
+                if (!cycles || cycles >= plain || words < cycles)
+                        continue;
+                ARENA_GROW(arena, *choices, *count);
+                (*choices)[*count] = (struct winograd_choice){ op, tile, *count,
+                                                               plain - cycles, bytes };
+                ++*count;
         }
+}
+
+/* Beside words stands what f32 takes: by Winograd's algorithm for those that constants have room
+ * for, which are half as large by then. */
+static int choose_words(struct function *f, const struct pass_context *context,
+                        const struct multiply *m, double share)
+{
+        const struct target *target = context->target;
+        struct arena *arena = arena_new();
+        struct winograd_choice *tiled = NULL;
+        int chosen = 0, count = 0;
+        double constants = winograd_constants(f->module);
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = 0;
+                if (!is_candidate(op) || !fits_words(op, target))
+                        continue;
+                double words = narrow_words_cost(op, target, m),
+                       plain = narrow_f32_cost(op, target, target_block(target));
+                op->number = words < share * plain;
+                chosen += op->number;
+                const struct value *w = op_operand(op, 1);
+                if (op->number && value_is_constant(w))
+                        constants -= (double)type_bytes(w->type) / 2;
+                if (op->number && !context->direct)
+                        find_tiled(op, target, words / share, plain, &tiled, &count, arena);
+        }
+        winograd_afford(tiled, count, constants * (double)context->limits.winograd_percent / 100);
+        for (int i = 0; i < count; i++)
+                if (tiled[i].tile) {
+                        chosen -= tiled[i].op->number;
+                        tiled[i].op->number = 0;
+                }
+        arena_free(arena);
         return chosen;
 }
 
@@ -98,14 +136,15 @@ static int choose_narrow(struct function *f, const struct target *target, double
         return chosen;
 }
 
-int precision_choose(struct function *f, const struct target *target, int64_t percent)
+int precision_choose(struct function *f, const struct pass_context *context)
 {
+        const struct target *target = context->target;
         int chosen = 0;
-        double without = 0, with = 0, share = (double)percent / 100;
+        double without = 0, with = 0, share = (double)context->limits.bf16_percent / 100;
         const struct multiply *words = multiply_for(target, E_BF16, E_BF16, false);
         const struct multiply *tile = multiply_for(target, E_BF16, E_BF16, true);
         if (!tile)
-                return words ? choose_words(f, target, words, share)
+                return words ? choose_words(f, context, words, share)
                              : choose_narrow(f, target, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;

@@ -203,6 +203,15 @@ def test_what_stays_in_f32(tmp_path):
     assert "to=bf16" in ir(tmp_path / "small.onnx", tmp_path / "forced.dnn", "--limit=bf16_percent=1000000")
 
 
+@pytest.mark.parametrize("size,options,narrow", [(28, [], 0), (7, [], 2), (28, ["--limit=winograd_percent=0"], 2)])
+def test_what_winograd_takes_stays_in_f32(tmp_path, size, options, narrow):
+    """windows of 3 x 3, in words: where tiles of results take fewer products than that gains, and constants have room for them"""
+    m = Model()
+    m.save(tmp_path / "m.onnx", m.conv(m.conv("x", 128, 128, 3), 128, 128, 3), 1, 128, size, size)
+    text = ir(tmp_path / "m.onnx", tmp_path / "m.dnn", "--target=zen4", "--limit=winograd_percent=400", *options)
+    assert len(re.findall("128 x 128 x 3 x 3 x bf16", text)) == narrow, text
+
+
 @pytest.mark.parametrize("rows,narrow", [(4, False), (1024, True)])
 def test_caches_that_few_rows_read_stay_in_f32(tmp_path, rows, narrow):
     """rounding them takes longer than the product gains"""
