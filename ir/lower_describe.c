@@ -130,6 +130,8 @@ double op_flops(const struct op *op)
                 const struct value *w = op_operand(op, 1);
                 per_element = 2 * elements(w) /
                               (double)(w->type->dims[0] * w->type->dims[w->type->rank - 1]);
+        } else if (op->code == OP_dot_blocks) {
+                per_element = 2 * (double)op_operand(op, 0)->type->dims[3];
         } else if (op->code == OP_dot) {
                 int count;
                 const int64_t *dims = op_ints(op, "contract_a", &count);

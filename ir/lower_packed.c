@@ -100,3 +100,62 @@ struct loop_expr *element_convolve_lanes(struct emit *e, const struct op *op, in
         open_windows(e, op, 1, &sum, index, wi, xi);
         return close_sum(e, op, &sum, xi, wi);
 }
+
+/* ---- dot_blocks ---- */
+
+/* The products of a block, added up: of the numbers that lie in one byte after the other. at: the
+ * byte in the weights, wi[2] and the last; xi: the row of x. */
+static struct loop_expr *block_products(struct emit *e, const struct op *op,
+                                        const struct packed_bits *p, struct loop_expr **xi,
+                                        struct loop_expr **wi, struct loop_expr *lane)
+{
+        struct loop_variable *sum =
+                emit_var(e, "sum", LOOP_TYPE(E_I32), emit_number(e, E_I32, 0));
+        struct loop_expr *first = emit_let(e, "first", emit_op_int(e, LOOP_MUL, wi[1], p->block)),
+                         *i = emit_for(e, "i", emit_int(e, 0), emit_int(e, p->bytes));
+        wi[2] = emit_op_int(e, LOOP_DIV, i, p->group);
+        wi[4] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, lane, p->group),
+                        emit_op_int(e, LOOP_REM, i, p->group));
+        struct loop_expr *byte = emit_let(e, "byte", emit_as(e, E_I32, op_operand(op, 1), wi));
+        for (int k = 0; k < 8 / p->bits; k++) {
+                xi[3] = emit_op(e, LOOP_ADD, emit_op(e, LOOP_ADD, first, i),
+                                emit_int(e, k * p->bytes));
+                struct loop_expr *w = emit_op(e, LOOP_SHR, byte, emit_number(e, E_I32, k * p->bits));
+                if (p->bits < 8)
+                        w = emit_op(e, LOOP_AND, w, emit_number(e, E_I32, (1 << p->bits) - 1));
+                struct loop_expr *product =
+                        emit_op(e, LOOP_MUL, emit_as(e, E_I32, op_operand(op, 0), xi), w);
+                emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), product));
+        }
+        emit_end(e);
+        return loop_use(e->arena, sum);
+}
+
+struct loop_expr *element_dot_blocks(struct emit *e, const struct op *op, int result,
+                                     struct loop_expr *const *index)
+{
+        enum { STEPS = 2, SUMS, SCALES, ZEROS };
+        (void)result;
+        const struct packed_bits p = packed_bits_of(op);
+        struct loop_expr *o = index[3], *wi[RANK_MAX], *si[RANK_MAX],
+                         *xi[RANK_MAX] = { index[0], index[1], index[2] },
+                         *bi[RANK_MAX] = { index[0], index[1], index[2] };
+        si[3] = emit_op_int(e, LOOP_REM, o, p.lanes);
+        wi[0] = si[0] = emit_op_int(e, LOOP_DIV, o, p.lanes * p.vectors);
+        wi[3] = si[2] = emit_op_int(e, LOOP_REM, emit_op_int(e, LOOP_DIV, o, p.lanes), p.vectors);
+        struct loop_variable *sum =
+                emit_var(e, "sum", LOOP_TYPE(E_F32), emit_number(e, E_F32, 0));
+        wi[1] = si[1] = bi[3] = emit_for(e, "b", emit_int(e, 0), emit_int(e, p.blocks));
+        struct loop_expr *products = block_products(e, op, &p, xi, wi, si[3]),
+                         *sums = emit_as(e, E_I32, op_operand(op, SUMS), bi);
+        const struct value *zeros = op_operand(op, ZEROS);
+        struct loop_expr *zero = zeros ? emit_as(e, E_I32, zeros, si)
+                                       : emit_number(e, E_I32, op_int(op, "zero"));
+        products = emit_op(e, LOOP_SUB, products, emit_op(e, LOOP_MUL, zero, sums));
+        struct loop_expr *scale = emit_op(e, LOOP_MUL, emit_as(e, E_F32, op_operand(op, STEPS), bi),
+                                          emit_as(e, E_F32, op_operand(op, SCALES), si));
+        products = emit_op(e, LOOP_MUL, loop_cast(e->arena, E_F32, products), scale);
+        emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), products));
+        emit_end(e);
+        return loop_use(e->arena, sum);
+}

@@ -220,6 +220,20 @@ bool relate_convolve_packed(const struct op *op, int operand, struct relation *r
         return true;
 }
 
+bool relate_dot_blocks(const struct op *op, int operand, struct relation *r)
+{
+        enum { X, W, STEPS, SUMS };
+        relate_all(op, operand, r);
+        if (operand == X || operand == STEPS || operand == SUMS) {
+                r->along[0] = same(0);
+                r->along[2] = same(2);
+        } else {
+                int rank = operand_type(op, operand)->rank;
+                r->along[0] = r->along[rank - 2] = r->along[rank - 1] = some(3);
+        }
+        return true;
+}
+
 bool relate_convolve_lanes(const struct op *op, int operand, struct relation *r)
 {
         int lanes = op_result(op)->type->rank - 1;

@@ -423,6 +423,22 @@ static inline int64_t packed_panel(const struct type *x, const struct type *w)
 {
         return w->dims[w->rank - 2] * packed_lanes(x, w);
 }
+/* Of a dot_blocks: what the shapes of its operands say of the weights. Number k of a block is in byte
+ * k % bytes, k / bytes * bits bits from the lowest; a panel is of vectors * lanes outputs, and has
+ * `group` bytes of an output side by side, a word of a multiply. */
+struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group; int bits; };
+
+static inline struct packed_bits packed_bits_of(const struct op *op)
+{
+        const int64_t *w = op_operand(op, 1)->type->dims, *s = op_operand(op, 4)->type->dims;
+        struct packed_bits p = { .blocks = w[1], .words = w[2], .vectors = w[3], .lanes = s[3] };
+        p.block = op_operand(op, 0)->type->dims[3] / p.blocks;
+        p.group = w[4] / p.lanes;
+        p.bytes = p.words * p.group;
+        p.bits = (int)(8 * p.bytes / p.block);
+        return p;
+}
+
 /* ---- loops (tensor_loop.c) ---- */
 
 /* The parts of a loop. What it carries is an operand (the value at first), an argument, an operand

@@ -162,3 +162,60 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         return rule_shape(m, op, x->element, 5,
                           (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);
 }
+
+/* ---- dot_blocks ---- */
+
+static bool want_type(struct module *m, const struct op *op, int operand, enum element e, int rank,
+                      const dim_t *dims, struct diag *diag)
+{
+        const struct type *want = type_tensor(m, e, rank, dims), *t = operand_type(op, operand);
+        return t == want || rule_fail(op, diag, "operand %d is %s, want %s", operand,
+                                      rule_type(m, t), rule_type(m, want));
+}
+
+/* bytes of w that hold whole blocks of x, of 1, 2, 4 or 8 bits each */
+static bool check_bits(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1),
+                          *s = operand_type(op, 4);
+        bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && type_is_static(x) &&
+                    type_is_static(w) && type_is_static(s) && type_elements(x) &&
+                    type_elements(w) && type_elements(s) && x->element == E_I8 &&
+                    w->element == E_U8 && element_info[s->element].compute == E_F32 && x->dims[1] == 1 && x->dims[3] % w->dims[1] == 0 &&
+                    w->dims[4] % s->dims[3] == 0;
+        if (good) {
+                int64_t block = x->dims[3] / w->dims[1],
+                        bytes = w->dims[2] * (w->dims[4] / s->dims[3]), per = block / bytes;
+                good = block % bytes == 0 && per <= 8 && !(per & (per - 1));
+        }
+        return good || rule_fail(op, diag,
+                                 "operands are %s, %s and scales %s, want rows of i8 by panels of u8 whose "
+                                 "bytes hold blocks of whole numbers",
+                                 rule_type(m, x), rule_type(m, w), rule_type(m, s));
+}
+
+bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
+{
+        enum { STEPS = 2, SUMS, SCALES, ZEROS };
+        if (!check_bits(m, op, diag))
+                return false;
+        const struct packed_bits p = packed_bits_of(op);
+        const dim_t *x = operand_type(op, 0)->dims;
+        int64_t panels = operand_type(op, 1)->dims[0], outputs = op_int(op, "outputs"),
+                zero = op_int(op, "zero"), panel = p.vectors * p.lanes;
+        const dim_t rows[] = { x[0], 1, x[2], p.blocks },
+                    columns[] = { panels, p.blocks, p.vectors, p.lanes };
+        if (outputs < 1 || outputs > STEP_MAX || panels != divide_up(outputs, panel))
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
+                                 (long long)panels, (long long)panel, (long long)outputs);
+        if (zero < 0 || zero > UINT8_MAX)
+                return rule_fail(op, diag, "zero is %lld, want 0 to %d", (long long)zero,
+                                 UINT8_MAX);
+        return want_type(m, op, STEPS, E_F32, 4, rows, diag) &&
+               want_type(m, op, SUMS, E_I32, 4, rows, diag) &&
+               want_type(m, op, SCALES, (enum element)operand_type(op, SCALES)->element, 4, columns,
+                         diag) &&
+               (!op_operand(op, ZEROS) ||
+                want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
+               rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], 1, x[2], outputs }, diag);
+}

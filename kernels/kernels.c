@@ -18,6 +18,7 @@ static const struct lowering lowerings[] = {
           HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(prefetch) |
                   HEED(group) | TASKS,
           winograd_prepare },
+        { OP_dot_blocks, OF(I8), HEED(columns) | HEED(vectors) | TASKS, blocks_prepare },
         { OP_reduce_window, OF(F32) | OF(BF16), HEED(columns) | TASKS, windows_prepare },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };

@@ -75,6 +75,7 @@ struct stage *contract_prepare(const struct stage *common);
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);
+struct stage *blocks_prepare(const struct stage *common);
 
 /* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
 

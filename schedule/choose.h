@@ -20,5 +20,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                                 struct arena *arena);
 struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
                                struct arena *arena);
+struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena);
 
 #endif

@@ -15,6 +15,7 @@ static const struct { enum opcode code; schedule_choice choose; } choices[] = {
         { OP_convolve_packed, contract_choose },
         { OP_convolve_lanes, lanes_choose },
         { OP_convolve_winograd, winograd_choose },
+        { OP_dot_blocks, blocks_choose },
         { OP_reduce_window, windows_choose },
 };
 

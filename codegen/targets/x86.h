@@ -120,7 +120,9 @@
         X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
         X86_MADDWD(lanes, I8, U8)
 #define X86_VNNI(lanes) \
-        X86_GROUPS("vnni", lanes, 4, U8, I8, I32, .body = "dot_u8_i8", .order = ORDER_EXACT, \
+        X86_VNNI_OF(lanes, U8, I8, "dot_u8_i8"), X86_VNNI_OF(lanes, I8, U8, "dot_i8_u8")
+#define X86_VNNI_OF(lanes, x_, w_, function) \
+        X86_GROUPS("vnni", lanes, 4, x_, w_, I32, .body = function, .order = ORDER_EXACT, \
                    .instructions = 1)
 
 /* Words that are bytes side by side, and those of pairs that are widened. */
@@ -153,10 +155,13 @@
 /* an instruction that adds to its first operand: gcc 12 copies and spills sums around its own
  * function for it, but not around this one */
 #define X86_DOT_IN_PLACE(function_, e, called, type, sums, instruction) \
+        X86_DOT_OF(function_, e, called, type, sums, instruction, "%2, %1")
+/* operands: as AT&T's order has them, of x, %1, and w, %2 */
+#define X86_DOT_OF(function_, e, called, type, sums, instruction, operands) \
         X86_DOT(function_, e, called "($0, $1, $2)", \
                 .definition = type " " called "(" type " sum, " sums " x, " sums " w)\n" \
                               "{\n" \
-                              "        __asm__ (\"" instruction "\\t%2, %1, %0\" : \"+v\"(sum) : \"v\"(x), \"v\"(w));\n" \
+                              "        __asm__ (\"" instruction "\\t" operands ", %0\" : \"+v\"(sum) : \"v\"(x), \"v\"(w));\n" \
                               "        return sum;\n" \
                               "}")
 

@@ -9,6 +9,7 @@ static const struct multiply multiplies[] = { X86_VNNI(8), { 0 } };
 
 static const struct spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_u8_i8", I32, "dot_u8_i8_x8", "__m256i", "__m256i", "%{vex%} vpdpbusd"),
+        X86_DOT_OF("dot_i8_u8", I32, "dot_i8_u8_x8", "__m256i", "__m256i", "%{vex%} vpdpbusd", "%1, %2"),
         { 0 }
 };
 

@@ -9,6 +9,7 @@ static const struct multiply multiplies[] = { X86_VNNI(16), { 0 } };
 
 static const struct spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_u8_i8", I32, "dot_u8_i8_x16", "__m512i", "__m512i", "vpdpbusd"),
+        X86_DOT_OF("dot_i8_u8", I32, "dot_i8_u8_x16", "__m512i", "__m512i", "vpdpbusd", "%1, %2"),
         { 0 }
 };
 

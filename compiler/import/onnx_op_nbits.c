@@ -3,10 +3,17 @@
  *
  *      (float(byte >> shift & mask) - zero) * scale         zero, scale: of a block of numbers
  *
- * stands in front of what reads it, where fuse takes it into the kernel. */
+ * stands in front of what reads it, where fuse takes it into the kernel.
+ *
+ * Where a MatMulNBits permits (accuracy_level 4) and --exact does not forbid it, what is multiplied
+ * by the table is rounded to 8 bits, each block of a row by a step of its own,
+ *
+ *      step = max |x| / 127            q = round(x / step), as x * (1 / step)
+ *
+ * and products of blocks are whole numbers (dot_blocks): the same ones on every target. */
 #include "compiler/import/onnx_helpers.h"
 
-enum { BLOCK_LEAST = 16 };
+enum { BLOCK_LEAST = 16, ROUNDED = 4 };   /* ROUNDED: an accuracy_level */
 
 /* The numbers of `bits` bits that each byte of x holds, lowest first, in 8 bits, along a new
  * dimension `at`. */
@@ -51,6 +58,7 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t pres
 struct product {
         int64_t inner, outputs, bits, block, blocks, bytes; /* bytes: of a block */
         enum element e;                 /* of a, the scales and the bias */
+        bool rounds;                    /* a may be rounded to 8 bits */
         bool turned;                    /* a byte holds neighbours, as the model has it, no numbers
                                          * that are `bytes` apart */
         struct value *group;            /* <blocks x numbers of a byte x bytes x i32>, or NULL */
@@ -102,6 +110,7 @@ static bool product_read(struct onnx_import *im, struct onnx_node *n, struct pro
         p->blocks = divide_up(p->inner, p->block);
         p->bytes = p->block * p->bits / 8;
         p->e = onnx_element(n->inputs[0]);
+        p->rounds = accuracy == ROUNDED && !im->context->exact;
         p->turned = !value_is_constant(n->inputs[1]);
         return true;
 }
@@ -258,9 +267,91 @@ static struct value *decoded_weights(struct onnx_import *im, struct onnx_node *n
         return scale ? onnx_binary(im, OP_mul, w, scale) : NULL;
 }
 
-bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
+/* ---- rows that are rounded to 8 bits ---- */
+
+/* zero points of a byte each, [outputs, blocks, 1, 1]; NULL: the model has none, or after an error */
+static struct value *whole_zeros(struct onnx_import *im, struct onnx_node *n,
+                                 const struct product *p)
+{
+        struct value *zero = onnx_input(n, 3);
+        if (!zero)
+                return NULL;
+        zero = by_outputs(im, n, 3, p, divide_up(p->blocks * p->bits, 8));
+        zero = unpacked_zeros(im, p, zero);
+        return onnx_reshape(im, zero, 4, (dim_t[]){ p->outputs, p->blocks, 1, 1 });
+}
+
+/* All is known that is to be multiplied in whole numbers, sums of a block are, and zero points do
+ * not take much more memory in bytes than they do in the model. */
+static bool multiplies_whole(const struct onnx_node *n, const struct product *p)
+{
+        enum { SHARE = 20, LARGEST = 127 * 255 };
+        const struct value *zero = onnx_input(n, 3);
+        const struct type *a = n->inputs[0]->type;
+        bool zeros = !zero || (value_is_constant(zero) && onnx_element(zero) == E_U8);
+        int64_t bytes = p->bytes + element_info[p->e].bytes;
+        return p->rounds && type_is_static(a) && type_elements(a) && !p->group && !p->turned && value_is_constant(n->inputs[2]) && zeros &&
+               p->block <= INT32_MAX / LARGEST &&
+               (!zero || SHARE * (8 - p->bits) <= 8 * bytes);
+}
+
+/* the product of x, [rows, blocks * block], rounded, and the table: [1, 1, rows, outputs] */
+static struct value *whole_product(struct onnx_import *im, struct onnx_node *n,
+                                   const struct product *p, struct value *x)
+{
+        enum { X, W, STEPS, SUMS, SCALES, ZEROS, COUNT };
+        static const int64_t inner[] = { 2 }, outer[] = { 0, 1 };
+        const int64_t rows = type_elements(x->type) / (p->blocks * p->block);
+        const dim_t scales[] = { p->outputs, p->blocks, 1, 1 },
+                    bytes[] = { p->outputs, p->blocks, p->bytes, 1, 1 };
+        struct value *operands[COUNT] = { NULL }, *w = n->inputs[1];
+
+        x = onnx_reshape(im, x, 3, (dim_t[]){ rows, p->blocks, p->block });
+        struct value *most = onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), inner, 1, E_COMPUTE),
+                     *steps = onnx_with(im, OP_div, most, 127);
+        if (!steps)
+                return NULL;
+        x = onnx_binary(im, OP_mul, x, onnx_spread(im, onnx_unary(im, OP_reciprocal, steps), x->type, outer));
+        x = onnx_cast(im, onnx_unary(im, OP_round, x), E_I8);
+        struct value *sums = onnx_reduce(im, REDUCE_sum, onnx_cast(im, x, E_I32), inner, 1, E_COMPUTE);
+        operands[X] = onnx_reshape(im, x, 4, (dim_t[]){ 1, 1, rows, p->blocks * p->block });
+        operands[W] = onnx_reshape(im, p->bits == 8 ? w : sorted_bytes(im, p, w->constant), 5, bytes);
+        operands[STEPS] = onnx_reshape(im, steps, 4, (dim_t[]){ 1, 1, rows, p->blocks });
+        operands[SUMS] = onnx_reshape(im, sums, 4, (dim_t[]){ 1, 1, rows, p->blocks });
+        operands[SCALES] = onnx_reshape(im, by_outputs(im, n, 2, p, p->blocks), 4, scales);
+        operands[ZEROS] = whole_zeros(im, n, p);
+        for (int i = 0; i < COUNT; i++)
+                if (!operands[i] && (i < ZEROS || onnx_input(n, 3)))
+                        return NULL;
+        struct attr *attrs = attrs_new(im->m, OP_dot_blocks);
+        attr_set(attrs, OP_dot_blocks, "outputs", p->outputs);
+        if (!operands[ZEROS])
+                attr_set(attrs, OP_dot_blocks, "zero", 1 << (p->bits - 1));
+        return value_build(&im->b, OP_dot_blocks, operands, COUNT, attrs,
+                           NULL);
+}
+
+/* the product of x, [.., blocks * block], and the decoded table */
+static struct value *float_product(struct onnx_import *im, struct onnx_node *n,
+                                   const struct product *p, struct value *x)
 {
         const int64_t inner[3] = { 1, 2, 3 };
+
+        x = in_blocks(im, p, x);
+        const struct builder folds = im->b;
+        if (value_is_constant(n->inputs[1]))    /* they were to be small */
+                im->b.fold = NULL;
+        struct value *w = decoded_weights(im, n, p);
+        im->b.fold = folds.fold;
+        struct attr *attrs = attrs_new(im->m, OP_dot);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_a", inner, 3);
+        attr_set_ints(im->m, attrs, OP_dot, "contract_b", inner, 3);
+        return x && w ? value_build(&im->b, OP_dot, (struct value *[]){ x, w }, 2, attrs, NULL)
+                      : NULL;
+}
+
+bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
+{
         struct product p = { .group = NULL };
         dim_t dims[RANK_MAX];
 
@@ -273,18 +364,12 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
             !onnx_type(im, n, E_F32, 3, (const dim_t[]){ p.outputs, p.blocks, p.block }))
                 return false;
         struct value *x = onnx_wide(im, n->inputs[0]);
-        x = x ? in_blocks(im, &p, onnx_fitted(im, x, rank - 1, p.blocks * p.block)) : NULL;
-        const struct builder folds = im->b;
-        if (value_is_constant(n->inputs[1]))    /* they were to be small */
-                im->b.fold = NULL;
-        struct value *w = decoded_weights(im, n, &p);
-        im->b.fold = folds.fold;
-        struct attr *attrs = attrs_new(im->m, OP_dot);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_a", inner, 3);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_b", inner, 3);
-        struct value *y = x && w ? value_build(&im->b, OP_dot, (struct value *[]){ x, w }, 2, attrs,
-                                               NULL)
-                                 : NULL;
+        x = x ? onnx_fitted(im, x, rank - 1, p.blocks * p.block) : NULL;
+        if (!x)
+                return false;
+        struct value *y = (multiplies_whole(n, &p) ? whole_product : float_product)(im, n, &p, x);
+        if (y && multiplies_whole(n, &p))
+                y = onnx_reshape(im, y, 2, y->type->dims + 2);
         if (onnx_input(n, 5))
                 y = onnx_binary(im, OP_add, y, onnx_wide(im, n->inputs[5]));
         return onnx_output(n, 0, onnx_reshape(im, onnx_cast(im, y, p.e), rank, dims));

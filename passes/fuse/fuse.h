@@ -7,7 +7,7 @@
 static inline bool fuse_is_packed(const struct op *op)
 {
         return op->code == OP_convolve_packed || op->code == OP_convolve_lanes ||
-               op->code == OP_convolve_winograd;
+               op->code == OP_convolve_winograd || op->code == OP_dot_blocks;
 }
 static inline bool fuse_is_elementwise(const struct op *op)
 {

@@ -89,6 +89,7 @@ static bool convert(struct layout *l, struct op *op)
         switch (op->code) {
         case OP_convolve: return layout_convolve(l, op);
         case OP_dot:      return layout_dot(l, op);
+        case OP_dot_blocks: return layout_dot_blocks(l, op);
         default:          return layout_transparent(l, op) || layout_rows(l, op);
         }
 }
@@ -97,7 +98,7 @@ static bool convert(struct layout *l, struct op *op)
 static void release_weights(struct layout *l, struct op *op)
 {
         for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION; i++)
-                if (value_is_constant(op_operand(op, i)))
+                if (op_operand(op, i) && value_is_constant(op_operand(op, i)))
                         op_set_operand(op, i, constant_number(l->m, op_operand(op, i)->type, 0));
 }
 

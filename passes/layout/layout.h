@@ -142,6 +142,10 @@ bool layout_has_phases(const struct op *convolve);
 bool layout_dot(struct layout *l, struct op *op);
 bool layout_rows(struct layout *l, struct op *op);
 
+/* ---- blocks.c ---- */
+
+bool layout_dot_blocks(struct layout *l, struct op *op);
+
 /* ---- moves.c: operations that keep channels apart, on blocks ---- */
 
 bool layout_transparent(struct layout *l, struct op *op);

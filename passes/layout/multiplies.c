@@ -9,13 +9,16 @@ static bool fits(const struct pass_context *context, const struct multiply *m)
                                         0, m->group));
 }
 
+/* where sums may be */
+enum { IN_VECTORS = 1, IN_TILES = 2 };
+
 static const struct multiply *find(const struct pass_context *context, enum element x,
-                                   enum element w, bool tiles_only)
+                                   enum element w, int places)
 {
         const struct multiply *m;
         for (int i = 0; (m = multiply_at(context->target, i)); i++)
-                if (m->x.memory == x && m->w.memory == w && (m->registers || !tiles_only) &&
-                    fits(context, m))
+                if (m->x.memory == x && m->w.memory == w &&
+                    places & (m->registers ? IN_TILES : IN_VECTORS) && fits(context, m))
                         return m;
         return NULL;
 }
@@ -23,13 +26,19 @@ static const struct multiply *find(const struct pass_context *context, enum elem
 const struct multiply *multiply_in(const struct pass_context *context, enum element x,
                                    enum element w)
 {
-        return find(context, x, w, false);
+        return find(context, x, w, IN_VECTORS | IN_TILES);
 }
 
 const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
                                          enum element w)
 {
-        return find(context, x, w, true);
+        return find(context, x, w, IN_TILES);
+}
+
+const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
+                                           enum element w)
+{
+        return find(context, x, w, IN_VECTORS);
 }
 
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op)
@@ -60,4 +69,15 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, in
         bool loads = m->group > 2 && !m->registers;
         int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
         return lines * line > m->outputs ? lines * line / m->outputs : 1;
+}
+
+int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,
+                     int64_t positions)
+{
+        enum { SHARE = 32 };            /* of the outputs, that zeros behind them may be */
+        int64_t vectors = (positions == 1 ? 4 : 2) * target_line(target, m->sum) / m->outputs;
+        while (vectors > 1 &&
+               SHARE * (round_up(outputs, vectors * m->outputs) - outputs) > outputs)
+                vectors--;
+        return vectors;
 }

@@ -12,6 +12,9 @@ const struct multiply *multiply_in(const struct pass_context *context, enum elem
 /* the same among those whose sums are in hardware tiles */
 const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
                                          enum element w);
+/* and among those whose sums are in vectors */
+const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
+                                           enum element w);
 /* the one for a contraction of 8-bit integers whose sums are of i32, or NULL */
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op);
 /* Of bytes that are multiplied by bytes with a sign: with or without one themselves (E_I8, E_U8), as
@@ -20,5 +23,9 @@ enum element multiply_sign(const struct pass_context *context);
 /* vectors of a panel of so many outputs, where so many positions share it */
 int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
                        int64_t positions);
+/* the same where sums of a block become such of floats, which are as many, and memory is to be
+ * small */
+int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,
+                     int64_t positions);
 
 #endif

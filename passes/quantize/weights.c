@@ -10,8 +10,9 @@ static bool is_weights(const struct constant *c, const struct limits *limits)
             !type_elements(t) || type_elements(t) < limits->weight_elements)
                 return false;
         for (const struct use *u = c->value.uses; u; u = u->next)
-                if (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) &&
-                    (u->user->code != OP_gather || u->index != 0))
+                if (u->user->code == OP_dot_blocks ||   /* its floats are scales */
+                    (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) &&
+                     (u->user->code != OP_gather || u->index != 0)))
                         return false;
         return true;
 }

@@ -250,6 +250,32 @@ class Winograd(Contraction):
         return [2, 1, 3, 0, 4]
 
 
+class Blocks(Contraction):
+    """rows of bytes by weights in few bits, each block with a step: words of two or four bytes, as the target multiplies them"""
+    sign = "%total{"
+
+    def __init__(self, seed, target):
+        r = self.r = random.Random(seed)
+        lanes, group = LANES[target.removesuffix("-vnni")], 4 if target.endswith("-vnni") else 2
+        images, rows, blocks, per, words = r.choice([1, 1, 2]), r.choice([1, 1, 2, 5, 13]), r.randint(1, 3), r.choice([1, 2, 4]), r.choice([1, 2, 3, 8])
+        vectors, outputs = r.choice([1, 2, 4]), r.randint(1, 150)
+        panels, block = -(-outputs // (vectors * lanes)), per * words * group
+        kinds = {"x": ([images, 1, rows, blocks * block], "i8"), "w": ([panels, blocks, words, vectors, lanes * group], "u8"),
+                 "d": ([images, 1, rows, blocks], "f32"), "e": ([images, 1, rows, blocks], "i32"), "s": ([panels, blocks, vectors, lanes], "f32"),
+                 "z": ([panels, blocks, vectors, lanes], "u8")}
+        zeros = r.random() < 0.5
+        if not zeros:
+            del kinds["z"]
+        y = [images, 1, rows, outputs]
+        self.inputs = [f'%{name} "{name}": {shape(*dims).replace("f32", element)}' for name, (dims, element) in kinds.items()]
+        schedule = f"columns={r.choice([1, 2, 3, 6])} vectors={r.choice([v for v in (1, 2, 4) if vectors % v == 0])}{self.tasks()}"
+        body = [f'%c = dot_blocks(%x, %w, %d, %e, %s, {"%z" if zeros else "none"}) outputs={outputs} zero={r.choice([0, 8, 128])} '
+                f'schedule="{schedule}" : {shape(*y)}']
+        result = self.epilogue("%c", y, body)
+        result, final = self.move_y(result, y, body)
+        self.text = program(self.inputs, body, result, final)
+
+
 class Chain(Contraction):
     """Contractions of what the one before makes, one of them perhaps with a window, a stride or a halo along the rows."""
     sign = "%strip"
@@ -307,8 +333,10 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-@pytest.mark.parametrize("kind", [Packed, Narrow, Prologue, Lanes, Windows, Winograd, Chain])
-@pytest.mark.parametrize("target", TARGETS)
+KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Lanes, Windows, Winograd, Chain) for target in TARGETS]
+
+
+@pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES)])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
 def test_scheduled_is_canonical(kind, target, first):

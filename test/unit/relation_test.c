@@ -52,6 +52,10 @@ static const struct sample {
           "convolve_lanes(%x, %w) : <2 x 2 x 3 x 3 x 4 x f32>", EXACT, 0 },
         { "%x \"x\": <2 x 1 x 4 x 6 x 16 x f32>, %w \"w\": <16 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) tile=2 rows=2 columns=4 outputs=16 : <2 x 1 x 2 x 4 x 16 x f32>", 0, 0 },
+        { "%x \"x\": <2 x 1 x 3 x 8 x i8>, %w \"w\": <2 x 2 x 2 x 2 x 4 x u8>, %p \"p\": <2 x 1 x 3 x 2 x f32>, "
+          "%t \"t\": <2 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 4 x f32>, "
+          "%z \"z\": <2 x 2 x 2 x 4 x u8>",
+          "dot_blocks(%x, %w, %p, %t, %s, %z) outputs=13 : <2 x 1 x 3 x 13 x f32>", 0, 0 },
         { "%x \"x\": <2 x 3 x 4 x i32>", "reduce(%x, <1 x i64> [1]) : <2 x 4 x i32>", EXACT | ONCE, 0 },
         { "%x \"x\": <2 x 3 x 4 x i32>", "reduce(%x, <2 x i64> [0, 2]) : <1 x 3 x 1 x i32>", EXACT | ONCE, 0 },
         { "%x \"x\": <2 x 3 x i32>", "reduce(%x, <2 x i64> [0, 1]) kind=max : <i32>", ONCE, 0 },
@@ -113,7 +117,7 @@ static void check_depends(const struct op *op, int operand, const struct relatio
 
 /* ---- what the operation does ---- */
 
-struct run { struct fixture x; const struct sample *sample; struct array inputs[3]; struct loop_program *p; };
+struct run { struct fixture x; const struct sample *sample; struct array inputs[OPERAND_ROW_MAX]; struct loop_program *p; };
 
 static int64_t pick(const struct sample *s, int operand)
 {

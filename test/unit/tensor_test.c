@@ -61,6 +61,9 @@ static const struct { const char *arguments, *op; } rows[] = {
           "convolve_winograd(%x, %w) rows=7 columns=5 outputs=40 : <1 x 3 x 7 x 5 x 16 x f32>" },
         { "%x \"x\": <1 x 1 x 4 x 4 x 3 x f64>, %w \"w\": <16 x 1 x 3 x 1 x 16 x f64>",
           "convolve_winograd(%x, %w) tile=2 rows=1 columns=2 outputs=5 block=5 : <1 x 1 x 1 x 2 x 5 x f64>" },
+        { "%x \"x\": <1 x 1 x 3 x 64 x i8>, %w \"w\": <2 x 2 x 4 x 2 x 64 x u8>, %p \"p\": <1 x 1 x 3 x 2 x f32>, "
+          "%t \"t\": <1 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 x 16 x u8>",
+          "dot_blocks(%x, %w, %p, %t, %s, %z) outputs=40 : <1 x 1 x 3 x 40 x f32>" },
         { "%x \"x\": <2 x 3 x 4 x f16>", "reduce(%x, <2 x i64> [0, 2]) : <3 x f16>" },
         { "%x \"x\": <2 x 3 x f16>", "reduce(%x, <1 x i64> 1) kind=prod accumulator=f32 : <2 x f32>" },
         { "%x \"x\": <2 x 3 x bool>", "reduce(%x, <1 x i64> 1) kind=max : <2 x bool>" },

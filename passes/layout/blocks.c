@@ -1,0 +1,67 @@
+/* Layout of dot_blocks: bytes that hold several numbers each, in words of a multiply.
+ *
+ *      <outputs x blocks x bytes x 1 x 1>, scales <outputs x blocks x 1 x 1>
+ *        ->
+ *      <panels x blocks x bytes / group x vectors x lanes * group>, <panels x blocks x vectors x lanes>
+ *
+ * A word of the multiply is `group` bytes, and a number of each of them is a word of as many
+ * numbers: unpacking is a shift and a mask of whole vectors. So weights stay as small as the model
+ * has them. */
+#include "passes/layout/layout.h"
+
+enum { SCALES = 4, ZEROS };
+
+/* <outputs x blocks x n x 1 ..> as <panels x blocks x n / group x vectors x lanes * group> */
+static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes,
+                               int64_t group)
+{
+        static const int64_t perm[] = { 0, 3, 4, 1, 2, 5 };
+        const dim_t *d = v->type->dims;
+        int64_t panels = divide_up(d[0], vectors * lanes), blocks = d[1],
+                words = type_elements(v->type) / (d[0] * blocks) / group;
+        struct value *x = layout_reshape(&l->b, v, 3, (dim_t[]){ d[0], blocks, words * group });
+        x = x ? layout_pack(&l->b, x, (dim_t[]){ panels * vectors * lanes, blocks, words * group }, 6,
+                            (dim_t[]){ panels, vectors, lanes, blocks, words, group }, perm)
+              : NULL;
+        if (v->type->rank == 4)         /* scales: a number of each output */
+                return layout_reshape(&l->b, x, 4, (dim_t[]){ panels, blocks, vectors, lanes });
+        return layout_reshape(&l->b, x, 5,
+                              (dim_t[]){ panels, blocks, words, vectors, lanes * group });
+}
+
+/* Zeros behind the last output take little memory. */
+static bool stays_small(const struct packed_bits *p, int64_t outputs, int64_t panel)
+{
+        enum { SHARE = 32, BYTES = 4096 };
+        int64_t more = round_up(outputs, panel) - outputs;
+        return SHARE * more <= outputs || more * p->blocks * p->bytes <= BYTES;
+}
+
+bool layout_dot_blocks(struct layout *l, struct op *op)
+{
+        const struct packed_bits p = packed_bits_of(op);
+        const struct multiply *m = multiply_in_vectors(l->context, E_I8, E_U8);
+        bool zeros = op_operand(op, ZEROS);
+        if (!m || !m->body || p.lanes != 1 || p.vectors != 1 || p.bytes % m->group ||
+            !value_is_constant(op_operand(op, 1)) || !value_is_constant(op_operand(op, SCALES)) ||
+            (zeros && !value_is_constant(op_operand(op, ZEROS))))
+                return false;
+        struct value *operands[OPERAND_ROW_MAX];
+        int64_t rows = op_operand(op, 0)->type->dims[2], outputs = op_int(op, "outputs"),
+                vectors = multiply_few(l->context->target, m, outputs, rows);
+        if (!stays_small(&p, outputs, vectors * m->outputs))
+                return false;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *v = op_operand(op, i);
+                operands[i] = v && (i == 1 || i >= SCALES)
+                                      ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->group : 1)
+                                      : v;
+                if (v && !operands[i])
+                        return false;
+        }
+        struct value *y = value_build(&l->b, OP_dot_blocks, operands, op->operand_count, op->attrs,
+                                      NULL);
+        *layout_form(l, op_result(op)) = (struct form){ .rows = y, .batch = 2, .free = 1 };
+        l->failed |= !y;
+        return y != NULL;
+}
