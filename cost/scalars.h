@@ -6,11 +6,15 @@
 
 #include "ir/target.h"
 
-/* One step of all sums of a tile: products, numbers loaded, those of them that go into all lanes of
- * a vector, values that want registers at once. */
-struct scalar_step { double sums, loads, spread, held; bool floats; };
+/* One turn of sums side by side: products, numbers loaded, values that want registers at once. */
+struct scalar_step { double sums, loads, held; bool floats; };
 double scalars_step_cost(const struct scalar_step *step, const struct target *t);
-/* to read a result again, in a loop of its own */
-double scalars_again_cost(const struct target *t);
+
+/* Sums of `columns` neighbours, in an array, in each of some rows; in one pass over it products of
+ * `steps` turns are added to each. Of one turn: numbers loaded for each column, and such as are the
+ * same for all columns. Products may be of 16 bits. */
+struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
+/* cycles of one turn, in one column */
+double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t);
 
 #endif

@@ -2,29 +2,23 @@
  * without vectors.
  *
  *     for %m = 0 to 16 {                              for %m = 0 to 16 step 4 {
- *       for %i = 0 to 196 {                             for %i = 0 to 196 step 4 {
+ *       for %i = 0 to 9 {                               for %i = 0 to 9 {
  *         var %sum : f32 = 0.0                            var %sum : f32 = 0.0
- *         for %c = 0 to 96 {                              ... 15 more
+ *         for %c = 0 to 96 {                              ... 3 more
  *           set %sum = %sum +                  ->         for %c = 0 to 96 {
- *               %x[%c * 196 + %i] *                         let %xe : f32 = %x[%c * 196 + %i]
+ *               %x[%c * 9 + %i] *                           let %xe : f32 = %x[%c * 9 + %i]
  *               %w[%m * 96 + %c]                            let %we : f32 = %w[%m * 96 + %c]
- *         }                                                 ... 3 more of each
+ *         }                                                 ... 3 more
  *         store %y[..] = max(%sum, 0.0)                     set %sum = %sum + %xe * %we
- *       }                                                   ... 15 more
+ *       }                                                   ... 3 more
  *     }                                                   }
- *                                                         store %y[..] = %sum
- *                                                         ... 15 more
- *                                                         for %r = 0 to 4 {
- *                                                           for %t = 0 to 4 {
- *                                                             store %y[..] = max(%y[..], 0.0)
- *                                                           }
- *                                                         }
+ *                                                         store %y[..] = max(%sum, 0.0)
+ *                                                         ... 3 more
  *
  * While one sum waits for its products, others are added up, and what several read is loaded once.
- * Each sum is added up as it was, so every bit stays. Where columns are neighbours in memory, C
- * compilers make vectors of them, given stores of nothing but sums: what becomes of these is
- * computed where they lie then. Where windows reach over the border, inner loops differ from column
- * to column: then it is rows alone, of outputs.
+ * Where columns (here: %i) are neighbours in memory, and enough of them, strips of them are computed
+ * by loops that C compilers make vectors of (jam_strip.c). Each sum is added up as it was, so every
+ * bit stays.
  *
  * Nothing is copied or padded: the workspace stays as it is. */
 #include "ir/loop_vector.h"
@@ -87,9 +81,14 @@ static bool take_leaf(struct jam_nest *nest, struct loop_block *leaf)
         return good && sums && nest->store && variables;
 }
 
-static bool find_nest(struct jam_nest *nest, struct loop_stmt *s)
+static void take_let(struct loop_stmt *s, void *nest)
 {
-        *nest = (struct jam_nest){ .depth = 0 };
+        if (s->kind == STMT_LET)
+                jam_define(nest, s);
+}
+
+static bool find_loops(struct jam_nest *nest, struct loop_stmt *s)
+{
         while (is_plain_loop(s) && nest->depth < JAM_DEPTH_MAX) {
                 struct loop_stmt *inner = s->body->first;
                 nest->loops[nest->depth++] = s;
@@ -102,24 +101,14 @@ static bool find_nest(struct jam_nest *nest, struct loop_stmt *s)
         return false;
 }
 
-struct reading {
-        const struct loop_buffer *result;
-        bool found;
-};
-
-static void look_at_load(struct loop_expr *e, void *context)
+/* scratch: for definitions */
+static bool find_nest(struct jam_nest *nest, struct loop_stmt *s, struct arena *scratch)
 {
-        struct reading *r = context;
-        r->found |= e->op == LOOP_LOAD &&
-                    (e->buffer == r->result ||
-                     (r->result->alias_class && e->buffer->alias_class == r->result->alias_class));
-}
-
-static bool lies_apart(const struct jam_nest *nest)
-{
-        struct reading r = { nest->store->buffer, false };
-        loop_block_walk(nest->leaf, NULL, look_at_load, &r);
-        return !r.found;
+        *nest = (struct jam_nest){ .lets = map_new(scratch) };
+        if (!find_loops(nest, s))
+                return false;
+        loop_block_walk(s->body, take_let, NULL, nest);
+        return true;
 }
 
 /* ---- names for what is multiplied ---- */
@@ -132,7 +121,8 @@ static void find_load(struct loop_expr *e, void *context)
 }
 
 /* a value of its own in front of *at, if it is read from memory */
-static struct loop_expr *named(struct arena *arena, struct loop_expr *e, struct loop_stmt ***at)
+static struct loop_expr *named(struct arena *arena, struct loop_expr *e, struct loop_stmt ***at,
+                               const struct jam_nest *nest)
 {
         const struct loop_buffer *from = NULL;
         loop_expr_walk(e, find_load, &from);
@@ -146,20 +136,22 @@ static struct loop_expr *named(struct arena *arena, struct loop_expr *e, struct 
         let->next = **at;
         **at = let;
         *at = &let->next;
+        jam_define(nest, let);
         return loop_use(arena, let->variable);
 }
 
-static void name_operands(struct arena *arena, struct loop_block *block)
+static void name_operands(struct arena *arena, struct loop_block *block,
+                          const struct jam_nest *nest)
 {
         for (struct loop_stmt **at = &block->first; *at; at = &(*at)->next) {
                 if ((*at)->kind == STMT_FOR)
-                        name_operands(arena, (*at)->body);
+                        name_operands(arena, (*at)->body, nest);
                 struct loop_expr *sum = (*at)->kind == STMT_SET ? (*at)->a : NULL,
                                  *product = sum && sum->op == LOOP_ADD ? sum->args[1] : NULL;
                 if (!product || product->op != LOOP_MUL)
                         continue;
                 for (int i = 0; i < 2; i++)
-                        product->args[i] = named(arena, product->args[i], &at);
+                        product->args[i] = named(arena, product->args[i], &at, nest);
         }
 }
 
@@ -169,23 +161,18 @@ struct jamming {
         struct arena *arena;
         const struct jam_nest *nest;
         const struct jam *jam;
-        const struct loop_variable *alone; /* of the loop over what becomes of sums */
+        struct loop_variable *line; /* the number of a row of the tile; NULL: there is one */
+        struct loop_variable *alone; /* of the loop over what becomes of a strip's sums */
         bool failed;
 };
 
-static struct loop_stmt *column_loop(const struct jamming *j)
-{
-        return j->nest->loops[j->jam->column];
-}
-
-static struct loop_expr *plus(struct arena *arena, struct loop_variable *v, int64_t n)
+struct loop_expr *jam_plus(struct arena *arena, struct loop_variable *v, int64_t n)
 {
         return loop_op(arena, LOOP_ADD, loop_use(arena, v), loop_index(arena, n), NULL);
 }
 
-/* an empty loop */
-static struct loop_stmt *append_loop(struct arena *arena, struct loop_variable *v, int64_t from,
-                                     int64_t to, int64_t step, struct loop_block *out)
+struct loop_stmt *jam_append_loop(struct arena *arena, struct loop_variable *v, int64_t from,
+                                  int64_t to, int64_t step, struct loop_block *out)
 {
         struct loop_stmt *s = loop_append(arena, out, STMT_FOR);
         s->variable = v;
@@ -206,97 +193,65 @@ static void write_once(struct jamming *j, const struct loop_stmt *loop, struct l
         j->failed |= c->failed;
 }
 
-static void uses_variable(struct loop_expr *e, void *context)
+/* Columns that no strip takes, one after the other: those behind strips follow those before them. */
+static void write_edges(struct jamming *j, struct loop_block *out)
 {
-        const struct loop_variable **v = context;
-        if (e->op == LOOP_VARIABLE && e->variable == *v)
-                *v = NULL;
+        const struct jam *jam = j->jam;
+        struct loop_stmt *loop = j->nest->loops[jam->column];
+        int64_t from, to, taken = jam->taken;
+        loop_is_int(loop->a, &from);
+        loop_is_int(loop->b, &to);
+        if (to - from == taken)
+                return;
+        int64_t before = jam->first - from;
+        struct loop_variable *e = loop_variable_new(j->arena, "e", LOOP_TYPE(E_INDEX),
+                                                    VARIABLE_LOOP),
+                             *v = loop_variable_new(j->arena, loop->variable->name,
+                                                    LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_stmt *each = jam_append_loop(j->arena, e, from, to - taken, 1, out),
+                         *let = loop_append(j->arena, each->body, STMT_LET);
+        /* e, and from e = first on, as many more as strips take */
+        struct loop_expr *behind = jam_plus(j->arena, e, 1 - jam->first);
+        if (before > 1)
+                behind = loop_op(j->arena, LOOP_MAX, behind, loop_index(j->arena, 0), NULL);
+        behind = loop_op(j->arena, LOOP_MIN, behind, loop_index(j->arena, 1), NULL);
+        let->variable = v;
+        let->a = jam_plus(j->arena, e, taken);
+        if (before)
+                let->a = loop_op(j->arena, LOOP_ADD, loop_use(j->arena, e),
+                                 loop_op(j->arena, LOOP_MUL, behind, loop_index(j->arena, taken),
+                                         NULL),
+                                 NULL);
+        write_once(j, loop, loop_use(j->arena, v), each->body);
 }
 
-static bool block_uses(struct loop_block *block, const struct loop_variable *v)
-{
-        loop_block_walk(block, NULL, uses_variable, &v);
-        return !v;
-}
-
-/* Values of s.. that a block uses, and what these use, in front of it. */
-static void with_values(struct jamming *j, struct loop_stmt *s, struct loop_block *body)
-{
-        enum { MOST = 64 };
-        const struct loop_stmt *lets[MOST];
-        int count = 0;
-        for (; s && count < MOST; s = s->next)
-                if (s->kind == STMT_LET)
-                        lets[count++] = s;
-        j->failed |= count == MOST;
-        while (count-- > 0) {
-                if (!block_uses(body, lets[count]->variable))
-                        continue;
-                struct loop_stmt *let = loop_append(j->arena, loop_block_new(j->arena), STMT_LET);
-                *let = *lets[count];
-                let->next = body->first;
-                body->first = let;
-        }
-}
-
-/* the store alone, of this value */
-static struct loop_block *store_of(struct jamming *j, struct loop_expr *value)
-{
-        struct loop_block *block = loop_block_new(j->arena);
-        struct loop_stmt *copy = loop_append(j->arena, block, STMT_STORE);
-        *copy = *j->nest->store;
-        copy->next = NULL;
-        copy->b = value;
-        return block;
-}
-
-/* for t = 0 to columns { store y[..] = what becomes of y[..] } */
-static void write_results(struct jamming *j, struct loop_block *out)
-{
-        const struct jam_nest *nest = j->nest;
-        struct loop_stmt *column = column_loop(j), *store = nest->store;
-        struct loop_variable *t =
-                loop_variable_new(j->arena, "t", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_stmt *each = append_loop(j->arena, t, 0, j->jam->columns, 1, out);
-        struct loop_block *values = store_of(j, store->b);
-        int from = j->jam->row < 0 ? j->jam->column : j->jam->row;
-        for (int d = nest->depth - 1; d >= from; d--)
-                with_values(j, nest->loops[d]->body->first, values);
-        struct jam_copy *c = jam_copy_new(j->arena, 1);
-        c->all = true;
-        jam_copy_set(c, column->variable, 0,
-                     loop_op(j->arena, LOOP_ADD, loop_use(j->arena, column->variable),
-                             loop_use(j->arena, t), NULL));
-        /* the sum is what lies there, whose subscript moves, too */
-        for (const struct loop_stmt *s = values->first; s; s = s->next) {
-                jam_copy_set(c, nest->sum->variable, 0,
-                             loop_load(j->arena, store->buffer, jam_expr(c, store->a, 0)));
-                jam_range(c, s, s->next, each->body);
-        }
-        j->failed |= c->failed;
-        j->alone = t;
-        store->buffer->access = ACCESS_INOUT;
-}
-
+/* what stands for the loop over columns: strips, and what they leave */
 static void write_columns(struct jamming *j, struct loop_block *out)
 {
         const struct jam *jam = j->jam;
-        const struct jam_nest *nest = j->nest;
-        struct loop_stmt *column = column_loop(j), *last = NULL;
-        struct jam_copy *c = jam_copy_new(j->arena, jam->columns);
-        for (int i = 0; i < jam->columns; i++)
-                jam_copy_set(c, column->variable, i, plus(j->arena, column->variable, i));
-        bool apart = jam->neighbours && nest->store->b->op != LOOP_VARIABLE;
-        for (struct loop_stmt *s = column->body->first; s; s = s->next)
-                last = s->kind == STMT_FOR ? s : last;
-        jam_range(c, column->body->first, apart ? last->next : NULL, out);
-        if (apart) {
-                struct loop_block *sums = store_of(j, loop_use(j->arena, nest->sum->variable));
-                with_values(j, last->next, sums);
-                jam_range(c, sums->first, NULL, out);
-                write_results(j, out);
+        struct loop_stmt *loop = j->nest->loops[jam->column];
+        struct loop_block *body = out;
+        struct loop_expr *line = j->line ? loop_use(j->arena, j->line) : loop_index(j->arena, 0);
+        int64_t all = jam->strips * jam->columns;
+        if (all > jam->taken) {
+                struct loop_variable *o = loop_variable_new(j->arena, "o", LOOP_TYPE(E_INDEX),
+                                                            VARIABLE_LOOP),
+                                     *v = loop->variable;
+                body = jam_append_loop(j->arena, o, jam->first, jam->first + all, jam->columns, out)
+                               ->body;
+                struct loop_stmt *let = loop_append(j->arena, body, STMT_LET);
+                v->kind = VARIABLE_LET;
+                let->variable = v;
+                let->a = loop_op(j->arena, LOOP_MIN, loop_use(j->arena, o),
+                                 loop_index(j->arena, jam->first + jam->taken - jam->columns),
+                                 NULL);
+        } else if (jam->strips > 1) {
+                body = jam_append_loop(j->arena, loop->variable, jam->first, jam->first + all,
+                                       jam->columns, out)
+                               ->body;
         }
-        j->failed |= c->failed;
+        j->failed |= !jam_write_strip(j->arena, j->nest, jam, line, body, &j->alone);
+        write_edges(j, out);
 }
 
 /* what stands for loop number d of the nest */
@@ -308,9 +263,7 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
         loop_is_int(loop->a, &from);
         loop_is_int(loop->b, &to);
         if (d == jam->column) {
-                struct loop_stmt *s =
-                        append_loop(j->arena, loop->variable, from, to, jam->columns, out);
-                write_columns(j, s->body);
+                write_columns(j, out);
                 return;
         }
         struct loop_block *body = loop_block_new(j->arena);
@@ -327,7 +280,7 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
                         body->end = &copy->next;
                 }
         }
-        struct loop_stmt *main = append_loop(j->arena, loop->variable, from, whole, rows, out);
+        struct loop_stmt *main = jam_append_loop(j->arena, loop->variable, from, whole, rows, out);
         if (d != jam->row) {
                 main->body = body;
                 return;
@@ -335,38 +288,55 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
         struct jam_copy *c = jam_copy_new(j->arena, rows);
         c->alone = j->alone;
         c->variable = loop->variable;
-        for (int i = 0; i < rows; i++)
-                jam_copy_set(c, loop->variable, i, plus(j->arena, loop->variable, i));
+        c->line = j->line;
+        for (int i = 0; i < rows; i++) {
+                jam_copy_set(c, loop->variable, i, jam_plus(j->arena, loop->variable, i));
+                if (j->line)
+                        jam_copy_set(c, j->line, i, loop_index(j->arena, i));
+        }
         jam_range(c, body->first, NULL, main->body);
         j->failed |= c->failed;
         if (whole == to)
                 return;
         struct loop_variable *rest = loop_variable_new(j->arena, loop->variable->name,
                                                        LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_stmt *last = append_loop(j->arena, rest, whole, to, 1, out);
+        struct loop_stmt *last = jam_append_loop(j->arena, rest, whole, to, 1, out);
         write_once(j, loop, loop_use(j->arena, rest), last->body);
 }
 
 /* ---- the pass ---- */
 
-static struct loop_block *jam_nest(struct loop_program *p, const struct loop_bounds *bounds,
-                                   const struct target *target, struct loop_stmt *s)
+static bool jam_found(struct jamming *j, struct jam_nest *nest, const struct target *target,
+                      const struct loop_bounds *bounds, struct loop_block *out)
 {
-        struct jam_nest nest;
         struct jam jam;
-        if (!find_nest(&nest, s))
-                return NULL;
-        nest.apart = lies_apart(&nest);
-        if (!jam_choose(&nest, target, bounds, &jam))
-                return NULL;
-        struct jamming j = { .arena = p->arena, .nest = &nest, .jam = &jam };
-        struct loop_block *out = loop_block_new(p->arena);
-        name_operands(p->arena, nest.leaf);
-        write_loop(&j, 0, out);
-        return j.failed ? NULL : out;
+        if (!jam_choose(nest, target, bounds, &jam))
+                return false;
+        j->nest = nest;
+        j->jam = &jam;
+        if (jam.row >= 0 && jam.column >= 0)
+                j->line = loop_variable_new(j->arena, "line", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        name_operands(j->arena, nest->leaf, nest);
+        write_loop(j, 0, out);
+        return !j->failed;
 }
 
-static struct loop_block *jam_nests(struct loop_program *p, const struct loop_bounds *bounds,
+static struct loop_block *jam_nest(struct loop_program *p, struct loop_bounds *bounds,
+                                   const struct target *target, struct loop_stmt *s)
+{
+        struct arena *scratch = arena_new();
+        struct loop_block *out = loop_block_new(p->arena);
+        struct jamming j = { .arena = p->arena };
+        struct jam_nest nest;
+        bool good = find_nest(&nest, s, scratch);
+        while (good && jam_merge(p->arena, bounds, &nest))
+                good = find_nest(&nest, s, scratch);
+        good = good && jam_found(&j, &nest, target, bounds, out);
+        arena_free(scratch);
+        return good ? out : NULL;
+}
+
+static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *bounds,
                                     const struct target *target, struct loop_block *block,
                                     int *count)
 {

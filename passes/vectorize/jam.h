@@ -1,5 +1,5 @@
 /* Inside jam: jam.c finds nests and writes them anew, jam_copy.c copies statements several at a
- * time, jam_choose.c says how many. */
+ * time, jam_choose.c says how many, jam_strip.c writes strips of columns. */
 #ifndef PASSES_VECTORIZE_JAM_H
 #define PASSES_VECTORIZE_JAM_H
 
@@ -8,7 +8,7 @@
 #include "ir/loop_bounds.h"
 #include "ir/target.h"
 
-enum { JAM_DEPTH_MAX = 12 };
+enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
 
 /* Loops directly inside each other, with nothing but values between them, around sums and a store
  * of what becomes of them. */
@@ -18,24 +18,68 @@ struct jam_nest {
         struct loop_block *leaf; /* the body of the innermost */
         struct loop_stmt *store; /* its last statement */
         struct loop_stmt *sum; /* the variable of the only sum; NULL: there are several */
-        bool apart; /* nothing that is read may lie where the result is */
+        struct map *lets; /* by variable: its definition, an expression */
 };
 
-/* So many iterations of loop `row`, around loop `column`, at a time by so many of that one; -1: of
- * no loop. Columns come out even. */
+/* So many iterations of loop `row` at a time, and strips of columns, iterations of loop `column`
+ * inside it; -1: of no loop. */
 struct jam {
-        int row, column;
-        int rows, columns;
-        /* columns lie side by side in all that is read and stored: sums are stored as they are, and
-         * then what becomes of them */
-        bool neighbours;
+        int row, rows;
+        int column, columns; /* the innermost loop; columns of a strip */
+        int64_t first, taken, strips; /* the first column of strips, and how many are in them; the
+                                       * last one may begin before the end of the one before */
+        int64_t turns; /* of the innermost loop of the sums; 0: it depends */
+        int steps; /* so many of them at a time */
+        bool narrow; /* products of 16 bits */
 };
+
+/* ---- jam.c ---- */
+
+/* an empty loop */
+struct loop_stmt *jam_append_loop(struct arena *arena, struct loop_variable *v, int64_t from,
+                                  int64_t to, int64_t step, struct loop_block *out);
+/* v + n */
+struct loop_expr *jam_plus(struct arena *arena, struct loop_variable *v, int64_t n);
 
 /* ---- jam_choose.c ---- */
 
 /* The best of a nest; false: as it is. */
 bool jam_choose(const struct jam_nest *nest, const struct target *target,
                 const struct loop_bounds *bounds, struct jam *jam);
+/* one more value */
+void jam_define(const struct jam_nest *nest, const struct loop_stmt *let);
+/* a value's expression, or NULL */
+const struct loop_expr *jam_definition(const struct jam_nest *nest, const struct loop_variable *v);
+/* on v, or on a value that does */
+bool jam_depends(const struct jam_nest *nest, const struct loop_expr *e,
+                 const struct loop_variable *v);
+
+/* e = *step * v + something else; false: it may be otherwise */
+bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
+              const struct loop_variable *v, int64_t *step);
+
+/* ---- jam_merge.c ---- */
+
+/* Makes one loop of the two innermost ones of a nest where they go over memory as one; the nest is
+ * to be found anew then. */
+bool jam_merge(struct arena *arena, struct loop_bounds *bounds, const struct jam_nest *nest);
+
+/* ---- jam_strip.c ---- */
+
+/* The loop that a sum is added up in, where loops of the sum lie directly inside each other, with
+ * nothing but values between them; or NULL. */
+const struct loop_stmt *jam_innermost(const struct jam_nest *nest);
+/* The columns in the middle for which loops of the sum begin and end alike: count from first. */
+bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int64_t *first,
+                int64_t *count);
+/* how often the innermost loop turns, in a column of the middle; 0: it depends */
+int64_t jam_turns(const struct jam_nest *nest, const struct loop_variable *v, int64_t column);
+/* a product of integers of 8 bits, or of differences of such, that 16 bits hold */
+bool jam_is_narrow(const struct loop_expr *product);
+/* One strip, whose rows' sums lie one behind the other: this is row `line`. alone: the variable of
+ * the loop over what becomes of sums. */
+bool jam_write_strip(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
+                     struct loop_expr *line, struct loop_block *out, struct loop_variable **alone);
 
 /* ---- jam_copy.c ---- */
 
@@ -48,6 +92,7 @@ struct jam_copy {
          * copies; or NULL. */
         const struct loop_variable *alone;
         const struct loop_variable *variable; /* of the loop that is jammed */
+        const struct loop_variable *line; /* that counts its copies from 0; or NULL */
         bool failed;
 };
 

@@ -1,7 +1,5 @@
-/* jam, the choice: which loops, and how many iterations at a time.
- *
- * Times are cost/scalars.c's; where columns are neighbours, of vectors of four of them, as C
- * compilers make. */
+/* jam, the choice: which loops, how many iterations at a time, and which columns in strips. Times are
+ * cost/scalars.c's. */
 #include "passes/vectorize/jam.h"
 
 #include "cost/scalars.h"
@@ -9,9 +7,10 @@
 #include "passes/vectorize/vectorize.h"
 
 #define WORTH .8 /* of the time as it is */
-enum { LANES = 4, SUMS_MOST = 16 };      /* of a vector that C compilers make; sums of a tile */
 enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4 }; /* of integers more do not fit into registers */
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
+/* of vectors that C compilers make for any machine; loops of less than STRIP_LEAST are written out */
+enum { VECTOR_BYTES = 16, STRIP_LEAST = 12, STRIP_MOST = 256 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
 {
@@ -24,52 +23,67 @@ static int64_t trip_of(const struct loop_stmt *loop)
 struct survey {
         const struct jam_nest *nest;
         const struct target *target;
-        struct map *lets; /* by variable: its definition, an expression */
         const struct loop_expr *loads[LOADS_MOST]; /* in the sums */
         int load_count, products;
-        bool good, floats;
+        bool good, floats, narrow;
         const struct loop_bounds *bounds;
         double steps; /* turns of all loops of the sums */
 };
 
-static const struct loop_expr *definition_of(const struct survey *s, const struct loop_variable *v)
+void jam_define(const struct jam_nest *nest, const struct loop_stmt *let)
 {
-        return map_get(s->lets, (const char *)&v, sizeof v);
+        map_set(nest->lets, (const char *)&let->variable, sizeof let->variable, let->a);
+}
+
+const struct loop_expr *jam_definition(const struct jam_nest *nest, const struct loop_variable *v)
+{
+        return map_get(nest->lets, (const char *)&v, sizeof v);
+}
+
+bool jam_depends(const struct jam_nest *nest, const struct loop_expr *e,
+                 const struct loop_variable *v)
+{
+        if (e->op == LOOP_VARIABLE) {
+                const struct loop_expr *definition = jam_definition(nest, e->variable);
+                return e->variable == v || (definition && jam_depends(nest, definition, v));
+        }
+        for (int i = 0; i < e->arity; i++)
+                if (e->args[i] && jam_depends(nest, e->args[i], v))
+                        return true;
+        return false;
 }
 
 static bool depends(const struct survey *s, const struct loop_expr *e,
                     const struct loop_variable *v)
 {
-        if (e->op == LOOP_VARIABLE) {
-                const struct loop_expr *definition = definition_of(s, e->variable);
-                return e->variable == v || (definition && depends(s, definition, v));
-        }
-        for (int i = 0; i < e->arity; i++)
-                if (e->args[i] && depends(s, e->args[i], v))
-                        return true;
-        return false;
+        return jam_depends(s->nest, e, v);
 }
 
-/* e = *step * v + something else; false: it may be otherwise */
-static bool step_of(const struct survey *s, const struct loop_expr *e,
-                    const struct loop_variable *v, int64_t *step)
+bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
+              const struct loop_variable *v, int64_t *step)
 {
         int64_t a, b, factor;
         *step = 0;
-        if (!depends(s, e, v))
+        if (!jam_depends(nest, e, v))
                 return true;
         if (e->op == LOOP_VARIABLE && e->variable != v)
-                return step_of(s, definition_of(s, e->variable), v, step);
+                return jam_step(nest, jam_definition(nest, e->variable), v, step);
         *step = 1;
         if (e->op == LOOP_VARIABLE)
                 return true;
         if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor))
-                return step_of(s, e->args[0], v, &a) && !__builtin_mul_overflow(a, factor, step);
-        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || !step_of(s, e->args[0], v, &a) ||
-            !step_of(s, e->args[1], v, &b))
+                return jam_step(nest, e->args[0], v, &a) && !__builtin_mul_overflow(a, factor, step);
+        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || !jam_step(nest, e->args[0], v, &a) ||
+            !jam_step(nest, e->args[1], v, &b))
                 return false;
         return !(e->op == LOOP_ADD ? __builtin_add_overflow(a, b, step)
                                    : __builtin_sub_overflow(a, b, step));
+}
+
+static bool step_of(const struct survey *s, const struct loop_expr *e,
+                    const struct loop_variable *v, int64_t *step)
+{
+        return jam_step(s->nest, e, v, step);
 }
 
 static void take_load(struct loop_expr *e, void *context)
@@ -81,13 +95,6 @@ static void take_load(struct loop_expr *e, void *context)
                 s->loads[s->load_count++] = e;
         else
                 s->good = false;
-}
-
-static void take_let(struct loop_stmt *stmt, void *context)
-{
-        struct survey *s = context;
-        if (stmt->kind == STMT_LET)
-                map_set(s->lets, (const char *)&stmt->variable, sizeof stmt->variable, stmt->a);
 }
 
 static void take_loop(struct survey *s, const struct loop_stmt *loop)
@@ -117,19 +124,17 @@ static void take_sum(struct loop_stmt *stmt, void *context)
         s->products++;
         if (is_product)
                 loop_expr_walk(sum->args[1], take_load, s);
+        s->narrow = is_product && jam_is_narrow(sum->args[1]);
 }
 
-static bool survey_nest(struct survey *s, struct arena *arena, const struct target *target,
-                        const struct loop_bounds *bounds, const struct jam_nest *nest)
+static bool survey_nest(struct survey *s, const struct target *target, const struct loop_bounds *bounds, const struct jam_nest *nest)
 {
         *s = (struct survey){ .nest = nest,
                               .target = target,
-                              .lets = map_new(arena),
                               .bounds = bounds,
                               .good = true,
                               .floats = true,
                               .steps = 1 };
-        loop_block_walk(nest->loops[0]->body, take_let, NULL, s);
         for (struct loop_stmt *stmt = nest->leaf->first; stmt; stmt = stmt->next)
                 if (stmt->kind == STMT_FOR) {
                         take_loop(s, stmt);
@@ -153,69 +158,75 @@ static void look_at_loop(struct loop_stmt *s, void *context)
                 e->good &= !depends(e->survey, s->a, e->v) && !depends(e->survey, s->b, e->v);
 }
 
+static bool is_independent(const struct survey *survey, struct loop_stmt *loop)
+{
+        return trip_of(loop) > 1 && loops_are_independent(survey->bounds, &loop, 1);
+}
+
 /* Iterations are independent, and loops inside begin and end alike in all of them. */
 static bool may_jam(const struct survey *survey, struct loop_stmt *loop)
 {
         struct even e = { survey, loop->variable, true };
         loop_block_walk(loop->body, look_at_loop, NULL, &e);
-        return e.good && trip_of(loop) > 1 && loops_are_independent(survey->bounds, &loop, 1);
+        return e.good && is_independent(survey, loop);
 }
 
 /* ---- times ---- */
 
-static bool are_neighbours(const struct survey *s, const struct jam *jam)
+/* loads of one turn that differ from row to row count once for each */
+static double loads_of(const struct survey *s, const struct jam *jam, bool by_column)
 {
-        const struct jam_nest *nest = s->nest;
-        int64_t step;
-        if (jam->column != nest->depth - 1 || !nest->sum || !s->floats)
-                return false;
-        const struct loop_variable *v = nest->loops[jam->column]->variable;
-        const struct loop_expr *value = nest->store->b;
-        bool as_it_is = value->op == LOOP_VARIABLE && value->variable == nest->sum->variable;
-        if (nest->store->buffer->element != nest->sum->variable->type.element ||
-            !(as_it_is || nest->apart) || !step_of(s, nest->store->a, v, &step) || step != 1)
-                return false;
-        for (int i = 0; i < s->load_count; i++)
-                if (!step_of(s, s->loads[i]->args[0], v, &step) || (step != 0 && step != 1) ||
-                    (step && s->loads[i]->buffer->element != nest->store->buffer->element))
-                        return false;
-        return true;
+        double loads = 0;
+        for (int i = 0; i < s->load_count; i++) {
+                bool by_row = jam->row >= 0 &&
+                              depends(s, s->loads[i], s->nest->loops[jam->row]->variable),
+                     moves = jam->column >= 0 &&
+                             depends(s, s->loads[i], s->nest->loops[jam->column]->variable);
+                if (moves == by_column)
+                        loads += by_row ? jam->rows : 1;
+        }
+        return loads;
 }
 
-/* cycles of one step of all sums of a tile */
-static double step_cycles(const struct survey *s, const struct jam *jam, int rows, int columns)
+/* cycles of one turn of the sums of some rows, in one column */
+static double turn_cycles(const struct survey *s, const struct jam *jam)
 {
-        const struct jam_nest *nest = s->nest;
-        bool vectors = jam->neighbours && columns % LANES == 0;
-        int across = vectors ? columns / LANES : columns;
-        struct scalar_step step = { .sums = (double)(rows * across * s->products),
-                                    .floats = s->floats };
-        step.held = step.sums + 1;
-        for (int i = 0; i < s->load_count; i++) {
-                double times = 1;
-                bool by_column = jam->column >= 0 &&
-                                 depends(s, s->loads[i], nest->loops[jam->column]->variable);
-                if (jam->row >= 0 && depends(s, s->loads[i], nest->loops[jam->row]->variable))
-                        times *= rows;
-                if (by_column)
-                        times *= across;
-                step.loads += times;
-                step.spread += vectors && !by_column ? times : 0;
-                step.held += by_column ? across : 1;
-        }
+        struct scalar_step step = { .sums = (double)(jam->rows * s->products),
+                                    .floats = s->floats,
+                                    .loads = loads_of(s, jam, false) + loads_of(s, jam, true) };
+        step.held = step.sums + 1 + s->load_count;
         return scalars_step_cost(&step, s->target);
 }
 
-/* cycles of a result */
+/* the same in a column of a strip */
+static double strip_cycles(const struct survey *s, const struct jam *jam)
+{
+        struct scalar_strip strip = { .rows = jam->rows,
+                                      .columns = jam->columns,
+                                      .steps = jam->steps,
+                                      .loads = loads_of(s, jam, true),
+                                      .held = loads_of(s, jam, false),
+                                      .floats = s->floats,
+                                      .narrow = jam->narrow };
+        return scalars_strip_cost(&strip, s->target);
+}
+
+/* cycles of a turn of a sum, on average */
 static double cycles(const struct survey *s, const struct jam *jam)
 {
         const struct jam_nest *nest = s->nest;
+        struct jam one = *jam;
+        one.rows = 1;
         int64_t all = jam->row < 0 ? 1 : trip_of(nest->loops[jam->row]), rest = all % jam->rows;
-        double tiles = step_cycles(s, jam, jam->rows, jam->columns) * (double)(all / jam->rows),
-               last = step_cycles(s, jam, 1, jam->columns) * (double)rest;
-        bool again = jam->neighbours && nest->store->b->op != LOOP_VARIABLE;
-        return s->steps * (tiles + last) / (double)(all * jam->columns) +
-               (again ? scalars_again_cost(s->target) : 0);
+        double edge = (turn_cycles(s, jam) * (double)(all / jam->rows) +
+                       turn_cycles(s, &one) * (double)rest) /
+                      (double)all;
+        if (jam->column < 0)
+                return edge;
+        double columns = (double)trip_of(nest->loops[jam->column]),
+               computed = (double)(jam->strips * jam->columns),
+               left = columns - (double)jam->taken;
+        return (computed * strip_cycles(s, jam) / jam->rows + left * edge) / columns;
 }
 
 /* ---- the search ---- */
@@ -239,55 +250,128 @@ static void try(struct search *search, struct jam jam)
 static void try_rows(struct search *search, struct jam jam, bool good[])
 {
         int most = search->survey->floats ? ROWS_MOST : WHOLE_ROWS_MOST;
-        for (jam.row = 0; jam.row < (jam.column < 0 ? search->survey->nest->depth : jam.column);
-             jam.row++) {
+        for (jam.row = 0; jam.row < search->survey->nest->depth; jam.row++) {
                 int64_t trip = trip_of(search->survey->nest->loops[jam.row]);
                 bool divides = false;
                 for (int rows = 2; rows <= most; rows++)
                         divides |= trip % rows == 0;
                 for (jam.rows = 2; jam.rows <= most && good[jam.row]; jam.rows++)
-                        if (jam.rows * jam.columns <= SUMS_MOST &&
-                            (trip % jam.rows == 0 || (!divides && jam.rows < trip)))
+                        if (trip % jam.rows == 0 || (!divides && jam.rows < trip))
                                 try(search, jam);
         }
 }
 
-static void try_columns(struct search *search, struct jam jam, bool good[])
+/* ---- strips ---- */
+
+/* What is read lies side by side, or is the same for all columns. */
+static bool are_neighbours(const struct survey *s, const struct loop_variable *v)
 {
-        static const int widths[] = { 4, 8 };
-        int64_t trip = trip_of(search->survey->nest->loops[jam.column]);
-        jam.neighbours = are_neighbours(search->survey, &jam);
-        for (int i = 0; i < 2 && jam.neighbours; i++) {
-                struct jam wide = jam;
-                wide.columns = widths[i];
-                if (trip % wide.columns)
-                        break;
-                try(search, wide);
-                try_rows(search, wide, good);
+        int64_t step;
+        bool some = false;
+        for (int i = 0; i < s->load_count; i++) {
+                if (!step_of(s, s->loads[i]->args[0], v, &step) || (step != 0 && step != 1))
+                        return false;
+                some |= step == 1;
         }
+        return some && step_of(s, s->nest->store->a, v, &step) && step == 1;
+}
+
+/* columns of a strip are a multiple of that: what a vector holds of the smallest that is read */
+static int64_t unit_of(const struct survey *s, const struct loop_variable *v)
+{
+        int64_t step, bytes = element_info[s->nest->sum->variable->type.element].bytes;
+        for (int i = 0; i < s->load_count; i++) {
+                int64_t own = element_info[s->loads[i]->buffer->element].bytes;
+                if (own < bytes && step_of(s, s->loads[i]->args[0], v, &step) && step)
+                        bytes = own;
+        }
+        return bytes < VECTOR_BYTES ? VECTOR_BYTES / bytes : 1;
+}
+
+struct reading { const struct loop_buffer *result; bool found; };
+
+static void look_at_load(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        r->found |= e->op == LOOP_LOAD &&
+                    (e->buffer == r->result ||
+                     (r->result->alias_class && e->buffer->alias_class == r->result->alias_class));
+}
+
+/* nothing that is read may lie where the result is: what is computed twice comes out the same */
+static bool may_repeat(const struct jam_nest *nest)
+{
+        struct reading r = { nest->store->buffer, false };
+        loop_block_walk(nest->leaf, NULL, look_at_load, &r);
+        return !r.found;
+}
+
+/* of so many columns at most */
+struct middle { int64_t count, unit, most; bool repeat; };
+
+static void try_width(struct search *search, struct jam jam, const struct middle *m,
+                      int64_t columns)
+{
+        jam.taken = jam.strips * columns < m->count ? jam.strips * columns : m->count;
+        jam.columns = (int)columns;
+        if (columns < STRIP_LEAST || columns > m->most || columns > m->count)
+                return;
+        for (jam.steps = 1; jam.steps <= JAM_STEPS_MAX; jam.steps++)
+                if (jam.steps == 1 || (jam.turns && jam.turns % jam.steps == 0))
+                        try(search, jam);
+}
+
+/* Strips that leave some columns, and strips that take all, the last of which begins earlier. */
+static void try_widths(struct search *search, struct jam jam, struct middle m)
+{
+        m.most /= jam.rows;
+        if (m.most > STRIP_MOST)
+                m.most = STRIP_MOST;
+        for (jam.strips = 1; jam.strips <= m.count / STRIP_LEAST + 1; jam.strips++) {
+                int64_t units = m.count / jam.strips / m.unit;
+                try_width(search, jam, &m, units * m.unit);
+                if (m.repeat && jam.strips > 1)
+                        try_width(search, jam, &m, (units + 1) * m.unit);
+        }
+}
+
+static void try_strips(struct search *search, struct jam jam, bool good[])
+{
+        const struct survey *s = search->survey;
+        const struct jam_nest *nest = s->nest;
+        jam.column = nest->depth - 1;
+        struct loop_stmt *column = nest->loops[jam.column];
+        struct middle m;
+        if (!jam_innermost(nest) || !are_neighbours(s, column->variable) ||
+            !is_independent(s, column) || !jam_middle(nest, column, &jam.first, &m.count))
+                return;
+        m.unit = unit_of(s, column->variable);
+        m.repeat = may_repeat(nest);
+        m.most = target_stack_bytes(s->target) /
+                 element_info[nest->sum->variable->type.element].bytes;
+        jam.turns = jam_turns(nest, column->variable, jam.first);
+        jam.narrow = s->narrow;
+        try_widths(search, jam, m);
+        for (jam.row = 0; jam.row < jam.column; jam.row++)
+                for (jam.rows = 2; jam.rows <= ROWS_MOST && good[jam.row]; jam.rows++)
+                        if (trip_of(nest->loops[jam.row]) % jam.rows == 0)
+                                try_widths(search, jam, m);
 }
 
 bool jam_choose(const struct jam_nest *nest, const struct target *target,
                 const struct loop_bounds *bounds, struct jam *jam)
 {
-        struct arena *scratch = arena_new();
         struct survey survey;
-        struct jam none = { .row = -1, .column = -1, .rows = 1, .columns = 1 };
-        bool good = survey_nest(&survey, scratch, target, bounds, nest);
+        struct jam none = { .row = -1, .column = -1, .rows = 1, .columns = 1, .steps = 1 };
+        if (!survey_nest(&survey, target, bounds, nest))
+                return false;
         struct search search = { .survey = &survey, .best = none };
-        if (good) {
-                bool may[JAM_DEPTH_MAX];
-                for (int d = 0; d < nest->depth; d++)
-                        may[d] = may_jam(&survey, nest->loops[d]);
-                search.cost = WORTH * cycles(&survey, &none);
-                try_rows(&search, none, may);
-                struct jam columns = none;
-                columns.column = nest->depth - 1;
-                if (may[columns.column])
-                        try_columns(&search, columns, may);
-                *jam = search.best;
-                good = jam->rows * jam->columns > 1;
-        }
-        arena_free(scratch);
-        return good;
+        bool may[JAM_DEPTH_MAX];
+        for (int d = 0; d < nest->depth; d++)
+                may[d] = may_jam(&survey, nest->loops[d]);
+        search.cost = WORTH * cycles(&survey, &none);
+        try_rows(&search, none, may);
+        try_strips(&search, none, may);
+        *jam = search.best;
+        return jam->rows > 1 || jam->columns > 1;
 }

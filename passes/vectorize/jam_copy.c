@@ -114,6 +114,8 @@ static void write_alone(struct jam_copy *c, const struct loop_stmt *s, struct lo
                      loop_op(c->arena, LOOP_ADD,
                              loop_use(c->arena, (struct loop_variable *)(uintptr_t)c->variable),
                              loop_use(c->arena, each->variable), NULL));
+        if (c->line)
+                jam_copy_set(one, c->line, 0, loop_use(c->arena, each->variable));
         jam_range(one, s, s->next, each->body);
 }
 
@@ -143,6 +145,10 @@ static void copy_simple(struct jam_copy *c, const struct loop_stmt *s, int i,
                 copy = append(c, s, out);
                 copy->a = jam_expr(c, s->a, i);
                 copy->b = jam_expr(c, s->b, i);
+                break;
+        case STMT_ALLOC: /* of all copies */
+                if (!i)
+                        append(c, s, out);
                 break;
         default: c->failed = true;
         }

@@ -1,0 +1,376 @@
+/* jam, strips: the sums of many columns lie in an array, and the innermost loop goes over columns.
+ *
+ *     for %i = 0 to 197 {                             for %i = 0 to 196 step 98 {
+ *       var %sum : f32 = 0.0                            alloc %sum : f32[98]
+ *       for %c = 0 to 64 {                              for %t = 0 to 98 {
+ *         let %xe : f32 = %x[%c * 197 + %i]               store %sum[%t] = 0.0
+ *         let %we : f32 = %w[%c]               ->       }
+ *         set %sum = %sum + %xe * %we                   for %c = 0 to 64 step 2 {
+ *       }                                                 let %we : f32 = %w[%c]
+ *       store %y[%i] = max(%sum, 0.0)                     let %we2 : f32 = %w[%c + 1]
+ *     }                                                   for %t = 0 to 98 {
+ *                                                           let %xe : f32 = %x[%c * 197 + %i + %t]
+ *                                                           let %xe2 ...
+ *                                                           store %sum[%t] = %sum[%t] + %xe * %we + %xe2 * %we2
+ *                                                         }
+ *                                                       }
+ *                                                       for %t = 0 to 98 {
+ *                                                         store %y[%i + %t] = max(%sum[%t], 0.0)
+ *                                                       }
+ *                                                     }
+ *                                                     for %e = 0 to 1 { column 196, as it was }
+ *
+ * C compilers make vectors of such loops from -O2 on, and of those a machine has: their numbers of
+ * turns are known and even. Columns at edges, where windows reach over the border, and what no strip
+ * takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold it: of these a
+ * vector has twice as many. Several rows are jam.c's matter: %line is the row's number. */
+#include "ir/loop_vector.h"
+#include "passes/vectorize/jam.h"
+
+#include "passes/vectorize/vectorize.h"
+
+/* ---- what a nest must look like ---- */
+
+/* the only loop of a block of values, or NULL */
+static const struct loop_stmt *only_loop(const struct loop_block *block)
+{
+        const struct loop_stmt *found = NULL;
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                if (s->kind == STMT_FOR && (found || s->for_kind != FOR_SERIAL || s->step != 1))
+                        return NULL;
+                found = s->kind == STMT_FOR ? s : found;
+        }
+        return found;
+}
+
+const struct loop_stmt *jam_innermost(const struct jam_nest *nest)
+{
+        const struct loop_stmt *loop = nest->sum ? only_loop(nest->leaf) : NULL;
+        while (loop) {
+                const struct loop_stmt *last = loop->body->first;
+                while (last && last->kind == STMT_LET)
+                        last = last->next;
+                if (!last || last->next)
+                        return NULL;
+                if (last->kind == STMT_SET)
+                        return last->variable == nest->sum->variable ? loop : NULL;
+                loop = only_loop(loop->body);
+        }
+        return NULL;
+}
+
+/* the value of a subscript where loop variable v is n; false: it depends on more than that */
+static bool value_at(const struct jam_nest *nest, const struct loop_expr *e,
+                     const struct loop_variable *v, int64_t n, int64_t *value)
+{
+        int64_t a, b;
+        if (loop_is_int(e, value))
+                return true;
+        if (e->op == LOOP_VARIABLE) {
+                const struct loop_expr *definition = jam_definition(nest, e->variable);
+                *value = n;
+                return e->variable == v ||
+                       (definition && value_at(nest, definition, v, n, value));
+        }
+        if (e->arity != 2 || !e->args[0] || !e->args[1] ||
+            !value_at(nest, e->args[0], v, n, &a) || !value_at(nest, e->args[1], v, n, &b))
+                return false;
+        switch (e->op) {
+        case LOOP_ADD: return !__builtin_add_overflow(a, b, value);
+        case LOOP_SUB: return !__builtin_sub_overflow(a, b, value);
+        case LOOP_MUL: return !__builtin_mul_overflow(a, b, value);
+        case LOOP_MIN: *value = a < b ? a : b; return true;
+        case LOOP_MAX: *value = a > b ? a : b; return true;
+        default: return false;
+        }
+}
+
+/* of loops of the sum: do they begin and end alike in columns n and m? */
+static bool are_alike(const struct jam_nest *nest, const struct loop_variable *v, int64_t n,
+                      int64_t m)
+{
+        for (const struct loop_stmt *s = only_loop(nest->leaf); s; s = only_loop(s->body)) {
+                const struct loop_expr *ends[] = { s->a, s->b };
+                for (int i = 0; i < 2; i++) {
+                        int64_t a, b;
+                        if (jam_depends(nest, ends[i], v) &&
+                            (!value_at(nest, ends[i], v, n, &a) ||
+                             !value_at(nest, ends[i], v, m, &b) || a != b))
+                                return false;
+                }
+        }
+        return true;
+}
+
+bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int64_t *first,
+                int64_t *count)
+{
+        const struct loop_variable *v = column->variable;
+        int64_t from, trip = vectorize_trip(column, &from), middle = from + trip / 2, end = middle;
+        if (!trip || !are_alike(nest, v, middle, middle))
+                return false;
+        *first = middle;
+        while (*first > from && are_alike(nest, v, middle, *first - 1))
+                --*first;
+        while (end < from + trip && are_alike(nest, v, middle, end))
+                end++;
+        *count = end - *first;
+        return true;
+}
+
+int64_t jam_turns(const struct jam_nest *nest, const struct loop_variable *v, int64_t column)
+{
+        const struct loop_stmt *loop = jam_innermost(nest);
+        int64_t from, to;
+        bool known = loop && value_at(nest, loop->a, v, column, &from) &&
+                     value_at(nest, loop->b, v, column, &to);
+        return known && to > from ? to - from : 0;
+}
+
+/* ---- products of 16 bits ---- */
+
+struct interval { int64_t low, high; };
+
+static bool interval_of(const struct loop_expr *e, struct interval *r)
+{
+        struct interval a, b;
+        if (loop_is_int(e, &r->low)) {
+                r->high = r->low;
+                return true;
+        }
+        if (e->op == LOOP_CAST && e->args[0]->op == LOOP_LOAD) {
+                enum element from = (enum element)e->args[0]->type.element;
+                *r = from == E_U8 ? (struct interval){ 0, 255 } : (struct interval){ -128, 127 };
+                return from == E_U8 || from == E_I8;
+        }
+        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || !interval_of(e->args[0], &a) ||
+            !interval_of(e->args[1], &b) || b.low < INT16_MIN || b.high > INT16_MAX)
+                return false;
+        *r = e->op == LOOP_ADD ? (struct interval){ a.low + b.low, a.high + b.high }
+                               : (struct interval){ a.low - b.high, a.high - b.low };
+        return r->low >= INT16_MIN && r->high <= INT16_MAX;
+}
+
+static int64_t magnitude(struct interval r) { return r.high > -r.low ? r.high : -r.low; }
+
+bool jam_is_narrow(const struct loop_expr *product)
+{
+        struct interval a, b;
+        return product->type.element == E_I32 && interval_of(product->args[0], &a) &&
+               interval_of(product->args[1], &b) && magnitude(a) * magnitude(b) <= INT16_MAX;
+}
+
+/* ---- the strip ---- */
+
+struct strip {
+        struct arena *arena;
+        const struct jam_nest *nest;
+        const struct jam *jam;
+        struct loop_variable *column;
+        struct loop_buffer *sums;
+        struct loop_expr *line;
+        struct loop_block *moved; /* values in front of inner loops that differ from column to column */
+        bool failed;
+};
+
+/* for t = 0 to columns */
+static struct loop_stmt *append_columns(struct strip *s, struct loop_block *out)
+{
+        struct loop_variable *t =
+                loop_variable_new(s->arena, "t", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        return jam_append_loop(s->arena, t, 0, s->jam->columns, 1, out);
+}
+
+static struct loop_expr *sum_at(struct strip *s, const struct loop_stmt *each)
+{
+        struct loop_expr *columns = loop_index(s->arena, s->jam->columns),
+                         *line = loop_op(s->arena, LOOP_MUL, loop_expr_copy(s->arena, s->line),
+                                         columns, NULL);
+        return loop_op(s->arena, LOOP_ADD, line, loop_use(s->arena, each->variable), NULL);
+}
+
+static void store_sum(struct strip *s, struct loop_stmt *each, struct loop_expr *value)
+{
+        struct loop_stmt *store = loop_append(s->arena, each->body, STMT_STORE);
+        store->buffer = s->sums;
+        store->a = sum_at(s, each);
+        store->b = value;
+}
+
+/* copies in which the column is that of a turn of `each` */
+static struct jam_copy *copy_of_column(struct strip *s, const struct loop_stmt *each)
+{
+        struct jam_copy *c = jam_copy_new(s->arena, 1);
+        struct loop_expr *first = s->jam->strips > 1 ? loop_use(s->arena, s->column)
+                                                     : loop_index(s->arena, s->jam->first);
+        jam_copy_set(c, s->column, 0,
+                     loop_op(s->arena, LOOP_ADD, first, loop_use(s->arena, each->variable), NULL));
+        return c;
+}
+
+static void write_zeros(struct strip *s, struct loop_block *out)
+{
+        struct loop_stmt *each = append_columns(s, out);
+        const struct loop_stmt *sum = s->nest->sum;
+        enum element e = (enum element)sum->variable->type.element;
+        store_sum(s, each, sum->a                ? loop_expr_copy(s->arena, sum->a)
+                           : element_is_float(e) ? loop_float(s->arena, e, 0)
+                                                 : loop_int(s->arena, e, 0));
+}
+
+/* a copy of a value, at the end */
+static void append_let(struct strip *s, const struct loop_stmt *let, struct loop_block *out)
+{
+        struct loop_stmt *copy = loop_append(s->arena, out, STMT_LET);
+        copy->variable = let->variable;
+        copy->a = let->a;
+}
+
+/* where a loop of the sum begins or ends, in the middle */
+static struct loop_expr *end_of(struct strip *s, struct loop_expr *e)
+{
+        int64_t value;
+        if (!jam_depends(s->nest, e, s->column))
+                return e;
+        s->failed |= !value_at(s->nest, e, s->column, s->jam->first, &value);
+        return loop_index(s->arena, value);
+}
+
+/* Turns of the innermost loop: values that are the same for all columns, then a loop over columns. */
+static void write_turns(struct strip *s, const struct loop_stmt *loop, struct loop_block *out)
+{
+        int steps = s->jam->steps;
+        const struct loop_stmt *set = loop->body->first;
+        struct loop_block *lets = loop_block_new(s->arena);
+        struct jam_copy *turns = jam_copy_new(s->arena, steps);
+        struct loop_expr *products[JAM_STEPS_MAX];
+        int64_t first;
+        bool all = s->jam->turns == steps && loop_is_int(end_of(s, loop->a), &first);
+        for (int i = 0; i < steps; i++)
+                jam_copy_set(turns, loop->variable, i,
+                             all ? loop_index(s->arena, first + i)
+                                 : jam_plus(s->arena, loop->variable, i));
+        while (set->kind != STMT_SET)
+                set = set->next;
+        jam_range(turns, loop->body->first, set, lets);
+        for (int i = 0; i < steps; i++) {
+                products[i] = jam_expr(turns, set->a->args[1], i);
+                if (s->jam->narrow)
+                        products[i] = loop_cast(s->arena, E_I32,
+                                                loop_cast(s->arena, E_I16, products[i]));
+        }
+        for (struct loop_stmt *let = lets->first; let; let = let->next) {
+                jam_define(s->nest, let);
+                append_let(s, let, jam_depends(s->nest, let->a, s->column) ? s->moved : out);
+        }
+        struct loop_stmt *each = append_columns(s, out);
+        struct jam_copy *columns = copy_of_column(s, each);
+        jam_range(columns, s->moved->first, NULL, each->body);
+        struct loop_expr *sum = loop_load(s->arena, s->sums, sum_at(s, each));
+        for (int i = 0; i < steps; i++)
+                sum = loop_op(s->arena, LOOP_ADD, sum, jam_expr(columns, products[i], 0), NULL);
+        store_sum(s, each, sum);
+        s->failed |= turns->failed || columns->failed;
+}
+
+/* the loops of the sum, inside a block */
+static void write_sums(struct strip *s, struct loop_block *block, struct loop_block *out)
+{
+        const struct loop_stmt *innermost = jam_innermost(s->nest);
+        for (struct loop_stmt *stmt = block->first; stmt; stmt = stmt->next) {
+                if (stmt->kind == STMT_LET) {
+                        append_let(s, stmt,
+                                   jam_depends(s->nest, stmt->a, s->column) ? s->moved : out);
+                } else if (stmt->kind == STMT_FOR) {
+                        if (stmt == innermost && s->jam->turns == s->jam->steps) {
+                                write_turns(s, stmt, out);
+                                return;
+                        }
+                        struct loop_stmt *loop = loop_append(s->arena, out, STMT_FOR);
+                        loop->variable = stmt->variable;
+                        loop->a = end_of(s, stmt->a);
+                        loop->b = end_of(s, stmt->b);
+                        loop->step = stmt == innermost ? s->jam->steps : 1;
+                        if (stmt == innermost)
+                                write_turns(s, stmt, loop->body);
+                        else
+                                write_sums(s, stmt->body, loop->body);
+                        return;
+                }
+        }
+}
+
+/* ---- what becomes of sums ---- */
+
+static void uses_variable(struct loop_expr *e, void *context)
+{
+        const struct loop_variable **v = context;
+        if (e->op == LOOP_VARIABLE && e->variable == *v)
+                *v = NULL;
+}
+
+static bool block_uses(struct loop_block *block, const struct loop_variable *v)
+{
+        loop_block_walk(block, NULL, uses_variable, &v);
+        return !v;
+}
+
+/* Values of stmt.. that a block uses, and what these use, in front of it. */
+static void with_values(struct strip *s, struct loop_stmt *stmt, struct loop_block *body)
+{
+        enum { MOST = 64 };
+        const struct loop_stmt *lets[MOST];
+        int count = 0;
+        for (; stmt && count < MOST; stmt = stmt->next)
+                if (stmt->kind == STMT_LET)
+                        lets[count++] = stmt;
+        s->failed |= count == MOST;
+        while (count-- > 0) {
+                if (!block_uses(body, lets[count]->variable))
+                        continue;
+                struct loop_block *one = loop_block_new(s->arena);
+                append_let(s, lets[count], one);
+                one->first->next = body->first;
+                body->first = one->first;
+        }
+}
+
+/* for t = 0 to columns { store what becomes of sum t }; its variable */
+static struct loop_variable *write_results(struct strip *s, struct loop_block *out)
+{
+        const struct jam_nest *nest = s->nest;
+        struct loop_stmt *each = append_columns(s, out);
+        struct loop_block *values = loop_block_new(s->arena);
+        struct loop_stmt *store = loop_append(s->arena, values, STMT_STORE);
+        *store = *nest->store;
+        int from = s->jam->row < 0 ? s->jam->column : s->jam->row;
+        for (int d = nest->depth - 1; d >= from; d--)
+                with_values(s, nest->loops[d]->body->first, values);
+        struct jam_copy *c = copy_of_column(s, each);
+        c->all = true;
+        jam_copy_set(c, nest->sum->variable, 0, loop_load(s->arena, s->sums, sum_at(s, each)));
+        jam_range(c, values->first, NULL, each->body);
+        s->failed |= c->failed;
+        return each->variable;
+}
+
+bool jam_write_strip(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
+                     struct loop_expr *line, struct loop_block *out, struct loop_variable **alone)
+{
+        struct strip s = { .arena = arena, .nest = nest, .jam = jam, .line = line };
+        struct loop_stmt *alloc = loop_append(arena, out, STMT_ALLOC);
+        s.column = nest->loops[jam->column]->variable;
+        s.moved = loop_block_new(arena);
+        s.sums = ARENA_NEW(arena, struct loop_buffer);
+        s.sums->name = nest->sum->variable->name;
+        s.sums->element = (enum element)nest->sum->variable->type.element;
+        s.sums->extent = (int64_t)jam->columns * jam->rows;
+        s.sums->space = SPACE_STACK;
+        s.sums->offset = -1;
+        s.sums->access = ACCESS_INOUT;
+        alloc->buffer = s.sums;
+        write_zeros(&s, out);
+        write_sums(&s, nest->leaf, out);
+        *alone = write_results(&s, out);
+        return !s.failed;
+}
