@@ -79,7 +79,7 @@ def main():
     name, *options = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        subject = (subjects.zoo_models() | subjects.real_models())[name](subjects.ROOT / "build" / "bench")
+        subject = {name: make for models in subjects.SETS.values() for name, make in models().items()}[name](subjects.ROOT / "build" / "bench")
         one, several = programs = [Program(subject, threads, options, folder) for threads in (1, THREADS)]
         for _ in range(ROUNDS):
             for program in programs:

@@ -62,6 +62,13 @@ compiled by the same compiler with the same flags. `emx` is emx-onnx-cgen of PyP
 built from source{before}. Milliseconds of processor time (ratio); what has an error above {limit:g}, or, of a quantized
 model, above {wrong:g}, stands in brackets and does not count.
 """
+WORDS = """
+## bf16 in vectors
+
+`bench.py --set=bf16`: table 2 on a processor that multiplies bf16 in vectors and has no tiles. `dnncc` and `openvino` compute in f32;
+`openvino default` chooses bf16 there.
+"""
+WORDS_CONDITIONS = "\n### Conditions of bf16 in vectors\n\n"
 PORTABLE_BEFORE = "; `dnncc before` is another build, named by `--before`"
 PORTABLE_CONDITIONS = "\n### Conditions of portable C\n\n"
 QUANTIZED_START = "\n### Start of quantized models\n\nAs above.\n"
@@ -383,8 +390,15 @@ def portable_part(folder):
     return "".join([text, "\n", grid(["model", "flags", "dnncc", *engines], rows), *notes, refusals(documents), conditions(PORTABLE_CONDITIONS, documents)])
 
 
-PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part}        # by set of models, in the order of the file
-HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE}       # what a part begins with, but the first
+def words_part(folder):
+    documents = load(folder, "bf16")
+    if not documents:
+        return None
+    return "".join([WORDS, "\n", times(documents, engine_names(documents), WRONG, True), conditions(WORDS_CONDITIONS, documents)])
+
+
+PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part, "bf16": words_part}        # by set of models, in the order of the file
+HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE, "bf16": WORDS}       # what a part begins with, but the first
 NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
 
 
