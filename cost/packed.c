@@ -3,6 +3,7 @@
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,
  *                 loads, and the latency of a sum that has few neighbours run beside each other,
  *                 and hinder each other where they take equally long
+ *                 words that are widened as they are loaded take an instruction more each
  *      loops      turns of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
  *      weights    read from beyond the second cache once, or for every strip; and from the second
@@ -93,6 +94,13 @@ static struct cuts cut(int64_t extent, int64_t most)
         return (struct cuts){ { size, size - 1 }, { large, count - large } };
 }
 
+/* of a step, each of which takes an instruction more */
+static double widened_words(const struct multiply *m, int64_t positions, int64_t vectors)
+{
+        return (double)((m && multiply_widens(m, &m->x) ? positions : 0) +
+                        (m && multiply_widens(m, &m->w) ? vectors : 0));
+}
+
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
                                   const struct target *target, int64_t positions, int64_t vectors)
 {
@@ -106,6 +114,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
                                   target);
         step += work->group > 1 ? rate_packed_word(target) * (double)positions : 0;
+        step += widened_words(multiply, positions, vectors) / issue;
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);

@@ -63,6 +63,13 @@ struct multiply {
 /* channels that a product of tiles has at a time */
 static inline int multiply_row(const struct multiply *m) { return m->depth * m->group; }
 
+/* elements of o that fill a part of their share of a word, and are widened as they are loaded */
+static inline bool multiply_widens(const struct multiply *m, const struct multiply_operand *o)
+{
+        return element_is_integer(o->memory) &&
+               m->group * element_info[o->memory].bytes < element_info[o->word].bytes;
+}
+
 struct target;
 
 /* The first multiply of the target that takes such operands (and has sums in tiles, or has not);

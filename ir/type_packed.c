@@ -12,8 +12,9 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
         /* weights may be stored in half the memory */
         bool narrow = op->code == OP_convolve_packed && x == E_F32 && w == E_BF16;
+        bool wide = op->code == OP_convolve_packed && x == E_I16;        /* bytes that were widened */
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
-                     element_is_integer(w) && element_info[x].bytes == 1 &&
+                     element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&
                      element_info[w].bytes == 1; /* their products are added up in i32, or f32 */
         return x == w || narrow || bytes ||
                rule_fail(op, diag, "operands are %s and %s, want equal elements",

@@ -8,7 +8,7 @@
 #define HEED(word) (1u << WORD_##word)
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8),
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8) | OF(I16),
           HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) |
                   HEED(flat) | HEED(pack) | HEED(prefetch) | TASKS,
           contract_prepare },

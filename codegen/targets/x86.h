@@ -112,13 +112,14 @@
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = channels, \
           .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
           __VA_ARGS__ }
-/* bytes as pairs of 16 bits: no product of two, nor their sum, is too large */
+/* bytes as pairs of 16 bits, x perhaps in so many from the start: no product of two bytes, nor their
+ * sum, is too large */
 #define X86_MADDWD(lanes, x_, w_) \
         X86_GROUPS("maddwd", lanes, 2, x_, w_, I32, .body = "dot_i16", .order = ORDER_EXACT, \
                    .instructions = 2)
 #define X86_MADDWDS(lanes) \
         X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
-        X86_MADDWD(lanes, I8, U8)
+        X86_MADDWD(lanes, I8, U8), X86_MADDWD(lanes, I16, I8), X86_MADDWD(lanes, I16, U8)
 #define X86_VNNI(lanes) \
         X86_VNNI_OF(lanes, U8, I8, "dot_u8_i8"), X86_VNNI_OF(lanes, I8, U8, "dot_i8_u8")
 #define X86_VNNI_OF(lanes, x_, w_, function) \

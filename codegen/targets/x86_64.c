@@ -66,7 +66,9 @@ extern const struct target target_generic, target_x86_64;
             "        __builtin_memcpy(x, &bits, sizeof bits);\n" \
             "}"), \
         NARROW(I32, e), NARROW(U32, e), \
-        CONVERT(CAST, e, I32, "i32_from_" type "x4($0)", \
+        WIDEN(e, I32, type, widened), WIDEN(e, U32, type, widened)
+#define WIDEN(e, to, type, widened) \
+        CONVERT(CAST, e, to, "i32_from_" type "x4($0)", \
                 "__m128i i32_from_" type "x4(__m128i a)\n" \
                 "{\n" \
                 widened \
@@ -78,6 +80,26 @@ extern const struct target target_generic, target_x86_64;
                 "        const __m128i low = _mm_and_si128(a, _mm_set1_epi32(255));\n" \
                 "        const __m128i words = _mm_packs_epi32(low, low);\n" \
                 "        return _mm_packus_epi16(words, words);\n" \
+                "}")
+/* half words fill the lower half of a register */
+#define HALF_FROM(from) \
+        CONVERT(CAST, from, I16, "halves_from_i32x4($0)", \
+                "__m128i halves_from_i32x4(__m128i a)\n" \
+                "{\n" \
+                "        const __m128i low = _mm_srai_epi32(_mm_slli_epi32(a, 16), 16);\n" \
+                "        return _mm_packs_epi32(low, low);\n" \
+                "}")
+#define HALF_WORDS \
+        ROW(SPELL_TYPE, I16, "__m128i"), \
+        ROW(SPELL_ZERO, I16, "_mm_setzero_si128()"), \
+        OP(SPLAT, I16, "_mm_set1_epi16((short)($0))"), \
+        OP(LOAD, I16, "_mm_loadl_epi64((const void *)$0)"), \
+        ROW(SPELL_STORE, I16, "_mm_storel_epi64((void *)$0, $1)"), \
+        HALF_FROM(I32), HALF_FROM(U32), \
+        CONVERT(CAST, I16, I32, "i32_from_i16x4($0)", \
+                "__m128i i32_from_i16x4(__m128i a)\n" \
+                "{\n" \
+                "        return _mm_srai_epi32(_mm_unpacklo_epi16(a, a), 16);\n" \
                 "}")
 /* pairs of bytes as 16 bits each, one pair a lane */
 #define PAIRS(e, type, widened) \
@@ -185,10 +207,11 @@ static const struct spelling spellings[] = {
                         "        return _mm_unpacklo_epi16(_mm_unpacklo_epi8(a, zero), zero);\n"),
         BYTES(I8, "i8", "        const __m128i words = _mm_unpacklo_epi8(a, a);\n"
                         "        return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);\n"),
+        HALF_WORDS,
         PAIRS(U8, "u8", "_mm_unpacklo_epi8(a, _mm_setzero_si128())"),
         PAIRS(I8, "i8", "_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8)"),
         X86_DOT_I16("_mm_", "__m128i", "x4"),
-        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2),
+        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2), X86_WORD(I16, 2),
         X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
           .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },

@@ -502,6 +502,8 @@ bool layout_convolve(struct layout *l, struct op *op)
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
                           : group > 1 ? grouped_channels(l, c.x, group)
                                       : few_channels(l, c.x);
+        if (x && !is_depthwise(&c))
+                x = build_cast(&l->b, x, multiply_reads(l->context, c.multiply));
         struct value *y;
         struct phases p = phases_of(&c);
         if (!whole && phases_alike(&c, &p)) {

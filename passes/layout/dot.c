@@ -237,6 +237,7 @@ bool layout_dot(struct layout *l, struct op *op)
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
+        x = x ? build_cast(&l->b, x, multiply_reads(l->context, m)) : NULL;
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
         attr_set(attrs, OP_convolve_packed, "groups", batch);
         attr_set(attrs, OP_convolve_packed, "channels", padded);

@@ -50,6 +50,14 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
         return bytes && target_has_vectors(context->target) ? multiply_in(context, x, w) : NULL;
 }
 
+enum element multiply_reads(const struct pass_context *context, const struct multiply *m)
+{
+        enum element own = m->x.memory;
+        const struct multiply *wide =
+                multiply_widens(m, &m->x) ? multiply_in(context, E_I16, m->w.memory) : NULL;
+        return wide && wide->group == m->group && wide->outputs == m->outputs ? E_I16 : own;
+}
+
 enum element multiply_sign(const struct pass_context *context)
 {
         const struct multiply *with = multiply_in(context, E_I8, E_I8),

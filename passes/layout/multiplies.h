@@ -17,6 +17,9 @@ const struct multiply *multiply_in_vectors(const struct pass_context *context, e
                                            enum element w);
 /* the one for a contraction of 8-bit integers whose sums are of i32, or NULL */
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op);
+/* The elements that m's operand x should have in memory: those of its words, where m would widen
+ * narrower ones each time that it loads them and the target multiplies these, too. */
+enum element multiply_reads(const struct pass_context *context, const struct multiply *m);
 /* Of bytes that are multiplied by bytes with a sign: with or without one themselves (E_I8, E_U8), as
  * words of more of them are; E_BOOL: the target does not mind. */
 enum element multiply_sign(const struct pass_context *context);

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 import processor  # noqa: E402
-from test_schedule import TARGETS  # noqa: E402
+from test_schedule import BYTES, TARGETS  # noqa: E402
 from test_strips import BACKWARDS  # noqa: E402
 
 
@@ -167,3 +167,32 @@ def test_products(seed, tmp_path):
         if target == "sapphirerapids" and any(read) and "accumulator=i32" in text:
             assert [r[1] for r in read if r][0] in ("i8", "u8"), text
     assert len(np.unique(expected)) > 2
+
+
+EXTREMES = [(1, 5, 1), (3, 16, 3), (4, 24, 1), (17, 33, 3), (64, 20, 3), (258, 8, 1)]        # channels, outputs, window
+
+
+@pytest.mark.parametrize("channels, outputs, window", EXTREMES)
+def test_largest_sums(channels, outputs, window, tmp_path):
+    """The largest bytes by the largest weights of either sign, side by side in a word: none is cut off on its way to 32 bits, nor what lies
+    behind the last channel or output counted."""
+    r = np.random.default_rng(channels)
+    x = r.choice([0, 255], (1, channels, 6, 7), p=[.1, .9]).astype(np.uint8)
+    w = r.choice([-128, -127, 127], (outputs, channels, window, window)).astype(np.int8)
+    w[0], w[1], w[2, ::2], w[2, 1::2] = 127, -128, 127, -128
+    x[0, :, :window, :window] = 255
+    rows, columns = 7 - window, 8 - window
+    views = np.lib.stride_tricks.sliding_window_view(x[0].astype(np.int64), (window, window), (1, 2))
+    expected = np.einsum("cyxij,ocij->oyx", views, w.astype(np.int64))[None]
+    text = f'dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x {channels} x 6 x 7 x u8>) -> ("y") {{\n' \
+           f"  %y = convolve(%x, <{outputs} x {channels} x {window} x {window} x i8> {w.ravel().tolist()}) accumulator=i32 : " \
+           f"<1 x {outputs} x {rows} x {columns} x i32>\n  yield(%y)\n}}\n"
+    (tmp_path / "program.dnn").write_text(text)
+    read = {}
+    for target in processor.these(["generic", *BYTES]):
+        result, report = run(tmp_path / "program.dnn", tmp_path / target, [f"--target={target}"], x)
+        np.testing.assert_array_equal(result.astype(np.int64), expected, err_msg=target)
+        read[target] = {m[1] for call in report["calls"] if (m := re.search(r"convolve_packed <[^>]* ([iuf]\d+)> by", call["summary"]))}
+    assert abs(expected).max() == 255 * 128 * channels * window * window
+    for target in ("x86-64-v3", "x86-64-v4"):     # whose multiply takes pairs of 16 bits: widened once, before they are read again and again
+        assert channels < 16 or read.get(target, {"i16"}) == {"i16"}, read
