@@ -83,7 +83,7 @@ int64_t multiply_few(const struct target *target, const struct multiply *m, int6
                      int64_t positions)
 {
         enum { SHARE = 32 };            /* of the outputs, that zeros behind them may be */
-        int64_t vectors = (positions == 1 ? 4 : 2) * target_line(target, m->sum) / m->outputs;
+        int64_t vectors = (positions == 1 ? 4 : 2) * (int64_t)target_block(target) / m->outputs;
         while (vectors > 1 &&
                SHARE * (round_up(outputs, vectors * m->outputs) - outputs) > outputs)
                 vectors--;

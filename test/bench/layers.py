@@ -16,7 +16,7 @@ def kind(summary):
     """what a summary of the report is about: "3x3 s1", "strided", "depthwise", "gemm", ..."""
     word = summary.split(" ", 1)[0]
     shapes = [shape(s) for s in SHAPE.findall(summary)]
-    if word == "dot":
+    if word in ("dot", "dot_blocks"):
         return "gemm"
     if word == "convolve_winograd":
         return "3x3 winograd"

@@ -507,6 +507,31 @@ def test_rounded_rows(target, tmp_path):
     assert all('schedule="' in line for line in kernels)
 
 
+# vectors from short to very long, of few and many registers; words of four bytes and pairs
+@pytest.mark.parametrize("lanes, registers, features", [(4, 8, ""), (8, 32, "-fma"), (16, 12, "-masks"), (32, 10, "-bytes"), (64, 8, "-fma-masks-signed")])
+def test_rounded_rows_on_machines(lanes, registers, features, tmp_path):
+    model, given = build(ROUNDED)
+    onnx.save(model, tmp_path / "model.onnx")
+    for kind, arrays in ("input", given.values()), ("output", (w for c in ROUNDED for w in c.want)):
+        for k, array in enumerate(arrays):
+            (tmp_path / f"{kind}_{k}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    machines = pathlib.Path(dnncc.DNNCC).parent / "machines"
+    done = dnncc.run([machines, tmp_path / "model.onnx", f"--target=lanes{lanes}-registers{registers}{features}", "--test", tmp_path])
+    assert done.returncode == 0, done.stderr
+
+
+# panels that all share are packed for the least one's multiply
+@pytest.mark.parametrize("levels", [("x86-64", "x86-64-v3", "x86-64-v4-vnni"), ("generic", "x86-64-v4")])
+def test_rounded_rows_at_all_levels(levels, tmp_path):
+    some = ROUNDED[::5]
+    model, given = build(some)
+    onnx.save(model, tmp_path / "model.onnx")
+    dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={','.join(levels)}"])
+    for level in filter(processor.has, levels):
+        name = level.upper().replace("-", "_")
+        compare(some, dnncc.run_host(dnncc.build_host(tmp_path, ["-O1", f"-DMODEL_LEVEL=MODEL_LEVEL_{name}"]), list(given.values())), level)
+
+
 def test_exact_rounds_nothing(tmp_path):
     model, _ = build(ROUNDED[:2])
     onnx.save(model, tmp_path / "model.onnx")

@@ -49,7 +49,11 @@ def data(tmp_path_factory):
     def write(name):
         if name not in folders:
             folder, given = tmp_path_factory.mktemp(name), twins.inputs(name, seed=1)
-            wanted = quantized.as_written(twins.build(name), given)
+            path = twins.build(name)
+            if "nbits" in name:         # activations may be rounded to 8 bits, and are
+                wanted = quantized.run(str(path), given, "ORT_DISABLE_ALL")
+            else:
+                wanted = quantized.as_written(path, given)
             for kind, arrays in ("input", given.values()), ("output", wanted):
                 for k, array in enumerate(arrays):
                     (folder / f"{kind}_{k}.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
