@@ -1,7 +1,7 @@
 /* Loop IR: a program of buffers, kernels, and main. This header is the definition.
  *
  *   program    buffers, functions (kernels, tasks, and library functions it uses), and main
- *   function   KERNEL: buffer and index parameters, a body; may fail with a code
+ *   function   KERNEL: buffer and scalar parameters, a body; may fail with a code
  *              TASK: an iteration of a parallel loop; buffer and scalar parameters, the last of
  *              them the iteration's index; a kernel behind it launches it
  *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers,
@@ -255,7 +255,7 @@ struct loop_stmt {
         struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */
-        struct loop_expr **scalars;     /* CALL: one per index parameter; LAUNCH: variables, one per
+        struct loop_expr **scalars;     /* CALL: one per scalar parameter; LAUNCH: variables, one per
                                          * scalar parameter but the last: loop_scalar_count */
 };
 struct loop_block { struct loop_stmt *first, **end; };
@@ -424,6 +424,15 @@ struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt
 struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
                                const char *formula, struct loop_expr *const *args, int count,
                                struct diag *diag);
+
+/* ---- numbers and digests (loop_digest.c) ---- */
+
+/* Numbers what f declares: variables behind its scalar parameters, buffers behind its buffer
+ * parameters, each in order; the number of variables. */
+int loop_number_variables(const struct loop_function *f);
+/* of everything but names, location and flops: equal kernels have equal digests. Of no function
+ * that launches tasks. */
+void loop_digest(const struct loop_function *f, struct text *scratch, char hex[65]);
 
 /* ---- the library: math by formula, and intrinsics (ir/library/, parsed once) ---- */
 

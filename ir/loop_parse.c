@@ -277,11 +277,11 @@ static bool parse_parameter(struct loop_parser *p, struct loop_function *f)
         if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")) ||
             !loop_lex_expect(p, ":"))
                 return false;
-        struct loop_type type = LOOP_TYPE(E_INDEX);
+        struct loop_type type;
         bool buffer = loop_lex_is(p, "in") || loop_lex_is(p, "out") || loop_lex_is(p, "inout");
-        if (buffer || (f->kind != FUNCTION_TASK && !loop_lex_accept(p, "index")))
+        if (buffer)
                 return parse_buffer_parameter(p, f, name);
-        if (f->kind == FUNCTION_TASK && !loop_parse_type(p, &type))
+        if (!loop_parse_type(p, &type))
                 return false;
         return loop_declare(p, name, loop_scalar_add(p->arena, f, name, type), NULL);
 }

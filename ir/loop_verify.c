@@ -587,9 +587,9 @@ static bool check_parameters(struct verifier *v)
                 const struct loop_variable *x = f->scalars[i];
                 if (!declare(v, x->name, x))
                         return false;
-                bool index = loop_type_same(x->type, LOOP_TYPE(E_INDEX));
+                bool computes = loop_is_compute((enum element)x->type.element);
                 if (x->kind != VARIABLE_PARAMETER || x->rows || !is_sound(x->type) ||
-                    (f->kind == FUNCTION_KERNEL && !index) ||
+                    (f->kind == FUNCTION_KERNEL && (!computes || x->type.lanes > 1 || x->type.tile)) ||
                     (f->kind == FUNCTION_TASK && x->type.tile))
                         return verify_error(v, "parameter %%%s is malformed", x->name);
         }

@@ -283,7 +283,7 @@ bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x,
 /* splits of op's results, from those of its operands (lower_splits.c) */
 unsigned op_splits(struct emit *e, const struct op *op);
 
-/* ---- kernels (lower_kernel.c, lower_describe.c, lower_share.c) ---- */
+/* ---- kernels (lower_kernel.c, lower_describe.c, lower_copy.c) ---- */
 
 /* What a kernel computes: the results of a fusion's region, of one operation, or (neither) copies
  * of values. */
@@ -319,7 +319,5 @@ void kernel_describe(struct arena *arena, struct loop_function *kernel,
                      const struct kernel_request *request);
 /* a deep copy; no two places of it share an expression */
 struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *kernel);
-/* a digest of everything but names: equal kernels have equal digests */
-void kernel_digest(const struct loop_function *kernel, struct text *scratch, char hex[65]);
 
 #endif

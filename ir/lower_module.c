@@ -77,7 +77,7 @@ static void set_argument(struct lowering *l, struct loop_stmt *call, int i,
 static struct loop_function *shared_kernel(struct lowering *l, const struct loop_function *written)
 {
         char digest[65];
-        kernel_digest(written, &l->scratch, digest);
+        loop_digest(written, &l->scratch, digest);
         struct loop_function *kernel = map_get(l->kernels, digest, 64);
         if (!kernel) {
                 kernel = kernel_copy(l->p->arena, written);

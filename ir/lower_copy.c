@@ -1,4 +1,4 @@
-/* Lowering, finished kernels: a deep copy, and a digest by which equal kernels are found.
+/* Lowering, finished kernels: a deep copy.
  *
  * While a kernel is written, expressions may stand in several places (an index in every load), and
  * values get names before it is known how often they are used. The copy is a forest, and a name
@@ -7,27 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sha256.h"
 #include "ir/lower_emit.h"
-
-/* ---- numbers ---- */
-
-/* Variables are numbered in order of declaration, buffers by position: so names do not matter. */
-static void number_variable(struct loop_stmt *s, void *context)
-{
-        int *count = context;
-        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
-                s->variable->number = (*count)++;
-}
-
-static int number_variables(const struct loop_function *kernel)
-{
-        int count = 0;
-        loop_block_walk(kernel->body, number_variable, NULL, &count);
-        return count;
-}
-
-/* ---- copy ---- */
 
 struct copy {
         struct arena *arena;
@@ -147,7 +127,7 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
                 kernel->buffers[i] = arena_copy(arena, from->buffers[i], sizeof **from->buffers);
                 kernel->buffers[i]->name = copy_text(arena, from->buffers[i]->name);
         }
-        size_t variables = (size_t)number_variables(from);
+        size_t variables = (size_t)loop_number_variables(from);
         struct copy c = { .arena = arena, .buffers = kernel->buffers };
         c.variables = memory_alloc(variables * sizeof *c.variables);
         c.uses = memory_alloc(variables * sizeof *c.uses);
@@ -158,91 +138,4 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
         free(c.uses);
         free(c.inlined);
         return kernel;
-}
-
-/* ---- digest ---- */
-
-static void add_number(struct text *out, int64_t number)
-{
-        text_add_bytes(out, (const char *)&number, sizeof number);
-}
-
-static void add_small(struct text *out, int a, int b, int c, int d)
-{
-        const char bytes[] = { (char)a, (char)b, (char)c, (char)d };
-        text_add_bytes(out, bytes, sizeof bytes);
-}
-
-static void digest_expr(struct text *out, const struct loop_expr *x)
-{
-        if (!x) {
-                add_small(out, -1, 0, 0, 0);
-                return;
-        }
-        add_small(out, (int)x->op, x->type.element, x->type.lanes, x->arity);
-        switch (x->op) {
-        case LOOP_LITERAL: add_number(out, x->literal.i); break;
-        case LOOP_VARIABLE: add_number(out, x->variable->number); break;
-        case LOOP_LOAD: add_number(out, x->buffer->number); break;
-        case LOOP_TILE_ENTRY:
-                add_number(out, x->variable->number);
-                add_small(out, (int)x->literal.i, x->column, 0, 0);
-                break;
-        case LOOP_CALL: add_number(out, (int64_t)(intptr_t)x->function); break;
-        default: break;
-        }
-        for (int i = 0; i < x->arity; i++)
-                digest_expr(out, x->args[i]);
-}
-
-static void digest_tiles(struct text *out, const struct loop_stmt *s)
-{
-        const struct loop_tiles *t = &s->tiles;
-        add_small(out, t->positions, t->vectors, t->rows, t->depth);
-        add_number(out, t->step);
-        add_number(out, t->jump);
-        add_number(out, s->buffer ? s->buffer->number : 0);
-        add_number(out, s->weights ? s->weights->number : 0);
-        add_number(out, (int64_t)(intptr_t)s->function);
-}
-
-static void digest_block(struct text *out, const struct loop_block *block)
-{
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                const struct loop_variable *v = s->variable;
-                int element = v ? v->type.element : 0;
-                int number = s->variable ? s->variable->number : s->buffer ? s->buffer->number : 0;
-                add_small(out, (int)s->kind, (int)s->for_kind, s->code, element);
-                add_number(out, number);
-                add_number(out, s->step);
-                if (v && (v->rows || v->type.lanes > 1)) {
-                        add_small(out, v->type.lanes, v->rows, v->columns, 0);
-                        add_small(out, s->row, s->column, 0, 0);
-                }
-                if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD)
-                        digest_tiles(out, s);
-                digest_expr(out, s->a);
-                digest_expr(out, s->b);
-                digest_expr(out, s->c);
-                digest_block(out, s->body);
-                digest_block(out, s->other);
-        }
-        add_small(out, -2, 0, 0, 0);
-}
-
-void kernel_digest(const struct loop_function *kernel, struct text *scratch, char hex[65])
-{
-        number_variables(kernel);
-        scratch->length = 0;
-        for (int i = 0; i < kernel->buffer_count; i++) {
-                const struct loop_buffer *b = kernel->buffers[i];
-                add_small(scratch, (int)b->element, (int)b->access, 0, 0);
-                add_number(scratch, b->extent);
-                add_number(scratch, b->alias_class);
-        }
-        digest_block(scratch, kernel->body);
-        struct sha256 sha;
-        sha256_init(&sha);
-        sha256_update(&sha, scratch->data, scratch->length);
-        sha256_hex(&sha, hex);
 }
