@@ -42,3 +42,5 @@ double scalars_strip_cost(const struct scalar_strip *strip, const struct target 
                begin = rate_strip_begin(t) + strip->held * strip->steps;
         return (vector / LANES + begin / strip->columns) / strip->steps / rate_scalar_issue(t);
 }
+
+double scalars_edge_factor(const struct target *t) { return rate_strip_edge(t); }

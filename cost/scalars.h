@@ -16,5 +16,7 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
 /* cycles of one turn, in one column */
 double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t);
+/* what time counts more for, where columns are left whose code is one more */
+double scalars_edge_factor(const struct target *t);
 
 #endif

@@ -27,6 +27,8 @@
 #include "passes/vectorize/independence.h"
 #include "passes/pass.h"
 
+#include <string.h>
+
 /* ---- nests ---- */
 
 static void find_store(struct loop_stmt *s, void *found)
@@ -162,7 +164,7 @@ struct jamming {
         const struct jam_nest *nest;
         const struct jam *jam;
         struct loop_variable *line; /* the number of a row of the tile; NULL: there is one */
-        struct loop_variable *alone; /* of the loop over what becomes of a strip's sums */
+        const struct loop_variable *alone[2]; /* of loops over what becomes of sums */
         bool failed;
 };
 
@@ -193,67 +195,6 @@ static void write_once(struct jamming *j, const struct loop_stmt *loop, struct l
         j->failed |= c->failed;
 }
 
-/* Columns that no strip takes, one after the other: those behind strips follow those before them. */
-static void write_edges(struct jamming *j, struct loop_block *out)
-{
-        const struct jam *jam = j->jam;
-        struct loop_stmt *loop = j->nest->loops[jam->column];
-        int64_t from, to, taken = jam->taken;
-        loop_is_int(loop->a, &from);
-        loop_is_int(loop->b, &to);
-        if (to - from == taken)
-                return;
-        int64_t before = jam->first - from;
-        struct loop_variable *e = loop_variable_new(j->arena, "e", LOOP_TYPE(E_INDEX),
-                                                    VARIABLE_LOOP),
-                             *v = loop_variable_new(j->arena, loop->variable->name,
-                                                    LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_stmt *each = jam_append_loop(j->arena, e, from, to - taken, 1, out),
-                         *let = loop_append(j->arena, each->body, STMT_LET);
-        /* e, and from e = first on, as many more as strips take */
-        struct loop_expr *behind = jam_plus(j->arena, e, 1 - jam->first);
-        if (before > 1)
-                behind = loop_op(j->arena, LOOP_MAX, behind, loop_index(j->arena, 0), NULL);
-        behind = loop_op(j->arena, LOOP_MIN, behind, loop_index(j->arena, 1), NULL);
-        let->variable = v;
-        let->a = jam_plus(j->arena, e, taken);
-        if (before)
-                let->a = loop_op(j->arena, LOOP_ADD, loop_use(j->arena, e),
-                                 loop_op(j->arena, LOOP_MUL, behind, loop_index(j->arena, taken),
-                                         NULL),
-                                 NULL);
-        write_once(j, loop, loop_use(j->arena, v), each->body);
-}
-
-/* what stands for the loop over columns: strips, and what they leave */
-static void write_columns(struct jamming *j, struct loop_block *out)
-{
-        const struct jam *jam = j->jam;
-        struct loop_stmt *loop = j->nest->loops[jam->column];
-        struct loop_block *body = out;
-        struct loop_expr *line = j->line ? loop_use(j->arena, j->line) : loop_index(j->arena, 0);
-        int64_t all = jam->strips * jam->columns;
-        if (all > jam->taken) {
-                struct loop_variable *o = loop_variable_new(j->arena, "o", LOOP_TYPE(E_INDEX),
-                                                            VARIABLE_LOOP),
-                                     *v = loop->variable;
-                body = jam_append_loop(j->arena, o, jam->first, jam->first + all, jam->columns, out)
-                               ->body;
-                struct loop_stmt *let = loop_append(j->arena, body, STMT_LET);
-                v->kind = VARIABLE_LET;
-                let->variable = v;
-                let->a = loop_op(j->arena, LOOP_MIN, loop_use(j->arena, o),
-                                 loop_index(j->arena, jam->first + jam->taken - jam->columns),
-                                 NULL);
-        } else if (jam->strips > 1) {
-                body = jam_append_loop(j->arena, loop->variable, jam->first, jam->first + all,
-                                       jam->columns, out)
-                               ->body;
-        }
-        j->failed |= !jam_write_strip(j->arena, j->nest, jam, line, body, &j->alone);
-        write_edges(j, out);
-}
-
 /* what stands for loop number d of the nest */
 static void write_loop(struct jamming *j, int d, struct loop_block *out)
 {
@@ -263,7 +204,9 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
         loop_is_int(loop->a, &from);
         loop_is_int(loop->b, &to);
         if (d == jam->column) {
-                write_columns(j, out);
+                struct loop_expr *line = j->line ? loop_use(j->arena, j->line)
+                                                 : loop_index(j->arena, 0);
+                j->failed |= !jam_write_columns(j->arena, j->nest, jam, line, out, j->alone);
                 return;
         }
         struct loop_block *body = loop_block_new(j->arena);
@@ -286,7 +229,7 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
                 return;
         }
         struct jam_copy *c = jam_copy_new(j->arena, rows);
-        c->alone = j->alone;
+        memcpy(c->alone, j->alone, sizeof c->alone);
         c->variable = loop->variable;
         c->line = j->line;
         for (int i = 0; i < rows; i++) {

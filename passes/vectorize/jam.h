@@ -8,7 +8,7 @@
 #include "ir/loop_bounds.h"
 #include "ir/target.h"
 
-enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
+enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 4 };
 
 /* Loops directly inside each other, with nothing but values between them, around sums and a store
  * of what becomes of them. */
@@ -76,10 +76,11 @@ bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int
 int64_t jam_turns(const struct jam_nest *nest, const struct loop_variable *v, int64_t column);
 /* a product of integers of 8 bits, or of differences of such, that 16 bits hold */
 bool jam_is_narrow(const struct loop_expr *product);
-/* One strip, whose rows' sums lie one behind the other: this is row `line`. alone: the variable of
- * the loop over what becomes of sums. */
-bool jam_write_strip(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
-                     struct loop_expr *line, struct loop_block *out, struct loop_variable **alone);
+/* What stands for the loop over columns: strips, and what they leave. Sums of rows lie one behind
+ * the other: this is row `line`. alone: variables of the loops over what becomes of sums. */
+bool jam_write_columns(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
+                       struct loop_expr *line, struct loop_block *out,
+                       const struct loop_variable *alone[2]);
 
 /* ---- jam_copy.c ---- */
 
@@ -88,9 +89,9 @@ struct jam_copy {
         int times;
         struct map *values; /* by variable: what it is in each copy, expressions */
         bool all; /* one new copy of everything */
-        /* A loop over what one iteration would do alone, which a loop around it does for all
+        /* Loops over what one iteration would do alone, which a loop around each does for all
          * copies; or NULL. */
-        const struct loop_variable *alone;
+        const struct loop_variable *alone[2];
         const struct loop_variable *variable; /* of the loop that is jammed */
         const struct loop_variable *line; /* that counts its copies from 0; or NULL */
         bool failed;

@@ -7,7 +7,8 @@
 #include "passes/vectorize/vectorize.h"
 
 #define WORTH .8 /* of the time as it is */
-enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4 }; /* of integers more do not fit into registers */
+/* of integers more do not fit into registers, and each product is a lot of code */
+enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, WHOLE_STEPS_MOST = 2 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
 /* of vectors that C compilers make for any machine; loops of less than STRIP_LEAST are written out */
 enum { VECTOR_BYTES = 16, STRIP_LEAST = 12, STRIP_MOST = 256 };
@@ -226,7 +227,8 @@ static double cycles(const struct survey *s, const struct jam *jam)
         double columns = (double)trip_of(nest->loops[jam->column]),
                computed = (double)(jam->strips * jam->columns),
                left = columns - (double)jam->taken;
-        return (computed * strip_cycles(s, jam) / jam->rows + left * edge) / columns;
+        double cost = (computed * strip_cycles(s, jam) / jam->rows + left * edge) / columns;
+        return left > 0 ? cost * scalars_edge_factor(s->target) : cost;
 }
 
 /* ---- the search ---- */
@@ -316,7 +318,8 @@ static void try_width(struct search *search, struct jam jam, const struct middle
         jam.columns = (int)columns;
         if (columns < STRIP_LEAST || columns > m->most || columns > m->count)
                 return;
-        for (jam.steps = 1; jam.steps <= JAM_STEPS_MAX; jam.steps++)
+        int steps = search->survey->floats ? JAM_STEPS_MAX : WHOLE_STEPS_MOST;
+        for (jam.steps = 1; jam.steps <= steps; jam.steps++)
                 if (jam.steps == 1 || (jam.turns && jam.turns % jam.steps == 0))
                         try(search, jam);
 }

@@ -162,7 +162,8 @@ void jam_range(struct jam_copy *c, const struct loop_stmt *first, const struct l
         for (const struct loop_stmt *s = first, *end; s != last && !c->failed; s = end) {
                 for (end = s->next; s->kind != STMT_FOR && end != last && end->kind == s->kind;)
                         end = end->next;
-                if (s->kind == STMT_FOR && s->variable == c->alone)
+                if (s->kind == STMT_FOR &&
+                    (s->variable == c->alone[0] || s->variable == c->alone[1]))
                         write_alone(c, s, out);
                 else if (s->kind == STMT_FOR)
                         copy_loop(c, s, out);

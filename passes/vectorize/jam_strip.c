@@ -169,6 +169,9 @@ struct strip {
         struct loop_variable *column;
         struct loop_buffer *sums;
         struct loop_expr *line;
+        int64_t wide; /* sums of a row */
+        const struct loop_variable **alone;
+        int alone_count;
         struct loop_block *moved; /* values in front of inner loops that differ from column to column */
         bool failed;
 };
@@ -183,9 +186,8 @@ static struct loop_stmt *append_columns(struct strip *s, struct loop_block *out)
 
 static struct loop_expr *sum_at(struct strip *s, const struct loop_stmt *each)
 {
-        struct loop_expr *columns = loop_index(s->arena, s->jam->columns),
-                         *line = loop_op(s->arena, LOOP_MUL, loop_expr_copy(s->arena, s->line),
-                                         columns, NULL);
+        struct loop_expr *line = loop_op(s->arena, LOOP_MUL, loop_expr_copy(s->arena, s->line),
+                                         loop_index(s->arena, s->wide), NULL);
         return loop_op(s->arena, LOOP_ADD, line, loop_use(s->arena, each->variable), NULL);
 }
 
@@ -197,15 +199,12 @@ static void store_sum(struct strip *s, struct loop_stmt *each, struct loop_expr 
         store->b = value;
 }
 
-/* copies in which the column is that of a turn of `each` */
-static struct jam_copy *copy_of_column(struct strip *s, const struct loop_stmt *each)
+/* the column of a turn of `each` */
+static struct loop_expr *column_of(struct strip *s, const struct loop_stmt *each)
 {
-        struct jam_copy *c = jam_copy_new(s->arena, 1);
         struct loop_expr *first = s->jam->strips > 1 ? loop_use(s->arena, s->column)
                                                      : loop_index(s->arena, s->jam->first);
-        jam_copy_set(c, s->column, 0,
-                     loop_op(s->arena, LOOP_ADD, first, loop_use(s->arena, each->variable), NULL));
-        return c;
+        return loop_op(s->arena, LOOP_ADD, first, loop_use(s->arena, each->variable), NULL);
 }
 
 static void write_zeros(struct strip *s, struct loop_block *out)
@@ -264,7 +263,8 @@ static void write_turns(struct strip *s, const struct loop_stmt *loop, struct lo
                 append_let(s, let, jam_depends(s->nest, let->a, s->column) ? s->moved : out);
         }
         struct loop_stmt *each = append_columns(s, out);
-        struct jam_copy *columns = copy_of_column(s, each);
+        struct jam_copy *columns = jam_copy_new(s->arena, 1);
+        jam_copy_set(columns, s->column, 0, column_of(s, each));
         jam_range(columns, s->moved->first, NULL, each->body);
         struct loop_expr *sum = loop_load(s->arena, s->sums, sum_at(s, each));
         for (int i = 0; i < steps; i++)
@@ -335,42 +335,132 @@ static void with_values(struct strip *s, struct loop_stmt *stmt, struct loop_blo
         }
 }
 
-/* for t = 0 to columns { store what becomes of sum t }; its variable */
-static struct loop_variable *write_results(struct strip *s, struct loop_block *out)
+/* what becomes of the sums of one row, in columns of `each`; marks that loop */
+static void write_results(struct strip *s, struct loop_stmt *each, struct loop_expr *column)
 {
         const struct jam_nest *nest = s->nest;
-        struct loop_stmt *each = append_columns(s, out);
         struct loop_block *values = loop_block_new(s->arena);
         struct loop_stmt *store = loop_append(s->arena, values, STMT_STORE);
         *store = *nest->store;
         int from = s->jam->row < 0 ? s->jam->column : s->jam->row;
         for (int d = nest->depth - 1; d >= from; d--)
                 with_values(s, nest->loops[d]->body->first, values);
-        struct jam_copy *c = copy_of_column(s, each);
+        struct jam_copy *c = jam_copy_new(s->arena, 1);
         c->all = true;
+        jam_copy_set(c, s->column, 0, column);
         jam_copy_set(c, nest->sum->variable, 0, loop_load(s->arena, s->sums, sum_at(s, each)));
         jam_range(c, values->first, NULL, each->body);
         s->failed |= c->failed;
-        return each->variable;
+        s->alone[s->alone_count++] = each->variable;
 }
 
-bool jam_write_strip(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
-                     struct loop_expr *line, struct loop_block *out, struct loop_variable **alone)
+static struct loop_buffer *append_sums(struct strip *s, int64_t columns, struct loop_block *out)
 {
-        struct strip s = { .arena = arena, .nest = nest, .jam = jam, .line = line };
-        struct loop_stmt *alloc = loop_append(arena, out, STMT_ALLOC);
+        struct loop_stmt *alloc = loop_append(s->arena, out, STMT_ALLOC);
+        struct loop_buffer *b = ARENA_NEW(s->arena, struct loop_buffer);
+        b->name = s->nest->sum->variable->name;
+        b->element = (enum element)s->nest->sum->variable->type.element;
+        b->extent = columns * s->jam->rows;
+        b->space = SPACE_STACK;
+        b->offset = -1;
+        b->access = ACCESS_INOUT;
+        s->wide = columns;
+        return s->sums = alloc->buffer = b;
+}
+
+static void write_strip(struct strip *s, struct loop_block *out)
+{
+        append_sums(s, s->jam->columns, out);
+        write_zeros(s, out);
+        write_sums(s, s->nest->leaf, out);
+        struct loop_stmt *each = append_columns(s, out);
+        write_results(s, each, column_of(s, each));
+}
+
+/* ---- the edges ---- */
+
+/* let column = e, and from e = first on, as many more as strips take */
+static struct loop_expr *edge_of(struct strip *s, struct loop_stmt *each, int64_t before)
+{
+        int64_t taken = s->jam->taken;
+        struct loop_variable *e = each->variable;
+        struct loop_stmt *let = loop_append(s->arena, each->body, STMT_LET);
+        let->variable = loop_variable_new(s->arena, s->column->name, LOOP_TYPE(E_INDEX),
+                                          VARIABLE_LET);
+        struct loop_expr *behind = jam_plus(s->arena, e, 1 - before);
+        if (before > 1)
+                behind = loop_op(s->arena, LOOP_MAX, behind, loop_index(s->arena, 0), NULL);
+        behind = loop_op(s->arena, LOOP_MIN, behind, loop_index(s->arena, 1), NULL);
+        behind = loop_op(s->arena, LOOP_MUL, behind, loop_index(s->arena, taken), NULL);
+        let->a = before ? loop_op(s->arena, LOOP_ADD, loop_use(s->arena, e), behind, NULL)
+                        : jam_plus(s->arena, e, taken);
+        return loop_use(s->arena, let->variable);
+}
+
+static struct loop_stmt *append_edges(struct strip *s, int64_t count, struct loop_block *out)
+{
+        struct loop_variable *e =
+                loop_variable_new(s->arena, "e", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        return jam_append_loop(s->arena, e, 0, count, 1, out);
+}
+
+/* Columns that no strip takes: those behind strips follow those before them. */
+static void write_edges(struct strip *s, struct loop_block *out)
+{
+        const struct jam_nest *nest = s->nest;
+        const struct loop_stmt *loop = nest->loops[s->jam->column];
+        int64_t from, count = vectorize_trip(loop, &from) - s->jam->taken,
+                      before = s->jam->first - from;
+        if (!count)
+                return;
+        append_sums(s, count, out);
+        struct loop_stmt *each = append_edges(s, count, out), *sums = nest->leaf->first;
+        struct jam_copy *c = jam_copy_new(s->arena, 1);
+        c->all = true;
+        jam_copy_set(c, s->column, 0, edge_of(s, each, before));
+        while (sums->kind != STMT_FOR)
+                sums = sums->next;
+        jam_range(c, nest->leaf->first, sums->next, each->body);
+        struct loop_expr *sum = loop_use(s->arena, nest->sum->variable);
+        store_sum(s, each, jam_expr(c, sum, 0));
+        s->failed |= c->failed;
+        each = append_edges(s, count, out);
+        write_results(s, each, edge_of(s, each, before));
+}
+
+/* ---- all columns ---- */
+
+/* the loop over strips, if there are several; the last of which may begin earlier */
+static struct loop_block *append_strips(struct strip *s, struct loop_block *out)
+{
+        const struct jam *jam = s->jam;
+        int64_t all = jam->strips * jam->columns, end = jam->first + jam->taken;
+        if (jam->strips == 1)
+                return out;
+        bool over = all > jam->taken;
+        struct loop_variable *v = over ? loop_variable_new(s->arena, "o", LOOP_TYPE(E_INDEX),
+                                                           VARIABLE_LOOP)
+                                       : s->column;
+        struct loop_stmt *loop =
+                jam_append_loop(s->arena, v, jam->first, jam->first + all, jam->columns, out);
+        if (over) {
+                struct loop_stmt *let = loop_append(s->arena, loop->body, STMT_LET);
+                s->column->kind = VARIABLE_LET;
+                let->variable = s->column;
+                let->a = loop_op(s->arena, LOOP_MIN, loop_use(s->arena, v),
+                                 loop_index(s->arena, end - jam->columns), NULL);
+        }
+        return loop->body;
+}
+
+bool jam_write_columns(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
+                       struct loop_expr *line, struct loop_block *out,
+                       const struct loop_variable *alone[2])
+{
+        struct strip s = { .arena = arena, .nest = nest, .jam = jam, .line = line, .alone = alone };
         s.column = nest->loops[jam->column]->variable;
         s.moved = loop_block_new(arena);
-        s.sums = ARENA_NEW(arena, struct loop_buffer);
-        s.sums->name = nest->sum->variable->name;
-        s.sums->element = (enum element)nest->sum->variable->type.element;
-        s.sums->extent = (int64_t)jam->columns * jam->rows;
-        s.sums->space = SPACE_STACK;
-        s.sums->offset = -1;
-        s.sums->access = ACCESS_INOUT;
-        alloc->buffer = s.sums;
-        write_zeros(&s, out);
-        write_sums(&s, nest->leaf, out);
-        *alone = write_results(&s, out);
+        write_strip(&s, append_strips(&s, out));
+        write_edges(&s, out);
         return !s.failed;
 }
