@@ -37,7 +37,7 @@ struct work {
         bool blocked;
 };
 
-static struct work work_of_dot(const struct op *op, int64_t row)
+static struct work work_of_dot(const struct op *op, const struct multiply *m)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         struct work work = { .groups = 1,
@@ -53,17 +53,21 @@ static struct work work_of_dot(const struct op *op, int64_t row)
                 work.groups *= w->dims[batch[i]];
         work.length = type_elements(x) / work.groups / work.terms;
         work.outputs = type_elements(w) / work.groups / work.terms;
-        work.steps = divide_up(work.terms, row);
+        work.steps = m ? divide_up(work.terms, multiply_row(m)) : 0;
         return work;
 }
 
-/* of few channels, those of a row of the window, which lie side by side in pairs */
-int64_t narrow_line(const struct type *w)
+bool narrow_few(const struct type *w, const struct multiply *m)
 {
-        return (w->dims[1] + w->dims[1] % 2) * w->dims[w->rank - 1];
+        return 2 * w->dims[1] < multiply_row(m);
 }
 
-static struct work work_of_convolve(const struct op *op, int64_t row)
+int64_t narrow_line(const struct type *w, const struct multiply *m)
+{
+        return round_up(w->dims[1], m->group) * w->dims[w->rank - 1];
+}
+
+static struct work work_of_convolve(const struct op *op, const struct multiply *m)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
                           *y = op_result(op)->type;
@@ -90,23 +94,24 @@ static struct work work_of_convolve(const struct op *op, int64_t row)
                         divide_up(y->dims[d], phases[d - 2]);
         work.outputs = w->dims[0] / work.groups;
         work.terms = w->dims[1] * window;
-        work.steps = divide_up(w->dims[1], row) * window;
-        if (w->dims[1] < NARROW_FEW) {
-                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w), row);
+        const int row = m ? multiply_row(m) : 0;
+        work.steps = m ? divide_up(w->dims[1], row) * window : 0;
+        if (m && narrow_few(w, m)) {
+                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w, m), row);
                 work.paired = (double)(type_elements(x) / x->dims[1]);
         }
         return work;
 }
 
-/* row: channels of a row of a hardware tile */
-static struct work work_of(const struct op *op, int64_t row)
+/* m: in whose tiles; NULL: in none */
+static struct work work_of(const struct op *op, const struct multiply *m)
 {
-        return op->code == OP_dot ? work_of_dot(op, row) : work_of_convolve(op, row);
+        return op->code == OP_dot ? work_of_dot(op, m) : work_of_convolve(op, m);
 }
 
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block)
 {
-        struct work work = work_of(op, 1);
+        struct work work = work_of(op, NULL);
         double speed = rate_reached(target) * target_lanes(target, E_F32) * rate_issue(target);
         bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
         double outputs =
@@ -143,7 +148,7 @@ static double rounding_cycles(const struct op *op, const struct target *target)
 double narrow_tiles_cost(const struct op *op, const struct target *target,
                          const struct multiply *m)
 {
-        struct work work = work_of(op, multiply_row(m));
+        struct work work = work_of(op, m);
         double tiles =
                 (double)(work.lines * divide_up(work.length, m->positions)) * (double)work.groups;
         tiles *= whole(work.outputs, work.blocked ? multiply_row(m) : m->outputs) / m->outputs;
@@ -171,7 +176,7 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
 {
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == WINOGRAD_WINDOW &&
-                     w->dims[3] == WINOGRAD_WINDOW && w->dims[1] >= NARROW_FEW &&
+                     w->dims[3] == WINOGRAD_WINDOW && w->dims[1] >= target_block(target) &&
                      op_int(op, "groups") == 1 && op_all_ones(op, "strides") &&
                      op_all_ones(op, "dilations") && op_all_ones(op, "input_dilations");
         if (!tiled)
@@ -192,7 +197,7 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
  * vector of them and row of tiles */
 double narrow_weights_cost(const struct op *op, const struct target *target)
 {
-        struct work work = work_of(op, 1);
+        struct work work = work_of(op, NULL);
         double vectors = work.weights / target_lanes(target, E_F32),
                rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
         return narrow_f32_cost(op, target, target_block(target)) -

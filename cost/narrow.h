@@ -6,11 +6,11 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
-/* channels below which those of a row of the window make one step */
-enum { NARROW_FEW = 16 };
-
-/* channels of a row of the window, where they are few: side by side in pairs */
-int64_t narrow_line(const struct type *w);
+/* Too few channels for a row of m's tiles, of which they fill less than half: those of a row of the
+ * window make one step. */
+bool narrow_few(const struct type *w, const struct multiply *m);
+/* their number in a row of the window, side by side in words */
+int64_t narrow_line(const struct type *w, const struct multiply *m);
 /* in f32, with blocks of so many channels */
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block);
 /* the same by Winograd's algorithm, in tiles of tile x tile results; 0: it cannot be. *growth: of

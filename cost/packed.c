@@ -21,7 +21,7 @@
 
 /* ---- the work ---- */
 
-struct packed_work packed_work_of(const struct op *op)
+struct packed_work packed_work_of(const struct op *op, const struct target *target)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
@@ -39,7 +39,8 @@ struct packed_work packed_work_of(const struct op *op)
         work.word = (int64_t)element_info[x->element].bytes * work.group;
         work.weight = (int64_t)element_info[w->element].bytes * work.group;
         work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
-        bool pointwise = work.spatial <= 2 && work.group == 1 && work.inner % 16 == 0;
+        bool pointwise = work.spatial <= 2 && work.group == 1 &&
+                         work.inner % target_block(target) == 0;
         for (int d = 0; d < work.spatial; d++) {
                 int64_t read = y->dims[2 + d] * w->dims[2 + d];
                 work.extent[d] = y->dims[2 + d];

@@ -27,7 +27,7 @@ struct packed_work {
 
 struct packed_cost { double cycles, products, loops, results, weights, operand; };
 
-struct packed_work packed_work_of(const struct op *op);
+struct packed_work packed_work_of(const struct op *op, const struct target *target);
 /* of a group: of an image of x, as far as it is read; of w */
 double packed_operand_bytes(const struct packed_work *work);
 double packed_weights_bytes(const struct packed_work *work);

@@ -4,15 +4,13 @@
  *      wait       of a sum for the one before: floats the latency, integers one cycle
  *      ports      one product and one sum in a cycle
  *
- * whichever is longest. A strip is computed by vectors of LANES, as C compilers make for any machine
- * that has some: no sum waits for another, and the loop over columns is begun anew in every pass.
+ * whichever is longest. A strip is computed by vectors, as C compilers make for any machine that has
+ * some: no sum waits for another, and the loop over columns is begun anew in every pass.
  * Set by hand, to what loops like these took on a Zen 4 compiled by gcc -O2, in proportion; what
  * counts is which of two forms is faster. */
 #include "cost/scalars.h"
 
 #include "ir/rates.h"
-
-enum { LANES = 4 };
 
 static double spilled(double held, const struct target *t)
 {
@@ -30,6 +28,8 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
         return longest > step->sums ? longest : step->sums;
 }
 
+int scalars_vector_bytes(const struct target *t) { return (int)rate_strip_vector(t); }
+
 double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t)
 {
         double factor = strip->floats   ? 1
@@ -40,7 +40,8 @@ double scalars_strip_cost(const struct scalar_strip *strip, const struct target 
                held = strip->held * strip->steps + strip->loads + 1;
         double vector = products + loads + 2 * strip->rows + spilled(held, t) + rate_scalar_turn(t),
                begin = rate_strip_begin(t) + strip->held * strip->steps;
-        return (vector / LANES + begin / strip->columns) / strip->steps / rate_scalar_issue(t);
+        double lanes = (double)scalars_vector_bytes(t) / element_info[E_F32].bytes;
+        return (vector / lanes + begin / strip->columns) / strip->steps / rate_scalar_issue(t);
 }
 
 double scalars_edge_factor(const struct target *t) { return rate_strip_edge(t); }

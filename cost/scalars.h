@@ -14,6 +14,8 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
  * `steps` turns are added to each. Of one turn: numbers loaded for each column, and such as are the
  * same for all columns. Products may be of 16 bits. */
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
+/* of a vector that C compilers make of neighbours */
+int scalars_vector_bytes(const struct target *t);
 /* cycles of one turn, in one column */
 double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t);
 /* what time counts more for, where columns are left whose code is one more */

@@ -202,7 +202,7 @@ static const char *reason(struct arena *arena, const struct search *search)
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena)
 {
-        const struct packed_work work = packed_work_of(op);
+        const struct packed_work work = packed_work_of(op, machine->target);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
         int most = (int)work.panel / target_lanes(machine->target, E_F32),
             least = least_vectors(machine->target);

@@ -37,8 +37,9 @@ static bool is_candidate(const struct op *op)
 
 /* Tiles can multiply it: any product (zeros fill up the last row of its terms), whole rows of
  * channels, or those of the few channels of a row of the window. */
-static bool fits_tiles(const struct op *op, int row)
+static bool fits_tiles(const struct op *op, const struct multiply *m)
 {
+        const int row = multiply_row(m);
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         if (op->code == OP_dot)
                 return true;
@@ -46,9 +47,9 @@ static bool fits_tiles(const struct op *op, int row)
             !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
-        if (channels < NARROW_FEW)
+        if (narrow_few(w, m))
                 return groups == 1 && layout_is_direct(op) &&
-                       (narrow_line(w) <= row || narrow_line(w) % row == 0) &&
+                       (narrow_line(w, m) <= row || narrow_line(w, m) % row == 0) &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
         return groups == 1 || (channels % row == 0 && w->dims[0] / groups % row == 0);
 }
@@ -152,7 +153,7 @@ int precision_choose(struct function *f, const struct pass_context *context)
                         continue;
                 double plain = narrow_f32_cost(op, target, target_block(target)),
                        tiles = narrow_tiles_cost(op, target, tile);
-                op->number = fits_tiles(op, multiply_row(tile)) && tiles < share * plain;
+                op->number = fits_tiles(op, tile) && tiles < share * plain;
                 without += plain;
                 with += op->number ? tiles : narrow_f32_cost(op, target, multiply_row(tile));
                 chosen += op->number;

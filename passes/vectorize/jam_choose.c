@@ -10,8 +10,8 @@
 /* of integers more do not fit into registers, and each product is a lot of code */
 enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, WHOLE_STEPS_MOST = 2 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
-/* of vectors that C compilers make for any machine; loops of less than STRIP_LEAST are written out */
-enum { VECTOR_BYTES = 16, STRIP_LEAST = 12, STRIP_MOST = 256 };
+/* loops of less than STRIP_LEAST are written out */
+enum { STRIP_LEAST = 12, STRIP_MOST = 256 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
 {
@@ -287,7 +287,8 @@ static int64_t unit_of(const struct survey *s, const struct loop_variable *v)
                 if (own < bytes && step_of(s, s->loads[i]->args[0], v, &step) && step)
                         bytes = own;
         }
-        return bytes < VECTOR_BYTES ? VECTOR_BYTES / bytes : 1;
+        const int vector = scalars_vector_bytes(s->target);
+        return bytes < vector ? vector / bytes : 1;
 }
 
 struct reading { const struct loop_buffer *result; bool found; };
