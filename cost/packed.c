@@ -33,7 +33,8 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
                                     .panel = packed_panel(x, w),
                                     .group = (int)packed_group(x, w),
                                     .x = (enum element)x->element,
-                                    .w = (enum element)w->element };
+                                    .w = (enum element)w->element,
+                                    .sum = op_accumulator(op) };
         work.panels = w->dims[0] / work.groups;
         work.channels = divide_up(op_int(op, "channels"), work.group);
         work.word = (int64_t)element_info[x->element].bytes * work.group;
@@ -107,7 +108,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
 {
         double issue = rate_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work),
-               lines = (double)(work->weight * target_lanes(target, E_F32) * vectors);
+               lines = (double)(work->weight * target_lanes(target, work->sum) * vectors);
         const struct multiply *multiply =
                 multiply_find(target, work->x, work->w, false, 0, work->group);
         double adds = sums * rate_multiply(target, multiply),
@@ -187,7 +188,7 @@ struct packed_cost packed_cost(const struct packed_work *work, const struct sche
                                const struct target *target)
 {
         struct packed_cost cost = { 0 };
-        int64_t lanes = target_lanes(target, E_F32), vectors = divide_up(work->outputs, lanes);
+        int64_t lanes = target_lanes(target, work->sum), vectors = divide_up(work->outputs, lanes);
         int64_t panel = work->panel / lanes, whole = vectors / panel * (panel / s->vectors),
                 rest = vectors % panel;
         double times = (double)(work->groups * work->images);

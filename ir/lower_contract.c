@@ -11,7 +11,7 @@ static void add_product(struct emit *e, struct loop_variable *sum, struct loop_e
 
 static struct loop_variable *open_sum(struct emit *e, const struct op *op)
 {
-        enum element accumulator = emit_accumulator(op);
+        enum element accumulator = op_accumulator(op);
         return emit_var(e, "sum", LOOP_TYPE(accumulator), emit_number(e, accumulator, 0));
 }
 
@@ -69,7 +69,7 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
                 k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, a->type->dims[dims[i]]));
         int free = place_index(op, 0, index, k, index + batch, at);
         place_index(op, 1, index, k, index + batch + free, bt);
-        enum element accumulator = emit_accumulator(op);
+        enum element accumulator = op_accumulator(op);
         struct loop_expr *x = emit_as(e, accumulator, a, at);
         struct loop_expr *y = emit_as(e, accumulator, b, bt);
         if (contract) {
@@ -96,7 +96,7 @@ static int add_channel(struct emit *e, const struct op *op, struct loop_variable
                 opened += emit_tap(e, &tap, emit_spatial_suffix(e, d, spatial), index[d + 2],
                                    &wi[d + 2], &xi[d + 2]);
         }
-        enum element accumulator = emit_accumulator(op);
+        enum element accumulator = op_accumulator(op);
         struct loop_expr *xe = emit_as(e, accumulator, x, xi);
         struct loop_expr *we = emit_as(e, accumulator, w, wi);
         add_product(e, sum, xe, we);

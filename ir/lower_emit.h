@@ -236,9 +236,7 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
              struct loop_expr **k, struct loop_expr **i);
 const char *emit_spatial_suffix(struct emit *e, int axis, int rank);      /* d, h, w */
 
-/* the accumulator's element type, and the neutral element of a reducer for results of `element` in
- * compute type */
-enum element emit_accumulator(const struct op *op);
+/* the neutral element of a reducer for results of `element`, in compute type */
 struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element element,
                                 enum element compute);
 

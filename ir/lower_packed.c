@@ -7,7 +7,7 @@ struct sum { struct loop_variable *variable; enum element accumulator; int opene
 
 static struct sum open_sum(struct emit *e, const struct op *op)
 {
-        struct sum sum = { .accumulator = emit_accumulator(op) };
+        struct sum sum = { .accumulator = op_accumulator(op) };
         sum.variable = emit_var(e, "sum", LOOP_TYPE(sum.accumulator),
                                 emit_number(e, sum.accumulator, 0));
         return sum;

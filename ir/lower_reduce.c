@@ -8,14 +8,6 @@
 
 /* ---- reducers ---- */
 
-enum element emit_accumulator(const struct op *op)
-{
-        int64_t asked = op_int(op, "accumulator");
-        enum element element =
-                asked == E_COMPUTE ? op_operand(op, 0)->type->element : (enum element)asked;
-        return element_info[element].compute;
-}
-
 static union scalar limit(enum element element, bool high)
 {
         int bits = 8 * element_info[element].bytes;
@@ -162,7 +154,7 @@ struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result
 {
         const struct value *x = op_operand(op, 0);
         enum reducer kind = (enum reducer)op_int(op, "kind");
-        enum element to = op->results[result].type->element, accumulator = emit_accumulator(op);
+        enum element to = op->results[result].type->element, accumulator = op_accumulator(op);
         struct loop_expr *identity = emit_identity(e, kind, to, accumulator), *at[RANK_MAX];
         int64_t known[RANK_MAX];
         int count;

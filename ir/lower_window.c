@@ -110,7 +110,7 @@ static void close_scopes(struct emit *e, int count)
 static struct loop_variable *window_var(struct emit *e, const struct op *op)
 {
         enum reducer kind = (enum reducer)op_int(op, "kind");
-        enum element accumulator = emit_accumulator(op);
+        enum element accumulator = op_accumulator(op);
         const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
         return emit_var(e, name, LOOP_TYPE(accumulator),
                         emit_identity(e, kind, op_result(op)->type->element, accumulator));
@@ -121,7 +121,7 @@ static void combine(struct emit *e, const struct op *op, struct loop_variable *s
 {
         const char *formula = reducer_info[op_int(op, "kind")].formula;
         struct loop_expr *args[] = { loop_use(e->arena, so_far),
-                                     emit_as(e, emit_accumulator(op), op_operand(op, 0), at) };
+                                     emit_as(e, op_accumulator(op), op_operand(op, 0), at) };
         emit_set(e, so_far, emit_formula(e, formula, args, 2));
 }
 

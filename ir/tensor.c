@@ -434,6 +434,14 @@ int64_t op_int(const struct op *op, const char *name)
         return op->attrs[attr_number(op->code, name)].i;
 }
 
+enum element op_accumulator(const struct op *op)
+{
+        int64_t asked = op_int(op, "accumulator");
+        enum element element =
+                asked == E_COMPUTE ? op_operand(op, 0)->type->element : (enum element)asked;
+        return element_info[element].compute;
+}
+
 const int64_t *op_ints(const struct op *op, const char *name, int *count)
 {
         const struct attr *a = &op->attrs[attr_number(op->code, name)];

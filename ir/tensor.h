@@ -395,6 +395,8 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
 
 /* attribute access by name: a bug of ours when the row has no such attribute */
 int64_t op_int(const struct op *op, const char *name);
+/* the element of its sums */
+enum element op_accumulator(const struct op *op);
 const int64_t *op_ints(const struct op *op, const char *name, int *count);        /* count may be NULL */
 /* strides, dilations .. that do nothing */
 bool op_all_ones(const struct op *op, const char *name);

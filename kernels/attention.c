@@ -54,7 +54,13 @@ struct block {
                                                            * columns; its first column */
 };
 
-static int line_of(const struct block *b) { return target_line(b->e->options->target, E_F32); }
+/* of scores, and of all that is computed from them but shares that are rounded */
+static enum element element_of(const struct block *b) { return b->a.scores->type->element; }
+
+static int line_of(const struct block *b)
+{
+        return target_line(b->e->options->target, element_of(b));
+}
 
 /* elements of a row of the products of shares and values in memory */
 static int64_t depth_of(const struct block *b)
@@ -153,7 +159,8 @@ static bool prepare(struct block *b)
 /* a number for each row of a block; t: of a value with one for each of all rows */
 static struct emit_place row_memory(struct block *b, const char *name, const struct type *t)
 {
-        struct emit_place place = { .buffer = emit_scratch(b->e, name, E_F32, b->tasks * b->rows) };
+        struct emit_place place = { .buffer = emit_scratch(b->e, name, element_of(b),
+                                                          b->tasks * b->rows) };
         int row = t ? t->rank - 1 : 0;
         while (row > 0 && t->dims[row] == 1)
                 row--;
@@ -164,7 +171,7 @@ static struct emit_place row_memory(struct block *b, const char *name, const str
 static void find_memory(struct block *b, struct loop_buffer *result)
 {
         struct emit *e = b->e;
-        b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", E_F32,
+        b->scores = (struct emit_place){ .buffer = emit_scratch(e, "scores", element_of(b),
                                                                 b->tasks * b->rows * b->width),
                                          .stride = { 0, 0, b->width, 1 } };
         b->multiplied = b->scores;
@@ -176,7 +183,7 @@ static void find_memory(struct block *b, struct loop_buffer *result)
         if (b->keys) {
                 b->best = row_memory(b, "best", NULL);
                 b->sum = row_memory(b, "sum", b->a.sum->type);
-                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", E_F32,
+                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", element_of(b),
                                                                           b->tasks * b->rows *
                                                                                   depth_of(b)),
                                                    .stride = { 0, 0, depth_of(b), 1 } };
@@ -245,7 +252,7 @@ static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
 
 static struct loop_expr *float_number(struct block *b, double value)
 {
-        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
+        return loop_literal(b->e->arena, LOOP_TYPE(element_of(b)), (union scalar){ .f = value });
 }
 
 /* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is
@@ -336,7 +343,7 @@ static void write_shares(struct block *b)
                          *shares_at = times(e, row, width_read(b));
         hide_rest(b, at);
         struct loop_expr *before = emit_let(e, "before", load(b, &b->best, row));
-        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), before);
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(element_of(b)), before);
         reduce_columns(b, best, LOOP_MAX, at);
         struct loop_expr *scale =
                 emit_let(e, "scale", exponential(b, minus(e, before, loop_use(e->arena, best))));
@@ -353,7 +360,7 @@ static void write_shares(struct block *b)
         if (rounds(b))
                 clear_rest(b, shares_at);
         struct loop_expr *sum_before = emit_op(e, LOOP_MUL, load(b, &b->sum, row), scale);
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), sum_before);
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(element_of(b)), sum_before);
         reduce_columns(b, sum, LOOP_ADD, at);
         emit_store(e, b->best.buffer, row, loop_use(e->arena, best));
         emit_store(e, b->sum.buffer, row, loop_use(e->arena, sum));

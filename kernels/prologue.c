@@ -58,7 +58,7 @@ bool prologue_find(struct stage *s)
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
         bool reads = s->op->code == OP_convolve_packed || s->op->code == OP_convolve_lanes;
-        if (!reads || t->element != E_F32 || t->rank > 5)
+        if (!reads || t->element != s->multiply->x.memory || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
@@ -110,7 +110,7 @@ void prologue_memory(struct stage *s, int64_t blocks)
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
         s->x.stride[1] = p->block;
-        s->xs = emit_scratch(s->e, "strip", E_F32,
+        s->xs = emit_scratch(s->e, "strip", p->value->type->element,
                              s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
 }
 

@@ -84,7 +84,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         const struct chain_link *link = &s->chain.links[i];
         struct stage common;
         if (!stage_begin(&common, s->e, request->region, link->op) ||
-            link->result->type->element != E_F32)
+            link->result->type->element != common.multiply->sum)
                 return false;
         bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 &&
                         s->rows % common.schedule.rows == 0;
@@ -142,7 +142,7 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
                                     ? emit_parameter(e, op_operand(stage->op, 1))
                                     : NULL;
                 if (i)
-                        b->buffer = emit_scratch(e, "strip", E_F32, s->tasks * b->size);
+                        b->buffer = emit_scratch(e, "strip", b->type->element, s->tasks * b->size);
                 stage->xs = i ? b->buffer : emit_parameter(e, stage->x.value);
                 stage->ys = result;
                 if (i)

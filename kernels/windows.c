@@ -82,7 +82,7 @@ static bool write_vectors(struct stage *s, int rows, int columns)
         struct windows *w = (struct windows *)s;
         struct emit *e = s->e;
         int last = s->spatial_count - 1, opened = 0;
-        struct loop_expr *identity = emit_identity(e, w->kind, E_F32, E_F32);
+        struct loop_expr *identity = emit_identity(e, w->kind, s->multiply->sum, s->multiply->sum);
         w->best = stage_sums(s, columns, 1);
         for (int i = 0; i < columns && w->kind != REDUCE_sum; i++)
                 stage_set(s, w->best, i, 0, loop_splat(s->arena, s->lanes, identity));
@@ -184,7 +184,7 @@ struct stage *windows_prepare(const struct stage *common)
         struct stage *s = &w->s;
         *s = *common;
         const struct type *y = op_result(s->op)->type;
-        if (s->rank < 4 || emit_accumulator(s->op) != E_F32 || s->x.stride[s->rank - 1] != 1 ||
+        if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum || s->x.stride[s->rank - 1] != 1 ||
             !type_elements(y) || !find_taps(w))
                 return NULL;
         w->kind = (enum reducer)op_int(s->op, "kind");

@@ -261,7 +261,8 @@ static void write_windows(struct tiles *t)
                 bool row = open_edge(t, tile, index[2], i, y->dims[2]),
                      column = open_edge(t, tile, index[3], j, y->dims[3]);
                 struct loop_expr *best =
-                        loop_splat(s->arena, s->lanes, emit_identity(e, kind, E_F32, E_F32));
+                        loop_splat(s->arena, s->lanes,
+                                   emit_identity(e, kind, s->multiply->sum, s->multiply->sum));
                 for (int k = 0; k < POOL * POOL; k++) {
                         struct loop_expr *args[] = { best, load(t, t->square,
                                                                 in_square(t, POOL * i + k / POOL,
@@ -373,11 +374,11 @@ static bool write_all(struct stage *s)
  * same lines of the first cache. */
 static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
 {
-        const int line = target_line(t->s.e->options->target, E_F32);
+        const int line = target_line(t->s.e->options->target, t->s.multiply->sum);
         struct matrix m = { .tile = round_up(count, line) };
         int64_t lines = t->group.size * m.tile / line;
         m.element = (lines | 1) * line;
-        m.buffer = emit_scratch(t->s.e, name, E_F32,
+        m.buffer = emit_scratch(t->s.e, name, t->s.multiply->sum,
                                 (has_phases(t) ? 1 : tasks_of(t)) * t->elements * m.element);
         return m;
 }
@@ -395,7 +396,7 @@ static bool can_pool(const struct op *pool)
                     x->dims[d] % extent)
                         return false;
         }
-        return op_result(pool)->type->element == E_F32 && op_all_ones(pool, "dilations");
+        return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
 }
 
 struct stage *winograd_prepare(const struct stage *common)
@@ -430,7 +431,7 @@ struct stage *winograd_prepare(const struct stage *common)
         t->m = new_matrix(t, "m", t->panels * t->width);
         if (t->s.pool) {
                 t->s.between = true;
-                t->square = emit_scratch(t->s.e, "square", E_F32,
+                t->square = emit_scratch(t->s.e, "square", t->s.multiply->sum,
                                          (int64_t)tasks_of(t) * t->f->tile * t->f->tile * lanes);
         }
         return &t->s;

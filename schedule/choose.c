@@ -20,9 +20,9 @@ static int most_positions(const struct target *target, int vectors)
 
 /* A tile has lines of sums, but where registers are too few for two positions of a line it has
  * halves of one, or less. */
-static int least_vectors(const struct target *target)
+static int least_vectors(const struct target *target, enum element sum)
 {
-        int lanes = target_lanes(target, E_F32), line = target_line(target, E_F32),
+        int lanes = target_lanes(target, sum), line = target_line(target, sum),
             vectors = lanes < line ? line / lanes : 1;
         while (vectors > 1 && (vectors > VECTORS_MOST || most_positions(target, vectors) < 2))
                 vectors /= 2;
@@ -204,8 +204,8 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
 {
         const struct packed_work work = packed_work_of(op, machine->target);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
-        int most = (int)work.panel / target_lanes(machine->target, E_F32),
-            least = least_vectors(machine->target);
+        int most = (int)work.panel / target_lanes(machine->target, work.sum),
+            least = least_vectors(machine->target, work.sum);
         for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
                 for (int vectors = least; vectors <= most && vectors <= VECTORS_MOST; vectors++) {
                         if (vectors % least || most % vectors)

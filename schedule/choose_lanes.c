@@ -26,8 +26,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         struct schedule s = schedule_preset(), chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
-        struct shared_work work = { .panels = y->dims[1], .weights = 4 * (double)type_elements(w),
-                                      .operand = 4 * (double)type_elements(x) };
+        struct shared_work work = { .panels = y->dims[1], .weights = (double)type_bytes(w),
+                                      .operand = (double)type_bytes(x) };
         double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;

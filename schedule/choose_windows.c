@@ -20,7 +20,7 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
         for (int d = 0; d < y->rank; d++)
                 window *= op_ints(op, "window", NULL)[d];
         const double elements = (double)(type_elements(y) * window),
-                     bytes = 4 * (double)type_elements(op_operand(op, 0)->type);
+                     bytes = (double)type_bytes(op_operand(op, 0)->type);
         const struct shared_work work = { .rows = rows,
                                             .panels = y->dims[1],
                                             .cycles = windows_cost(elements, machine->target),

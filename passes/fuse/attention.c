@@ -151,12 +151,16 @@ static int64_t columns_of(const struct attention *a, const struct schedule_machi
         return attention_columns(a, machine->target);
 }
 
+static int64_t score_bytes(const struct attention *a)
+{
+        return element_info[a->scores->type->element].bytes;
+}
+
 /* tiles of so many columns of scores that fill a quarter of the second cache */
-static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
+static int64_t tiles_in_quarter(const struct attention *a, struct tiles tiles, int64_t columns,
                                 const struct schedule_machine *machine)
 {
-        return room_part(machine->target) /
-               (tiles.size * columns * (int64_t)sizeof(float));
+        return room_part(machine->target) / (tiles.size * columns * score_bytes(a));
 }
 
 /* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks
@@ -164,8 +168,8 @@ static int64_t tiles_in_quarter(struct tiles tiles, int64_t columns,
 static int64_t block_tiles(const struct attention *a, struct tiles tiles,
                            const struct schedule_machine *machine)
 {
-        int64_t most = tiles_in_quarter(tiles, columns_of(a, machine), machine);
-        if (!most && !tiles_in_quarter(tiles, divide_up(columns_of(a, machine), 2), machine))
+        int64_t most = tiles_in_quarter(a, tiles, columns_of(a, machine), machine);
+        if (!most && !tiles_in_quarter(a, tiles, divide_up(columns_of(a, machine), 2), machine))
                 return 0;
         int64_t threads = machine->threads > 1 ? machine->threads : 1,
                 blocks = divide_up(tiles.count, most ? most : 1);
@@ -193,7 +197,7 @@ static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles
                                    int64_t keys, const struct schedule_machine *machine)
 {
         enum { HIDING_BLOCKS = 16 };
-        int64_t most = tiles_in_quarter(tiles, keys, machine);
+        int64_t most = tiles_in_quarter(a, tiles, keys, machine);
         int64_t hiding = columns_of(a, machine) / HIDING_BLOCKS / tiles.size;
         most = hides && hiding < most ? hiding : most;
         return divide_up(tiles.count, divide_up(tiles.count, most > 1 ? most : 1));
@@ -220,7 +224,7 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles,
                       const struct schedule_machine *machine, bool *hides)
 {
         enum { FEW = 2 };
-        int64_t fit = tiles_in_quarter(tiles, columns_of(a, machine), machine);
+        int64_t fit = tiles_in_quarter(a, tiles, columns_of(a, machine), machine);
         *hides = hides_much(a, tiles.size);
         return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
@@ -235,7 +239,7 @@ static bool reads_less(const struct attention *a, int64_t blocks,
         int64_t again = (type_bytes(op_operand(a->first, 1)->type) +
                          type_bytes(op_operand(a->second, 1)->type)) /
                         scores->dims[GROUP];
-        int64_t spared = 2 * scores->dims[ROW] * columns_of(a, machine) * (int64_t)sizeof(float);
+        int64_t spared = 2 * scores->dims[ROW] * columns_of(a, machine) * score_bytes(a);
         return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 
