@@ -1,5 +1,6 @@
-/* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_program.c what joins
- * functions and buffers, loop_verify_tiles.c hardware tiles. */
+/* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
+ * expressions, loop_verify_tiles.c hardware tiles, loop_verify_program.c what joins functions and
+ * buffers. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
@@ -38,14 +39,24 @@ struct verifier {
 bool verify_error(struct verifier *v, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 bool verify_function(struct verifier *v, const struct loop_function *f);
-bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
-                 const char *what);
 
 /* Is the object declared by that name in scope? */
 bool verify_live(const struct verifier *v, const char *name, const void *object);
 /* Iterations of a parallel loop may run at the same time: only they see what they change. */
 bool verify_own(struct verifier *v, const struct loop_variable *x);
+/* Is the buffer there, and may it be read or written? */
 bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access);
+/* a type that there is */
+bool verify_sound(struct loop_type type);
+
+/* ---- loop_verify_expr.c ---- */
+
+bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
+                 const char *what);
+bool verify_any(struct verifier *v, const struct loop_expr *e);           /* of any type */
+/* index, lanes and mask of a load or store of `type` */
+bool verify_place(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index,
+                  struct loop_type type, int group, const struct loop_expr *mask);
 
 /* ---- loop_verify_tiles.c ---- */
 
