@@ -110,44 +110,67 @@ static struct view view_operand(const struct view *view, int operand)
 
 struct affine { double row, column, start; int64_t rows; };
 
-static bool affine_of(struct view view, struct affine *a, int depth)
+static bool affine_of(struct view view, struct affine *a, int depth);
+
+static bool affine_of_iota(struct view view, struct affine *a)
+{
+        int64_t axis = op_int(view.v->op, "axis");
+        a->row = axis == view.row;
+        a->column = axis == view.column;
+        a->rows = a->row != 0 ? view.v->type->dims[view.row] : 0;
+        return a->row + a->column == 1;
+}
+
+static bool affine_of_cast(struct view view, struct affine *a, int depth)
+{
+        enum element from = op_operand(view.v->op, 0)->type->element, to = view.v->type->element;
+        return element_is_integer(from) && element_info[to].bytes >= 4 &&
+               affine_of(view_operand(&view, 0), a, depth);
+}
+
+static bool is_first_of_rows(const struct affine *a)
+{
+        return a->row == 1 && a->column == 0 && a->start == 0;
+}
+
+static bool is_constant(const struct affine *a) { return a->row == 0 && a->column == 0; }
+
+/* the remainder: rows again and again, of heads that share keys */
+static bool affine_again(struct view view, struct affine *a, int depth)
+{
+        struct affine turn;
+        if (!affine_of(view_operand(&view, 0), a, depth) ||
+            !affine_of(view_operand(&view, 1), &turn, depth) || !is_first_of_rows(a) ||
+            !is_constant(&turn) || turn.start < 1 || a->rows % (int64_t)turn.start)
+                return false;
+        a->rows = (int64_t)turn.start;
+        return true;
+}
+
+static bool affine_sum(struct view view, struct affine *a, double sign, int depth)
 {
         struct affine x, y;
+        if (!affine_of(view_operand(&view, 0), &x, depth) ||
+            !affine_of(view_operand(&view, 1), &y, depth))
+                return false;
+        *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column,
+                              x.start + sign * y.start, x.rows ? x.rows : y.rows };
+        return !x.rows || !y.rows || x.rows == y.rows;
+}
+
+static bool affine_of(struct view view, struct affine *a, int depth)
+{
         if (depth == DEPTH_MAX || !view_source(&view))
                 return false;
         *a = (struct affine){ 0 };
         if (view.v->kind == VALUE_CONSTANT)
                 return value_is_splat(view.v, &a->start);
-        const struct op *op = view.v->op;
-        switch (op->code) {
-        case OP_iota:
-                a->row = op_int(op, "axis") == view.row;
-                a->column = op_int(op, "axis") == view.column;
-                a->rows = a->row != 0 ? view.v->type->dims[view.row] : 0;
-                return a->row + a->column == 1;
-        case OP_cast: {
-                enum element e = op_operand(op, 0)->type->element;
-                bool whole =
-                        element_is_integer(e) && element_info[view.v->type->element].bytes >= 4;
-                return whole && affine_of(view_operand(&view, 0), a, depth + 1);
-        }
-        case OP_rem: case OP_mod:       /* rows again and again, of heads that share keys */
-                if (!affine_of(view_operand(&view, 0), a, depth + 1) ||
-                    !affine_of(view_operand(&view, 1), &y, depth + 1) || a->row != 1 ||
-                    a->column != 0 || a->start != 0 || y.row != 0 || y.column != 0 || y.start < 1 ||
-                    a->rows % (int64_t)y.start)
-                        return false;
-                a->rows = (int64_t)y.start;
-                return true;
-        case OP_add: case OP_sub: {
-                double sign = op->code == OP_add ? 1 : -1;
-                if (!affine_of(view_operand(&view, 0), &x, depth + 1) ||
-                    !affine_of(view_operand(&view, 1), &y, depth + 1))
-                        return false;
-                *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column, x.start + sign * y.start,
-                                       x.rows ? x.rows : y.rows };
-                return !x.rows || !y.rows || x.rows == y.rows;
-        }
+        switch (view.v->op->code) {
+        case OP_iota: return affine_of_iota(view, a);
+        case OP_cast: return affine_of_cast(view, a, depth + 1);
+        case OP_rem: case OP_mod: return affine_again(view, a, depth + 1);
+        case OP_add: return affine_sum(view, a, 1, depth + 1);
+        case OP_sub: return affine_sum(view, a, -1, depth + 1);
         default: return false;
         }
 }
