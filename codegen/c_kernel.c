@@ -337,6 +337,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->target->name);
                 break;
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
+        case STMT_KEEP: c_keep(w, s); break;
         case STMT_PREFETCH:
                 c_prefetch(w, s);
                 c_put(w, ";");
@@ -351,13 +352,9 @@ void c_block(struct c_writer *w, const struct loop_block *block)
                 c_fail(w, EXIT_INTERNAL, "statements nest more than %d deep", BLOCK_DEPTH_MAX);
                 return;
         }
-        struct map *last_uses = c_last_uses(w, block);
         w->indent++;
-        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
+        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
                 put_statement(w, s);
-                c_keep(w, last_uses, s);
-                c_pin(w, block, s);
-        }
         w->indent--;
 }
 

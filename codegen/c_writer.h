@@ -209,12 +209,7 @@ struct c_vectored {
 
 /* ---- sums in registers (c_keep.c) ---- */
 
-/* the statement of the block that is the last to use each vector; NULL: nothing to keep */
-struct map *c_last_uses(struct c_writer *w, const struct loop_block *block);
-/* behind s */
-void c_keep(struct c_writer *w, struct map *last_uses, const struct loop_stmt *s);
-/* behind s */
-void c_pin(struct c_writer *w, const struct loop_block *block, const struct loop_stmt *s);
+void c_keep(struct c_writer *w, const struct loop_stmt *s);
 void c_keep_top(struct c_writer *w, struct text *out);
 
 /* ---- functions (c_kernel.c, c_library.c) ---- */

@@ -4,8 +4,9 @@
 #include "compiler/emit_graph.h"
 #include "compiler/report.h"
 
-/* What nothing needs is not printed, loops run on several threads, and hardware tiles have numbers,
- * whichever passes the user chose: after these passes nothing is left to do for them. */
+/* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
+ * vectors their registers, whichever passes the user chose: after these passes nothing is left to do
+ * for them. */
 static bool prepare(struct run *run)
 {
         bool fine = true;
@@ -15,7 +16,7 @@ static bool prepare(struct run *run)
                 if (i + 1 < run->target_count)
                         context.target = run->lesser[i].target;
                 fine = pass_registers(p, &context) >= 0 && pass_prune(p, &context) >= 0 &&
-                       pass_outline(p, &context) >= 0;
+                       pass_outline(p, &context) >= 0 && pass_keep(p, &context) >= 0;
         }
         return fine;
 }

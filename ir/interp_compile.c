@@ -381,7 +381,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TILES:
         case STMT_BARRIER:
-        case STMT_PREFETCH: break;
+        case STMT_PREFETCH: case STMT_KEEP: break;
         }
 }
 

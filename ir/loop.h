@@ -18,7 +18,7 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1                                              ; 3: with sums in hardware tiles
+ *     loop 1                                              ; 3: with hardware tiles, or `keep`
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -194,6 +194,9 @@ enum loop_stmt_kind {
         STMT_ALLOC,                     /* buffer lives until the end of this block */
         STMT_BARRIER, STMT_PREFETCH,    /* prefetch: buffer[a], code 0..2 = to L1, L2,
                                          * non-temporal */
+        STMT_KEEP,                      /* variable, a vector or an index, has a register up to here,
+                                         * and an index is not looked through: a hint to C
+                                         * compilers, no meaning */
         STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
                                          * all 0: there are none */
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function */

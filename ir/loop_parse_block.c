@@ -344,6 +344,13 @@ static bool parse_barrier(struct loop_parser *p, struct loop_stmt *s)
         return !p->failed;
 }
 
+static bool parse_keep(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_binding *b = loop_parse_name(p);
+        s->variable = b ? b->variable : NULL;
+        return s->variable || (b && loop_lex_error(p, "only a variable is kept"));
+}
+
 static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t code;
@@ -453,6 +460,7 @@ static const struct {
         { "alloc", STMT_ALLOC, IN_KERNEL, parse_alloc },
         { "barrier", STMT_BARRIER, IN_KERNEL, parse_barrier },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },
+        { "keep", STMT_KEEP, IN_KERNEL, parse_keep },
         { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
         { "multiply", STMT_MULTIPLY, IN_KERNEL, parse_multiply },
         { "unload", STMT_UNLOAD, IN_KERNEL, parse_unload },

@@ -198,6 +198,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
         case STMT_BARRIER: text_add(p->out, "barrier"); break;
         case STMT_PREFETCH: print_access(p, "prefetch", s); text_add(p->out, " %d", s->code); break;
+        case STMT_KEEP: text_add(p->out, "keep %%%s", s->variable->name); break;
         case STMT_TILES: print_tiles(p, s); break;
         case STMT_MULTIPLY: print_multiply(p, s); break;
         case STMT_UNLOAD: print_unload(p, s); break;
@@ -460,19 +461,20 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         text_add(p->out, "\n");
 }
 
-static void find_tiles(struct loop_stmt *s, void *found)
+static void find_new(struct loop_stmt *s, void *found)
 {
         enum loop_stmt_kind kind = s->kind;
-        *(bool *)found |= kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD;
+        *(bool *)found |= kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
+                          kind == STMT_KEEP;
 }
 
 /* the least that has all that the program holds */
 static int version_of(const struct loop_program *program)
 {
-        bool tiles = false;
+        bool found = false;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
-                loop_block_walk(k->body, find_tiles, NULL, &tiles);
-        return tiles ? LOOP_VERSION : 1;
+                loop_block_walk(k->body, find_new, NULL, &found);
+        return found ? LOOP_VERSION : 1;
 }
 
 void loop_print(struct text *out, const struct loop_program *program,

@@ -482,7 +482,7 @@ static bool write_stmt(struct vectorizer *v, const struct loop_stmt *s)
         case STMT_FAIL:
                 append(v, s);
                 return !v->conditional || lane_refuse(v);
-        case STMT_PREFETCH: return true;
+        case STMT_PREFETCH: case STMT_KEEP: return true;
         default: return lane_refuse(v);
         }
 }

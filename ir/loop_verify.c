@@ -248,6 +248,17 @@ static bool check_prefetch(struct verifier *v, const struct loop_stmt *s)
         return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a subscript");
 }
 
+static bool check_keep(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_variable *x = s->variable;
+        if (!x || !verify_live(v, x->name, x))
+                return verify_error(v, "what is kept is not in scope");
+        bool index = loop_type_same(x->type, LOOP_TYPE(E_INDEX)) && x->kind == VARIABLE_VAR;
+        bool vector = x->type.lanes > 1 && x->kind != VARIABLE_VAR;
+        return ((index || vector) && !x->rows && verify_own(v, x)) ||
+               verify_error(v, "%%%s is no value in vectors, nor an index that changes", x->name);
+}
+
 static bool check_return(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         if (v->function->kind != FUNCTION_LIBRARY || depth != 1 || s->next)
@@ -290,13 +301,14 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);
-        case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
+        case STMT_KEEP: case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have this statement");
                 if (s->kind == STMT_BARRIER && v->parallel)
                         return verify_error(v, "iterations of a parallel loop wait for each other");
-                return s->kind == STMT_ALLOC ? check_alloc(v, s)
-                                             : s->kind == STMT_BARRIER || check_prefetch(v, s);
+                return s->kind == STMT_ALLOC  ? check_alloc(v, s)
+                       : s->kind == STMT_KEEP ? check_keep(v, s)
+                                              : s->kind == STMT_BARRIER || check_prefetch(v, s);
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }

@@ -59,7 +59,7 @@ struct target {
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
-                                         * codegen/c_keep.c */
+                                         * passes/vectorize/keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the
                                            * base's */

@@ -225,7 +225,8 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: return false;    /* what is in it does */
         case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
-        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: return s->variable->number;
+        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_KEEP:
+                return s->variable->number;
         case STMT_SET:
                 if (s->variable->rows) {
                         struct entry key = { s->variable, s->row, s->column };

@@ -171,6 +171,10 @@ static const struct { const char *body, *message; } wrong[] = {
           "x 2 to 3 w 3 to 4", "1 hardware tiles of positions" },
         /* whose tiles are free again: what is wrong comes later */
         { TILE_SUMS "unload %y[0] = %a rows 2 var %c : f32x4tile[2][1] in 0 to 1 let %d : string = 1", "no numbers of type string" },
+        { "let %a : f32x4 = %x<4>[0] keep %a keep %x", "only a variable is kept" },
+        { "let %a : f32 = 1 keep %a", "%a is no value in vectors, nor an index that changes" },
+        { "var %a : f32x4[2][2] keep %a", "%a is no value in vectors" },
+        { "if true { let %a : f32x4 = %x<4>[0] } keep %a", "nothing called 'a' is in scope" },
         { "let %a : f32x1 = 1", "want a type" },
         { "let %a : f32x257 = 1", "want a type" },
         { "let %a : string = 1", "no numbers of type string" },
