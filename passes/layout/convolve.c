@@ -446,7 +446,7 @@ bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
 {
         enum element x = (enum element)op_operand(depthwise, 0)->type->element;
         return !element_is_integer(x) ||
-               (layout_bytes(l, depthwise) && whole_sum_bound(depthwise) <= 1 << 24);
+               (layout_bytes(l, depthwise) && whole_in_floats(depthwise));
 }
 
 /* what multiplies x by w, or NULL: it is done in its own shape */

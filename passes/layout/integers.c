@@ -71,7 +71,8 @@ const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
 {
         enum { WORD = 4 };              /* fewer channels are no faster than floats */
         const struct multiply *m = multiply_of_bytes(l->context, op);
-        return m && (value_is_constant(op_operand(op, 1)) || m->group >= WORD) ? m : NULL;
+        bool constant = value_is_constant(op_operand(op, 1));
+        return m && (constant || m->group >= WORD || !whole_in_floats(op)) ? m : NULL;
 }
 
 int64_t layout_row_of(const struct multiply *m, int64_t channels)
@@ -89,9 +90,12 @@ static bool multiply_floats(struct layout *l, struct op *op)
                                  .diag = l->b.diag };
         struct value *x = op_operand(op, 0),
                      *w = layout_decoded(l, build_cast(&l->b, op_operand(op, 1), E_F32));
-        if (!value_is_constant(w) ||
-            whole_largest(whole_range_of(x)) * whole_largest_sum(l->arena, w, whole_outputs(op)) >
-                    ldexp(1, 24))
+        bool exact = value_is_constant(w)
+                             ? whole_largest(whole_range_of(x)) *
+                                               whole_largest_sum(l->arena, w, whole_outputs(op)) <=
+                                       ldexp(1, 24)
+                             : op->code == OP_dot && whole_in_floats(op);
+        if (!exact)
                 return false;
         struct attr *attrs = attrs_new(l->m, op->code);
         for (int i = 0; i < op_info[op->code].attr_count; i++)

@@ -108,14 +108,14 @@ static bool is_bytes(struct value *v)
 }
 
 /* The target multiplies two that are made while it runs, of bytes as they lie in memory, faster than
- * floats: words of four. */
-static bool multiplies_both(const struct pass_context *context)
+ * floats, words of four; or floats would not be exact. */
+static bool multiplies_both(const struct pass_context *context, const struct op *op)
 {
         enum { WORD = 4 };
         const struct multiply *m = whole_multiplies(context, E_U8, E_I8)
                                            ? multiply_in(context, E_U8, E_I8)
                                            : NULL;
-        return m && m->group >= WORD;
+        return m && (m->group >= WORD || !whole_in_floats(op));
 }
 
 /* why a product of these integers, times factors or NULL, is not made of integers; NULL: it is */
@@ -125,12 +125,9 @@ static const char *obstacle_of(const struct op *op, struct value *const whole[2]
         double largest = (double)whole_products(op);
         for (int i = 0; i < 2; i++)
                 largest *= whole_largest(whole_range_of(whole[i]));
-        bool both = op->code == OP_dot && multiplies_both(context) && is_bytes(whole[0]) &&
-                    is_bytes(whole[1]);
+        bool both = op->code == OP_dot && is_bytes(whole[0]) && is_bytes(whole[1]);
         if (!is_for(context, whole[1]) && !both)
-                return whole_multiplies(context, E_I8, E_I8)
-                               ? "both operands are made while it runs"
-                               : "the target does not multiply bytes";
+                return "both operands are made while it runs";
         if (largest > INT32_MAX - BIAS_MAX)
                 return "a sum of so many products may not fit into i32";
         if (op->code == OP_convolve && factors[0] && !value_is_splat(factors[0], NULL))
@@ -563,7 +560,7 @@ struct value *rewrite_dot_apart(struct builder *b, struct op *op, struct pass_co
         struct centered a, c;
         bool done = x->type->element == E_U8 && w->type->element == E_I8 && !difference_of(w);
         if (done || t->element != E_I32 || !type_is_static(x->type) || !type_is_static(w->type) ||
-            !type_elements(t) || !multiplies_both(context) || value_is_constant(uncast(w)) ||
+            !type_elements(t) || !multiplies_both(context, op) || value_is_constant(uncast(w)) ||
             !find_centered(b, x, &a) || !find_centered(b, w, &c))
                 return NULL;
         bring_to(b, &a, E_U8);

@@ -89,3 +89,5 @@ double whole_sum_bound(const struct op *op)
         return (double)whole_products(op) * whole_largest(whole_range_of(op_operand(op, 0))) *
                whole_largest(whole_range_of(op_operand(op, 1)));
 }
+
+bool whole_in_floats(const struct op *op) { return whole_sum_bound(op) <= 1 << 24; }

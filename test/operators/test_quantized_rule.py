@@ -339,16 +339,17 @@ def differences(graph, folder, target, threads):
 
 
 EVERYWHERE = 6              # so many graphs of each kind on all targets; the others take turns
+ONCE_WRONG = 58, 162        # by graphs of ties that found something
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= EVERYWHERE)) for seed in range(500)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= EVERYWHERE and seed not in ONCE_WRONG)) for seed in range(500)])
 @pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
 @pytest.mark.parametrize("kind", ["qdq", "qoperator"])
 def test_rule(kind, ties, seed, tmp_path):
     graph = Graph(seed, kind, ties).build(4)
     ways = [(target, threads) for threads in (1, 2) for target in processor.these(TARGETS)]
     sample = [way for way in ways if way[1] == 1 or way[0] in ("generic", "x86-64-v4")]
-    for target, threads in sample if seed < EVERYWHERE else [ways[seed % len(ways)]]:
+    for target, threads in sample if seed < EVERYWHERE or seed in ONCE_WRONG else [ways[seed % len(ways)]]:
         wrong = [r for r in differences(graph, tmp_path / f"{target}{threads}", target, threads) if r[1]]
         assert not wrong, (target, threads, wrong)
 
@@ -375,3 +376,21 @@ def test_halves(tmp_path):
     assert off > 20             # the rule is to be seen here
     for target in processor.these(TARGETS):
         assert not any(r[1] for r in differences(graph, tmp_path / target, target, 1)), target
+
+
+@pytest.mark.parametrize("depth, unit", [(24, 1 << 13), (300, 1 << 17)])
+def test_activations(depth, unit, tmp_path):
+    """both operands are made while it runs, with halves; 300 products are more than floats add up exactly"""
+    graph, r = Graph(0, "qdq", True), np.random.default_rng(depth)
+    a = Value("a", r.integers(0, 256, (37, depth)).astype(U8), 0.037, U8(3))
+    b = Value("b", r.integers(0, 256, (depth, 21)).astype(U8), 0.0021, U8(0))
+    a.q[0], b.q[:, 0], b.q[:, 1] = 255, 255, 0
+    graph.given.update(a=a.q, b=b.q)
+    sy, zero = F32(a.scale * b.scale) * F32(unit), U8(17)
+    s, m = quantized.wide(a.q, a.zero) @ quantized.wide(b.q, b.zero), F32(F32(a.scale * b.scale) / sy)
+    y = quantized.requantize(s, m, zero, U8)
+    v = graph.quantized(graph.node("MatMul", [graph.dequantized(a), graph.dequantized(b)]), y, sy, zero)
+    graph.results[v.name] = (v.q, 0)
+    assert len(np.unique(y)) > 5 and (depth < 258 or s.max() > 1 << 24)
+    for target in processor.these(TARGETS):
+        assert not [r for r in differences(graph, tmp_path / target, target, 1) if r[1]], target
