@@ -1,14 +1,17 @@
 /* The scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits, blocks of
  * which have a scale.
  *
- *      w   0xba 0xdc 0xfe ..      of a word, in each lane          sum{p, j}    i32, of one block
- *          & 0x0f     a, c, e ..  by the word of x that begins     total{p, j}  f32: sum, times the steps of
- *          >> 4       b, d, f ..  the block; by the one behind                  the block of x and of w
- *                                 as many numbers as it has bytes
+ *      w       0xba 0xdc 0xfe 0x..         a word, in each lane
+ *      & 0x0f  a    c    e    ..           by the word of x that begins the block
+ *      >> 4    b    d    f    ..           by the one as many numbers behind it as the block has bytes
+ *
+ *      sum{p, j}     i32, of one block
+ *      total{p, j}   f32: each sum times the steps of the block in x and in w
  *
  * A tile is of `columns` rows by `vectors` of outputs. Its sums begin with what the zero points take
- * away, which is one number for a row where all weights have the same. Numbers are unpacked once for
- * all rows of a tile; totals are added up in the order of blocks, as the canonical lowering does. */
+ * away, which is one number for a row where all weights have the same. Numbers are unpacked once
+ * for all rows of a tile; totals are added up in the order of blocks, as the canonical lowering
+ * does. */
 #include "kernels/stage.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
@@ -17,8 +20,10 @@ enum { TURN_PRODUCTS = 64 };            /* of a turn of the innermost loop, or o
 struct blocks {
         struct stage s;                 /* first: its functions get this */
         struct packed_bits bits;
-        int64_t width, outputs, panel_size;       /* of a panel: outputs, all bytes; outputs of all */
-        struct loop_buffer *steps, *sums, *scales, *zeros;      /* zeros: NULL: all are one number */
+        int64_t width, panel_size;      /* of a panel: outputs, bytes of w */
+        int64_t outputs;                /* of all panels */
+        struct loop_buffer *steps, *sums, *scales;
+        struct loop_buffer *zeros;      /* NULL: all are `zero` */
         int64_t zero;
         struct loop_expr *panel, *part; /* where the loops are; the vector that the tile begins
                                          * with */
@@ -30,7 +35,7 @@ struct tile {
         struct blocks *b;
         int positions, vectors;
         struct loop_variable *sums, *totals;
-        struct loop_expr *x_at, *row_at;          /* the first row in x, in steps */
+        struct loop_expr *x_at, *row_at; /* the first row in x, in steps */
 };
 
 static int64_t row_step(const struct blocks *b) { return b->s.spatial[0].x_step; }
@@ -50,11 +55,9 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
                 mask.u |= ((UINT64_C(1) << bits) - 1) << (i * each);
         const struct loop_type type = LOOP_TYPE(as->word);
         if (k)
-                w = loop_op(s->arena, LOOP_SHR, w,
-                            loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
+                w = loop_op(s->arena, LOOP_SHR, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
                             NULL);
-        w = loop_op(s->arena, LOOP_AND, w,
-                    loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
+        w = loop_op(s->arena, LOOP_AND, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
         return emit_let(s->e, "n", w);
 }
 
@@ -69,8 +72,8 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
         for (int j = 0; j < t->vectors; j++) {
                 int64_t at = (word * b->width + j * s->lanes) * group;
                 w[j] = emit_let(e, "w",
-                                loop_load_words(s->arena, s->ws, plus(e, w_at, number(e, at)),
-                                                s->multiply->w.word, group, s->lanes));
+                                loop_load_words(s->arena, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word,
+                                                group, s->lanes));
         }
         for (int k = 0; k < 8 / b->bits.bits; k++) {
                 struct loop_expr *n[TILE_MAX];
@@ -78,9 +81,8 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
                         n[j] = unpacked(b, w[j], k);
                 for (int i = 0; i < t->positions; i++) {
                         int64_t at = i * row_step(b) + k * b->bits.bytes + word * group;
-                        struct loop_expr *x =
-                                loop_load_words(s->arena, s->xs, plus(e, x_at, number(e, at)),
-                                                s->multiply->x.word, group, 1);
+                        struct loop_expr *x = loop_load_words(s->arena, s->xs, plus(e, x_at, number(e, at)),
+                                                              s->multiply->x.word, group, 1);
                         x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
                         for (int j = 0; j < t->vectors; j++)
                                 stage_add(s, t->sums, i, j, x, n[j]);
@@ -106,8 +108,7 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
 
 /* ---- sums and totals ---- */
 
-static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, struct loop_expr *block,
-                                int i)
+static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, struct loop_expr *block, int i)
 {
         struct emit *e = t->b->s.e;
         struct loop_expr *at = plus(e, t->row_at, number(e, i * t->b->bits.blocks));
@@ -120,8 +121,8 @@ static void begin_sums(struct tile *t, struct loop_expr *block)
         struct stage *s = &b->s;
         t->sums = stage_sums(s, t->positions, t->vectors);
         for (int i = 0; i < t->positions && !b->zeros && b->zero; i++) {
-                struct loop_expr *start = emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i),
-                                                  emit_number(s->e, E_I32, -b->zero));
+                struct loop_expr *start =
+                        emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i), emit_number(s->e, E_I32, -b->zero));
                 start = emit_let(s->e, "start", loop_splat(s->arena, s->lanes, start));
                 for (int j = 0; j < t->vectors; j++)
                         stage_set(s, t->sums, i, j, start);
@@ -141,9 +142,11 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
                         zeros[j] = stage_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes, s->lanes);
         }
         for (int i = 0; i < t->positions; i++) {
-                struct loop_expr *step = emit_let(
-                        e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
-                struct loop_expr *row = b->zeros ? emit_let(e, "row", loop_splat(s->arena, s->lanes, of_row(t, b->sums, block, i))) : NULL;
+                struct loop_expr *step =
+                        emit_let(e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
+                struct loop_expr *row =
+                        b->zeros ? emit_let(e, "row", loop_splat(s->arena, s->lanes, of_row(t, b->sums, block, i)))
+                                 : NULL;
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
                                          *total = loop_tile_entry(s->arena, t->totals, i, j);
@@ -170,8 +173,7 @@ static bool store(struct tile *t)
                         struct loop_expr *index[RANK_MAX];
                         stage_index(s, 0, i, index);
                         if (!stage_store(s, loop_tile_entry(s->arena, t->totals, i, j), index,
-                                         plus(e, first, number(e, j * s->lanes)),
-                                         b->live - j * s->lanes))
+                                         plus(e, first, number(e, j * s->lanes)), b->live - j * s->lanes))
                                 return false;
                 }
         return true;
@@ -190,11 +192,10 @@ static bool write_tile(struct stage *s, int rows, int columns)
         t.totals = emit_var(e, "total", LOOP_VECTOR(E_F32, s->lanes), NULL);
         t.totals->rows = columns;
         t.totals->columns = t.vectors;
-        struct loop_expr *w = plus(e, times(e, b->panel, b->panel_size),
-                                   times(e, b->part, s->lanes * s->multiply->group));
+        struct loop_expr *w =
+                plus(e, times(e, b->panel, b->panel_size), times(e, b->part, s->lanes * s->multiply->group));
         w = emit_let(e, "w_at", w);
-        struct loop_expr *scale = plus(e, times(e, b->panel, b->width * b->bits.blocks),
-                                       times(e, b->part, s->lanes));
+        struct loop_expr *scale = plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
         scale = emit_let(e, "scale_at", scale);
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
         begin_sums(&t, block);
@@ -208,8 +209,7 @@ static bool write_tile(struct stage *s, int rows, int columns)
 /* ---- panels ---- */
 
 /* so many outputs of a panel, a tile's width at a time; the last may be narrower */
-static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to,
-                        int64_t outputs)
+static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to, int64_t outputs)
 {
         struct emit *e = b->s.e;
         int vectors = b->s.schedule.vectors;
@@ -226,8 +226,8 @@ static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_ex
         return good && (!b->live || stage_each_tile(&b->s, from, to, write_tile));
 }
 
-static bool write_panels(struct stage *s, struct loop_expr *from, struct loop_expr *to,
-                         struct loop_expr *first, struct loop_expr *end)
+static bool write_panels(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
+                         struct loop_expr *end)
 {
         struct blocks *b = (struct blocks *)s;
         struct emit *e = s->e;
@@ -270,8 +270,10 @@ struct stage *blocks_prepare(const struct stage *common)
         s->panel_width = b->width;
         s->last_width = b->outputs - (s->panels - 1) * b->width;
         s->spatial_count = 1;
-        s->spatial[0] = (struct spatial){ .extent = op_result(s->op)->type->dims[2], .window = 1,
-                                          .x_step = s->x.stride[2], .y_step = s->y.stride[2] };
+        s->spatial[0] = (struct spatial){ .extent = op_result(s->op)->type->dims[2],
+                                          .window = 1,
+                                          .x_step = s->x.stride[2],
+                                          .y_step = s->y.stride[2] };
         stage_cut(s);
         bool fits = s->multiply && s->multiply->body && s->multiply->outputs == s->lanes &&
                     b->width % (s->schedule.vectors * s->lanes) == 0 && s->x.stride[3] == 1 &&

@@ -4,8 +4,7 @@
 #include "cost/core.h"
 #include "schedule/choose.h"
 
-struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
-                              struct arena *arena)
+struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         (void)arena;
         const struct target *target = machine->target;
@@ -16,11 +15,12 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
         int registers = target_vector_registers(target);
         struct schedule s = schedule_preset(), chosen = s;
         double best = 0;
-        struct shared_work work = { .panels = panels, .weights = blocks_weights(op),
+        struct shared_work work = { .panels = panels,
+                                    .weights = blocks_weights(op),
                                     .operand = (double)type_elements(x) };
         for (int64_t v = vectors; v >= 1; v = v % 2 ? 0 : v / 2)
                 for (int64_t r = 1; r <= rows; r++) {
-                        if ((r > 1 || v > 4 || (v > 1 && registers < 16)) && 2 * r * v + v + 2 > registers)
+                        if (r * v > 1 && 2 * r * v + v + 2 > registers)
                                 break;
                         int64_t tiles = divide_up(rows, r), each = divide_up(rows, tiles);
                         s.columns = (int)each;

@@ -295,7 +295,7 @@ static bool multiplies_whole(const struct onnx_node *n, const struct product *p)
                (!zero || SHARE * (8 - p->bits) <= 8 * bytes);
 }
 
-/* the product of x, [rows, blocks * block], rounded, and the table: [1, 1, rows, outputs] */
+/* the product of x, [.., blocks * block], rounded, and the table: [rows, outputs] */
 static struct value *whole_product(struct onnx_import *im, struct onnx_node *n,
                                    const struct product *p, struct value *x)
 {
@@ -327,8 +327,8 @@ static struct value *whole_product(struct onnx_import *im, struct onnx_node *n,
         attr_set(attrs, OP_dot_blocks, "outputs", p->outputs);
         if (!operands[ZEROS])
                 attr_set(attrs, OP_dot_blocks, "zero", 1 << (p->bits - 1));
-        return value_build(&im->b, OP_dot_blocks, operands, COUNT, attrs,
-                           NULL);
+        struct value *y = value_build(&im->b, OP_dot_blocks, operands, COUNT, attrs, NULL);
+        return onnx_reshape(im, y, 2, (dim_t[]){ rows, p->outputs });
 }
 
 /* the product of x, [.., blocks * block], and the decoded table */
@@ -368,8 +368,6 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
         if (!x)
                 return false;
         struct value *y = (multiplies_whole(n, &p) ? whole_product : float_product)(im, n, &p, x);
-        if (y && multiplies_whole(n, &p))
-                y = onnx_reshape(im, y, 2, y->type->dims + 2);
         if (onnx_input(n, 5))
                 y = onnx_binary(im, OP_add, y, onnx_wide(im, n->inputs[5]));
         return onnx_output(n, 0, onnx_reshape(im, onnx_cast(im, y, p.e), rank, dims));

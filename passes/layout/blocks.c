@@ -1,8 +1,9 @@
 /* Layout of dot_blocks: bytes that hold several numbers each, in words of a multiply.
  *
- *      <outputs x blocks x bytes x 1 x 1>, scales <outputs x blocks x 1 x 1>
+ *      w <outputs x blocks x bytes x 1 x 1>, scales <outputs x blocks x 1 x 1>
  *        ->
- *      <panels x blocks x bytes / group x vectors x lanes * group>, <panels x blocks x vectors x lanes>
+ *      w <panels x blocks x bytes / group x vectors x lanes * group>,
+ *      scales <panels x blocks x vectors x lanes>
  *
  * A word of the multiply is `group` bytes, and a number of each of them is a word of as many
  * numbers: unpacking is a shift and a mask of whole vectors. So weights stay as small as the model
@@ -12,8 +13,7 @@
 enum { SCALES = 4, ZEROS };
 
 /* <outputs x blocks x n x 1 ..> as <panels x blocks x n / group x vectors x lanes * group> */
-static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes,
-                               int64_t group)
+static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes, int64_t group)
 {
         static const int64_t perm[] = { 0, 3, 4, 1, 2, 5 };
         const dim_t *d = v->type->dims;
@@ -25,8 +25,7 @@ static struct value *in_panels(struct layout *l, struct value *v, int64_t vector
               : NULL;
         if (v->type->rank == 4)         /* scales: a number of each output */
                 return layout_reshape(&l->b, x, 4, (dim_t[]){ panels, blocks, vectors, lanes });
-        return layout_reshape(&l->b, x, 5,
-                              (dim_t[]){ panels, blocks, words, vectors, lanes * group });
+        return layout_reshape(&l->b, x, 5, (dim_t[]){ panels, blocks, words, vectors, lanes * group });
 }
 
 /* Zeros behind the last output take little memory. */
@@ -53,14 +52,12 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
                 return false;
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
-                operands[i] = v && (i == 1 || i >= SCALES)
-                                      ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->group : 1)
-                                      : v;
+                operands[i] =
+                        v && (i == 1 || i >= SCALES) ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->group : 1) : v;
                 if (v && !operands[i])
                         return false;
         }
-        struct value *y = value_build(&l->b, OP_dot_blocks, operands, op->operand_count, op->attrs,
-                                      NULL);
+        struct value *y = value_build(&l->b, OP_dot_blocks, operands, op->operand_count, op->attrs, NULL);
         *layout_form(l, op_result(op)) = (struct form){ .rows = y, .batch = 2, .free = 1 };
         l->failed |= !y;
         return y != NULL;
