@@ -5,6 +5,7 @@
     bench.py --set=quantized                     # models in 8 and 4 bits
     bench.py --set=portable                      # C for any machine, beside peers that write C (sources.py)
     bench.py --set=bf16                          # --precision=bf16 where vectors multiply it
+    bench.py --set=pairs                         # quantized models where no instruction multiplies bytes
 
 Every engine runs in a process of its own (engines.py); they take turns, a block of runs each, several rounds. A time is the median over
 rounds of the blocks' medians, a ratio the median over rounds of a peer's median by ours. Results go to OUT/results, one file for a
@@ -38,13 +39,14 @@ DEFAULTS = {"threads": "1,2", "peers": ",".join(peers.PEERS), "target": "native"
 OF_PORTABLE = {"threads": "1", "peers": ",".join(sources.SOURCES), "target": "generic", "clock": "processor",
                "cflags": ["-O2", "-O3 -march=native"]}
 WORDS, OF_WORDS = "bf16", DEFAULTS | {"threads": "1", "peers": "openvino", "clock": "processor", "models": "resnet50,mobilenet_v2,bert_base,gpt_step"}
+PAIRS, OF_PAIRS = "pairs", DEFAULTS | {"threads": "1", "peers": "", "target": "x86-64-v3", "clock": "processor", "models": "resnet50_qdq_u8,mobilenet_v2_qdq,bert_base_qdq"}
 QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "resnet8_int8", "squeezenet")
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", help="names, or .onnx files with fixed float inputs (default: the zoo and ../shared/models)")
-    p.add_argument("--set", choices=[*subjects.SETS, PORTABLE, WORDS], help="of models, instead of all; --write renews its part of FILE")
+    p.add_argument("--set", choices=[*subjects.SETS, PORTABLE, WORDS, PAIRS], help="of models, instead of all; --write renews its part of FILE")
     p.add_argument("--threads")
     p.add_argument("--peers", help="of " + ", ".join([*peers.PEERS, *sources.SOURCES]))
     p.add_argument("--target", help="of dnncc")
@@ -67,7 +69,7 @@ def options():
     o = p.parse_args()
     if o.quick:
         o.rounds, o.seconds, o.patience = 2, min(o.seconds, 0.1), 0
-    for name, value in {PORTABLE: OF_PORTABLE, WORDS: OF_WORDS}.get(o.set, DEFAULTS).items():
+    for name, value in {PORTABLE: OF_PORTABLE, WORDS: OF_WORDS, PAIRS: OF_PAIRS}.get(o.set, DEFAULTS).items():
         if getattr(o, name) is None:
             setattr(o, name, value)
     o.out = o.out.resolve()
@@ -241,7 +243,7 @@ def keep(o, name, kind, facts, result):
 
 
 def choose_models(o):
-    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, PORTABLE, WORDS) for n, make in models().items()}
+    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, PORTABLE, WORDS, PAIRS) for n, make in models().items()}
     few = [n for n in QUICK if n in known] if o.quick else known
     for name in o.models.split(",") if o.models else few:
         if name.endswith(".onnx"):
@@ -266,7 +268,7 @@ def measure_model(name, make, threads, o, compiler):
     except (Failed, EngineError) as reason:
         print(f"{name}: {reason}", file=sys.stderr)
         return
-    kind = "layers" if o.layers else o.set if o.set in (PORTABLE, WORDS) else "times"
+    kind = "layers" if o.layers else o.set if o.set in (PORTABLE, WORDS, PAIRS) else "times"
     keep(o, name, kind, machine(o, compiler), result | {"model": subjects.digest(subject.path)})
 
 

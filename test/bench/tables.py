@@ -68,6 +68,14 @@ WORDS = """
 `bench.py --set=bf16`: table 2 on a processor that multiplies bf16 in vectors and has no tiles. `dnncc` and `openvino` compute in f32;
 `openvino default` chooses bf16 there.
 """
+PAIRS = """
+## Bytes in pairs of 16 bits
+
+`bench.py --set=pairs`: quantized models by AVX2 alone (`--target=x86-64-v3`), which has no exact product of bytes: they are multiplied as
+pairs of 16 bits (`vpmaddwd`), two instructions for 16 products. `dnncc f32` is the model in f32 that this one was made of, for the same
+target: above 1, the quantized one is faster.
+"""
+PAIRS_CONDITIONS = "\n### Conditions of bytes in pairs\n\n"
 WORDS_CONDITIONS = "\n### Conditions of bf16 in vectors\n\n"
 PORTABLE_BEFORE = "; `dnncc before` is another build, named by `--before`"
 PORTABLE_CONDITIONS = "\n### Conditions of portable C\n\n"
@@ -390,15 +398,19 @@ def portable_part(folder):
     return "".join([text, "\n", grid(["model", "flags", "dnncc", *engines], rows), *notes, refusals(documents), conditions(PORTABLE_CONDITIONS, documents)])
 
 
-def words_part(folder):
-    documents = load(folder, "bf16")
-    if not documents:
-        return None
-    return "".join([WORDS, "\n", times(documents, engine_names(documents), WRONG, True), conditions(WORDS_CONDITIONS, documents)])
+def small_part(kind, heading, conditions_heading):
+    """of a few models: a table and its conditions"""
+    def part(folder):
+        documents = load(folder, kind)
+        if not documents:
+            return None
+        return "".join([heading, "\n", times(documents, engine_names(documents), WRONG, True), conditions(conditions_heading, documents)])
+    return part
 
 
-PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part, "bf16": words_part}        # by set of models, in the order of the file
-HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE, "bf16": WORDS}       # what a part begins with, but the first
+PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part, "bf16": small_part("bf16", WORDS, WORDS_CONDITIONS),
+         "pairs": small_part("pairs", PAIRS, PAIRS_CONDITIONS)}        # by set of models, in the order of the file
+HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE, "bf16": WORDS, "pairs": PAIRS}       # what a part begins with, but the first
 NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
 
 

@@ -140,16 +140,17 @@ def test_parts_of_the_file(tmp_path):
         assert f"| {name} | 1 |" in text and "older" not in text
 
 
-def test_part_of_bf16(tmp_path):
+@pytest.mark.parametrize("kind, heading", [("bf16", "bf16 in vectors"), ("pairs", "Bytes in pairs of 16 bits")])
+def test_small_part(kind, heading, tmp_path):
     """it has results of its own, and stands behind the others"""
     path = tmp_path / "b.md"
     path.write_text("# Measured before\n\n## Portable C\n\nthe same\n")
     (tmp_path / "results").mkdir()
     facts = {"dnncc": {"time": 2.0, "ratio": 1.0, "error": 0.0}, "dnncc bf16": {"time": 1.0, "ratio": 0.5, "error": 0.0}}
-    (tmp_path / "results" / "m.bf16.json").write_text(json.dumps(quantized_document("m", **facts)))
+    (tmp_path / "results" / f"m.{kind}.json").write_text(json.dumps(quantized_document("m", **facts)))
     tables.write(path, tmp_path / "results")
     text = path.read_text()
-    assert text.startswith("# Measured before\n\n## Portable C\n\nthe same\n\n## bf16 in vectors\n") and "| m | 1 |" in text
+    assert text.startswith(f"# Measured before\n\n## Portable C\n\nthe same\n\n## {heading}\n") and "| m | 1 |" in text
 
 
 def test_processor_time_of_threads_that_wait():
