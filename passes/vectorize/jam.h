@@ -8,7 +8,7 @@
 #include "ir/loop_bounds.h"
 #include "ir/target.h"
 
-enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 4 };
+enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
 
 /* Loops directly inside each other, with nothing but values between them, around sums and a store
  * of what becomes of them. */

@@ -8,10 +8,10 @@
 
 #define WORTH .8 /* of the time as it is */
 /* of integers more do not fit into registers, and each product is a lot of code */
-enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, WHOLE_STEPS_MOST = 2 };
+enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, WHOLE_STEPS_MOST = 2, STEPS_MOST = 4 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
-/* loops of less than STRIP_LEAST are written out */
-enum { STRIP_LEAST = 12, STRIP_MOST = 256 };
+/* less than two vectors of floats are not worth a loop */
+enum { STRIP_LEAST = 8, STRIP_MOST = 256 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
 {
@@ -319,7 +319,9 @@ static void try_width(struct search *search, struct jam jam, const struct middle
         jam.columns = (int)columns;
         if (columns < STRIP_LEAST || columns > m->most || columns > m->count)
                 return;
-        int steps = search->survey->floats ? JAM_STEPS_MAX : WHOLE_STEPS_MOST;
+        int steps = !search->survey->floats ? WHOLE_STEPS_MOST
+                    : jam.rows == 1         ? JAM_STEPS_MAX
+                                            : STEPS_MOST;
         for (jam.steps = 1; jam.steps <= steps; jam.steps++)
                 if (jam.steps == 1 || (jam.turns && jam.turns % jam.steps == 0))
                         try(search, jam);

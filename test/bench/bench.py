@@ -244,6 +244,8 @@ def keep(o, name, kind, facts, result):
 
 def choose_models(o):
     known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, PORTABLE, WORDS, PAIRS) for n, make in models().items()}
+    if o.set == PORTABLE:
+        known.pop(subjects.SMALLEST, None)      # what a call costs is no matter here
     few = [n for n in QUICK if n in known] if o.quick else known
     for name in o.models.split(",") if o.models else few:
         if name.endswith(".onnx"):
