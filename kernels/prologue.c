@@ -5,7 +5,7 @@
  *                  low   columns of x                        for each strip of (rows of) tiles, before its panels: the
  *                +-----+--------------+-----+                element-wise operations in front of the contraction, on all
  *                |  0  |      0       |  0  |                that the strip reads, into memory of the task's own that stays
- *      strip     +-----+--------------+-----+                in the second cache. Zeros around x are zeros of what is
+ *      strip     +-----+--------------+-----+                in the second cache. Zeros (or another number) around x lie around what is
  *      [block]   |  0  | f(x[row, ..])|  0  |                computed, so they are stored behind it. Neighbouring strips
  *      [row]     |  0  |              |  0  |                compute what both read twice: a few rows, where windows
  *      [column]  +-----+--------------+-----+                reach over. Where the window is one position wide, only the
@@ -17,15 +17,16 @@
 
 /* one of the spatial dimensions */
 struct side {
-        int64_t low, made;              /* zeros before what is computed, and how many of that */
-        int64_t extent;                 /* with zeros on both sides, or (close) positions */
+        int64_t low, made;              /* of the halo before what is computed; how many of that */
+        int64_t extent;                 /* with the halo on both sides, or (close) positions */
         int64_t stride, reach;          /* of the window */
         bool close;                     /* only what strides meet */
 };
 
 struct prologue {
         struct value *value;            /* what is computed */
-        struct op *pad;                 /* the zeros around it, or NULL */
+        struct op *pad;                 /* what lies around it, or NULL: zeros, or another number */
+        union scalar halo;              /* that number */
         struct side sides[2];
         int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position)
                                                    * of the strip, of all */
@@ -36,7 +37,7 @@ struct prologue {
 
 bool prologue_has_halo(const struct prologue *p) { return p->pad; }
 
-/* a pad with zeros of the spatial dimensions alone */
+/* a pad of the spatial dimensions alone, with one number */
 static bool find_halo(struct prologue *p, struct op *pad)
 {
         int64_t low[RANK_MAX];
@@ -49,6 +50,7 @@ static bool find_halo(struct prologue *p, struct op *pad)
                 else if (!relation_keeps(pad, 0, d))
                         return false;
         p->pad = pad;
+        p->halo = constant_element(op_operand(pad, 1)->constant, 0);
         p->value = op_operand(pad, 0);
         return true;
 }
@@ -119,7 +121,7 @@ void prologue_memory(struct stage *s, int64_t blocks)
 static void fill(struct stage *s, struct loop_expr *at, struct loop_expr *count)
 {
         stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
-                   (union scalar){ .f = 0 });
+                   s->prologue->halo);
 }
 
 /* the index of x that something stored at number k of a side comes from */
@@ -162,7 +164,7 @@ static bool write_position(struct stage *s, struct loop_expr **index, struct loo
         return stage_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
 }
 
-/* numbers from..to of a side, the first of them at `at`: zeros, what is computed, zeros */
+/* numbers from..to of a side, the first of them at `at`: halo, what is computed, halo */
 static bool write_side(struct stage *s, int d, struct loop_expr **index, struct loop_expr *from,
                        struct loop_expr *to, struct loop_expr *at)
 {

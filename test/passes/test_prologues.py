@@ -59,3 +59,32 @@ def test_same_bits(target, seed, tmp_path):
         results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs)[0])
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0])
+@pytest.mark.parametrize("target", TARGETS)
+def test_halo(target, number, tmp_path):
+    """what is decoded in front of a contraction keeps the number that a pad puts around it"""
+    processor.require(target)
+    values = np.random.default_rng(3)
+    first, second = ([float(v) for v in values.integers(-4, 5, 32 * 32 * window)] for window in (1, 9))
+    x = shape(1, 32, 12, 12)
+    (tmp_path / "program.dnn").write_text(f"""dnn 1
+module "m"
+func @main(%x "x": {x}) -> ("y") {{
+  %0 = convolve(%x, {shape(32, 32, 1, 1)} {first}) : {x}
+  %1 = cast(%0) to=u8 : <1 x 32 x 12 x 12 x u8>
+  %2 = cast(%1) to=f32 : {x}
+  %3 = mul(%2, 0.25) : {x}
+  %4 = pad(%3, <f32> {number}, <4 x i64> [0, 0, 1, 1]) : {shape(1, 32, 14, 14)}
+  %5 = convolve(%4, {shape(32, 32, 3, 3)} {second}) : {x}
+  yield(%5)
+}}
+""")
+    given, results = values.integers(0, 40, (1, 32, 12, 12)).astype(np.float32), []
+    for options in (["-O0"], [f"--target={target}", "--limit", "winograd_percent=0"]):
+        folder = tmp_path / str(len(results))
+        folder.mkdir()
+        dnncc.compile_model(tmp_path / "program.dnn", folder, options)
+        results.append(dnncc.run_host(dnncc.build_host(folder, ["-O1"]), [given])[0])
+    np.testing.assert_array_equal(*results)
