@@ -532,6 +532,19 @@ def test_rounded_rows_at_all_levels(levels, tmp_path):
         compare(some, dnncc.run_host(dnncc.build_host(tmp_path, ["-O1", f"-DMODEL_LEVEL=MODEL_LEVEL_{name}"]), list(given.values())), level)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_rounded_rows_that_are_not_finite(target, tmp_path):
+    """a NaN or an infinity makes all of its row NaN; rows of zeros, or of numbers that have no step, are zeros"""
+    processor.require(target)
+    model, _ = build([c for c in ROUNDED if c.attributes == dict(K=256, N=150, bits=4, block_size=32, accuracy_level=4)][-1:])
+    onnx.save(model, tmp_path / "model.onnx")
+    dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={target}"])
+    x = rng("not finite").uniform(-1, 1, (31, 256)).astype(F32)
+    x[1, 5], x[2, 40], x[3], x[4] = np.nan, -np.inf, 0, 1e-45
+    y, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), [x])
+    assert np.isnan(y[1:3]).all() and not y[3:5].any() and np.isfinite(y[[0, *range(5, 31)]]).all()
+
+
 def test_exact_rounds_nothing(tmp_path):
     model, _ = build(ROUNDED[:2])
     onnx.save(model, tmp_path / "model.onnx")
