@@ -253,7 +253,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
         struct loop_expr literal = { .op = LOOP_LITERAL };
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
         for (int i = 0; i < e->arity; i++)
-                operands[i].value = e->op == LOOP_FMA ? spelling_factor(row, e, i) : e->args[i];
+                operands[i].value = spelling_operand(row, e, i);
         if (e->op == LOOP_LITERAL) {
                 literal.type = LOOP_TYPE(e->type.element);
                 literal.literal = e->literal;
@@ -390,6 +390,23 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 
 /* ---- what stands before the functions ---- */
 
+static void put_attribute(struct c_writer *w, struct text *out)
+{
+        const char *name = attribute_name(w), *attribute = target_attribute(target(w));
+        const struct target *t = target(w);
+        while (!t->attribute)
+                t = t->base;
+        text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n", target(w)->name);
+        if (t->gcc_attribute)
+                text_add(out, "#if defined(__clang__)\n");
+        else
+                text_add(out, "#if defined(__GNUC__)\n");
+        text_add(out, "#define %s __attribute__((target(\"%s\")))\n", name, attribute);
+        if (t->gcc_attribute)
+                text_add(out, "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n", name, t->gcc_attribute);
+        text_add(out, "#else\n#define %s\n#endif\n", name);
+}
+
 void c_vectors_top(struct c_writer *w, struct text *out)
 {
         bool any = false;
@@ -397,15 +414,7 @@ void c_vectors_top(struct c_writer *w, struct text *out)
                 c_level(w, level);
                 if (!w->levels[level].vectors_used || !target_attribute(target(w)))
                         continue;
-                const char *name = attribute_name(w);
-                text_add(out,
-                         "\n/* Code for %s, whatever processor the compiler's options name. */\n"
-                         "#if defined(__GNUC__)\n"
-                         "#define %s __attribute__((target(\"%s\")))\n"
-                         "#else\n"
-                         "#define %s\n"
-                         "#endif\n",
-                         target(w)->name, name, target_attribute(target(w)), name);
+                put_attribute(w, out);
                 any = true;
         }
         if (any)

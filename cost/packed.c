@@ -32,9 +32,8 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
                                     .inner = w->dims[w->rank - 3],
                                     .panel = packed_panel(x, w),
                                     .group = (int)packed_group(x, w),
-                                    .x = (enum element)x->element,
-                                    .w = (enum element)w->element,
                                     .sum = op_accumulator(op) };
+        work.multiply = multiply_find(target, (enum element)x->element, (enum element)w->element, false, 0, work.group);
         work.panels = w->dims[0] / work.groups;
         work.channels = divide_up(op_int(op, "channels"), work.group);
         work.word = (int64_t)element_info[x->element].bytes * work.group;
@@ -97,10 +96,18 @@ static struct cuts cut(int64_t extent, int64_t most)
 }
 
 /* of a step, each of which takes an instruction more */
-static double widened_words(const struct multiply *m, int64_t positions, int64_t vectors)
+static double widened_words(const struct multiply *m, double xs, double vectors)
 {
-        return (double)((m && multiply_widens(m, &m->x) ? positions : 0) +
-                        (m && multiply_widens(m, &m->w) ? vectors : 0));
+        return (m && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
+}
+
+/* loads of x in a step, for each position: less than one where a multiply takes lanes of what is
+ * loaded for several */
+static double x_loads(const struct packed_work *work, const struct schedule *s)
+{
+        const struct multiply *m = work->multiply;
+        bool lanes = m && m->x.place == PLACE_LANE && work->inner > 1 && s->unroll % m->outputs == 0;
+        return lanes ? 1. / m->outputs : 1;
 }
 
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
@@ -108,15 +115,13 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
 {
         double issue = rate_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work),
-               lines = (double)(work->weight * target_lanes(target, work->sum) * vectors);
-        const struct multiply *multiply =
-                multiply_find(target, work->x, work->w, false, 0, work->group);
-        double adds = sums * rate_multiply(target, multiply),
-               loads = (double)(positions + vectors) / issue;
+               lines = (double)(work->weight * target_lanes(target, work->sum) * vectors),
+               xs = x_loads(work, s) * (double)positions;
+        double adds = sums * rate_multiply(target, work->multiply), loads = (xs + (double)vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
                                   target);
-        step += work->group > 1 ? rate_packed_word(target) * (double)positions : 0;
-        step += widened_words(multiply, positions, vectors) / issue;
+        step += work->group > 1 ? rate_packed_word(target) * xs : 0;
+        step += widened_words(work->multiply, xs, (double)vectors) / issue;
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);

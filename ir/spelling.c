@@ -5,7 +5,7 @@
 static bool matches(const struct spelling *row, const struct spelling *want)
 {
         return row->op == want->op && row->element == want->element && row->to == want->to &&
-               row->level == want->level && row->lanes == want->lanes &&
+               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane &&
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
 
@@ -124,12 +124,33 @@ bool spelling_truths(const struct loop_expr *e, uint64_t *bits)
 
 static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
 
-struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k)
+/* 1 + n for lane n of a vector in all lanes, else 0 */
+static int lane_in_all(const struct loop_expr *e)
 {
-        struct loop_expr *e = fma->args[k];
-        bool strips = row->op == SPELL_FMA_LESS ? k == 2
-                      : row->op == SPELL_FMA_FROM && k == (is_negation(fma->args[0]) ? 0 : 1);
-        return strips ? e->args[0] : e;
+        bool lane =
+                e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE && e->args[0]->args[0]->type.lanes == e->type.lanes;
+        return lane ? 1 + (int)e->args[0]->args[1]->literal.u : 0;
+}
+
+struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k)
+{
+        struct loop_expr *operand = e->args[k];
+        bool negated = row->op == SPELL_FMA_LESS ? k == 2
+                                                 : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
+        if (negated)
+                return operand->args[0];
+        return row->lane && k == 1 ? operand->args[0]->args[0] : operand;
+}
+
+static const struct spelling *spelling_of_call(const struct target *t, const struct loop_expr *e)
+{
+        struct spelling want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
+        const struct spelling *row = NULL;
+        want.lane = e->arity > 1 ? (uint8_t)lane_in_all(e->args[1]) : 0;
+        if (want.lane)
+                row = find(t, want, e->type.lanes);
+        want.lane = 0;
+        return row ? row : find(t, want, e->type.lanes);
 }
 
 static const struct spelling *spelling_of_fma(const struct target *t, const struct loop_expr *e)
@@ -193,7 +214,7 @@ const struct spelling *spelling_of(const struct target *t, const struct loop_exp
                         return spelling_of_type(t, e->type);
                 break;
         case LOOP_FMA: return spelling_of_fma(t, e);
-        case LOOP_CALL: want.function = e->function->name; break;
+        case LOOP_CALL: return spelling_of_call(t, e);
         case LOOP_CAST: case LOOP_BITCAST:
                 want.element = e->args[0]->type.element;
                 want.to = e->type.element;

@@ -54,6 +54,8 @@ struct spelling {
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS:
                                          * elements of a word */
         const char *function;           /* CALL: of the library */
+        uint8_t lane; /* CALL: 1 + n where operand 1 is lane n of a vector in all
+                                         * lanes, and that vector stands for it; 0: any operand */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };
 
@@ -70,8 +72,9 @@ const struct spelling *spelling_of_products(const struct target *t, enum element
 
 /* The subscripts of a gather that a row can print: index(v) of a vector v of i32; else NULL. */
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
-/* operand k of an FMA without the negation that its row is for */
-struct loop_expr *spelling_factor(const struct spelling *row, const struct loop_expr *fma, int k);
+/* Operand k of e as its row has it: of an FMA without the negation that the row is for, of a CALL
+ * the vector whose lane it is for. */
+struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k);
 /* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l for lane
  * l. */
 bool spelling_truths(const struct loop_expr *e, uint64_t *bits);

@@ -27,15 +27,15 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
         return emit_let(s->e, "w", w);
 }
 
-/* the word of x at `at`, in every lane */
-static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at)
+/* words of x from `at` on: one, in every lane, or as many as a vector has */
+static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int words)
 {
         const struct stage *s = t->s;
         int group = group_of(t);
-        struct loop_expr *x = group > 1 ? loop_load_words(s->arena, t->xs, at, s->multiply->x.word,
-                                                          group, 1)
-                                        : loop_load(s->arena, t->xs, at);
-        return emit_let(s->e, "a", loop_splat(s->arena, s->lanes, x));
+        struct loop_expr *x = group > 1   ? loop_load_words(s->arena, t->xs, at, s->multiply->x.word, group, words)
+                              : words > 1 ? loop_load_vector(s->arena, t->xs, at, words, NULL)
+                                          : loop_load(s->arena, t->xs, at);
+        return emit_let(s->e, "a", words > 1 ? x : loop_splat(s->arena, s->lanes, x));
 }
 
 void tile_open(struct tile *t)
@@ -43,18 +43,38 @@ void tile_open(struct tile *t)
         t->sums = stage_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
 }
 
-/* the products of one word of channels at one offset; set: which of the split sums */
-static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at,
-                         int64_t x_add, int64_t w_add, int set)
+/* where position number i of a tile lies in x, seen from the first */
+static int64_t position_at(const struct tile *t, int i)
 {
-        struct emit *e = t->s->e;
+        return i % t->columns * t->column_step + i / t->columns * t->row_step;
+}
+
+static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, int lane)
+{
+        struct arena *arena = t->s->arena;
+        return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words, loop_index(arena, lane), NULL);
+}
+
+/* The products of one word of channels at one offset. lanes: the words of x, of a vector for each
+ * position, of which they are lane number `lane`; NULL: they are loaded. set: which of the split
+ * sums */
+struct word {
+        int64_t x_add, w_add;
+        struct loop_expr *const *lanes;
+        int lane, set;
+};
+
+static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, struct word word)
+{
+        const struct stage *s = t->s;
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++)
-                w[j] = load_w(t, w_at, w_add, j);
+                w[j] = load_w(t, w_at, word.w_add, j);
         for (int i = 0; i < t->rows * t->columns; i++) {
-                int64_t at = x_add + i % t->columns * t->column_step + i / t->columns * t->row_step;
-                struct loop_expr *x = load_x(t, plus(e, x_at, number(e, at)));
-                int row = set * t->rows * t->columns + i;
+                struct loop_expr *at = plus(s->e, x_at, number(s->e, word.x_add + position_at(t, i)));
+                struct loop_expr *x = word.lanes ? loop_splat(s->arena, s->lanes, lane_of(t, word.lanes[i], word.lane))
+                                                 : load_x(t, at, 1);
+                int row = word.set * t->rows * t->columns + i;
                 for (int j = 0; j < t->vectors; j++)
                         stage_add(t->s, t->sums, row, j, x, w[j]);
         }
@@ -74,6 +94,12 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
 /* where the innermost loop begins, in x and w, and its first number in the panel */
 struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 
+/* Are the words of x in a turn whole vectors, for a multiply that takes their lanes? */
+static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int turn)
+{
+        return t->s->multiply->x.place == PLACE_LANE && turn % t->s->lanes == 0 && loop->x_step == group_of(t);
+}
+
 /* `turn` channels from k on; set: which of the split sums the first one is for */
 static void add_turn(const struct tile *t, const struct run *run, struct loop_expr *k, int turn,
                      int64_t set)
@@ -84,9 +110,18 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
         struct loop_expr *x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
         struct loop_expr *w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
-        for (int u = 0; u < turn; u++)
-                add_products(t, x, w, u * loop->x_step, u * w_step,
-                             (int)((set + u) % schedule->split));
+        struct loop_expr *words[TILE_MAX];
+        bool lanes = has_lanes(t, loop, turn);
+        for (int u = 0; u < turn; u++) {
+                for (int i = 0; lanes && u % t->s->lanes == 0 && i < t->rows * t->columns; i++)
+                        words[i] = load_x(t, plus(e, x, number(e, u * loop->x_step + position_at(t, i))), t->s->lanes);
+                add_products(t, x, w,
+                             (struct word){ .x_add = u * loop->x_step,
+                                            .w_add = u * w_step,
+                                            .lanes = lanes ? words : NULL,
+                                            .lane = u % t->s->lanes,
+                                            .set = (int)((set + u) % schedule->split) });
+        }
         if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)
                 add_prefetch(t,
                              plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));

@@ -11,20 +11,22 @@ enum { PACKED_PANELS = 16 };            /* that read x before it is worth gather
                                          * apart */
 
 /* The most positions a tile may have: sums, weights, one channel of x and the next one stay in
- * registers. Of one vector there is one, whatever the machine. */
-static int most_positions(const struct target *target, int vectors)
+ * registers, or several channels of every position, where the multiply takes lanes of them. Of one
+ * vector there is one, whatever the machine. */
+static int most_positions(const struct target *target, const struct multiply *m, int vectors)
 {
-        int most = (target_vector_registers(target) - vectors - 2) / vectors;
+        int registers = target_vector_registers(target) - vectors;
+        int most = m && m->x.place == PLACE_LANE ? (registers - 1) / (vectors + 1) : (registers - 2) / vectors;
         return vectors == 1 && most < 1 ? 1 : most;
 }
 
 /* A tile has lines of sums, but where registers are too few for two positions of a line it has
  * halves of one, or less. */
-static int least_vectors(const struct target *target, enum element sum)
+static int least_vectors(const struct target *target, const struct multiply *m, enum element sum)
 {
         int lanes = target_lanes(target, sum), line = target_line(target, sum),
             vectors = lanes < line ? line / lanes : 1;
-        while (vectors > 1 && (vectors > VECTORS_MOST || most_positions(target, vectors) < 2))
+        while (vectors > 1 && (vectors > VECTORS_MOST || most_positions(target, m, vectors) < 2))
                 vectors /= 2;
         return vectors;
 }
@@ -148,7 +150,7 @@ static void try(struct search *search, struct schedule s)
 static void try_columns(struct search *search, struct schedule s, int64_t columns)
 {
         enum { SIZES = 3 };
-        int64_t most = most_positions(search->machine->target, s.vectors) / s.split / s.rows,
+        int64_t most = most_positions(search->machine->target, search->work->multiply, s.vectors) / s.split / s.rows,
                 before = 0;
         for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES;
              tiles++, n++) {
@@ -167,7 +169,7 @@ static void try_tiles(struct search *search, struct schedule s)
         int64_t columns = work->extent[k - 1], rows = k > 1 && !s.flat ? work->extent[k - 2] : 1;
         for (int d = 0; d < k - 1 && s.flat; d++)
                 columns *= work->extent[d];
-        int most = most_positions(search->machine->target, s.vectors);
+        int most = most_positions(search->machine->target, work->multiply, s.vectors);
         for (s.split = 1; s.split <= 4; s.split *= 2) {
                 s.rows = 1;
                 try_columns(search, s, columns);
@@ -205,7 +207,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         const struct packed_work work = packed_work_of(op, machine->target);
         struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
         int most = (int)work.panel / target_lanes(machine->target, work.sum),
-            least = least_vectors(machine->target, work.sum);
+            least = least_vectors(machine->target, work.multiply, work.sum);
         for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
                 for (int vectors = least; vectors <= most && vectors <= VECTORS_MOST; vectors++) {
                         if (vectors % least || most % vectors)

@@ -2,6 +2,7 @@
  *
  *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes of each input),
  *                           runs twice on different garbage, wants the same bits both times, writes OUT_DIR/0.bin, ...
+ *   host --over IN_DIR OUT_DIR   runs once, over outputs that hold what OUT_DIR/0.bin, ... do
  *   host --describe         one line of JSON for the model, each region, input and output
  *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
  *
@@ -184,6 +185,22 @@ static void run_on_files(const struct dnncc_model_1 *model, const char *in, cons
         free_blocks(results[1], model->output_count);
 }
 
+static void run_over_files(const struct dnncc_model_1 *model, const char *in, const char *out)
+{
+        void **inputs = blocks(model->inputs, model->input_count),
+             **outputs = blocks(model->outputs, model->output_count);
+        void **regions = new_regions(model, 1);
+        read_inputs(model, inputs, in);
+        for (uint32_t i = 0; i < model->output_count; i++)
+                read_whole(open_numbered(out, i, "rb"), outputs[i], model->outputs[i].bytes,
+                           model->outputs[i].name);
+        run(model, regions, inputs, outputs);
+        write_outputs(model, outputs, out);
+        free_blocks(regions, model->region_count);
+        free_blocks(inputs, model->input_count);
+        free_blocks(outputs, model->output_count);
+}
+
 static int compare(const void *a, const void *b)
 {
         double x = *(const double *)a, y = *(const double *)b;
@@ -277,7 +294,9 @@ int main(int argc, char **argv)
                 time_runs(model, atoi(argv[2]), argc == 4 ? argv[3] : NULL);
         else if (argc == 3 && argv[1][0] != '-')
                 run_on_files(model, argv[1], argv[2]);
+        else if (argc == 4 && !strcmp(argv[1], "--over"))
+                run_over_files(model, argv[2], argv[3]);
         else
-                fail(EXIT_USAGE, "usage: host [--weights FILE] IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
+                fail(EXIT_USAGE, "usage: host [--weights FILE] [--over] IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
         return 0;
 }

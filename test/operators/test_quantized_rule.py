@@ -19,7 +19,7 @@ from test_strips import BACKWARDS  # noqa: E402
 
 U8, I8, I32 = np.uint8, np.int8, np.int32
 DOMAIN = "com.microsoft"
-TARGETS = ["generic", "x86-64", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4", "x86-64-v4-vnni", "sapphirerapids"]
+TARGETS = ["generic", "x86-64", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4", "x86-64-v4-vnni", "sapphirerapids", "aarch64", "aarch64-dotprod"]
 
 
 class Value:
@@ -329,7 +329,7 @@ def differences(graph, folder, target, threads):
     if threads > 1:
         with open(folder / "model.c", "a") as file:
             file.write(BACKWARDS)
-    outputs = dnncc.run_host(dnncc.build_host(folder, ["-O1"]), list(graph.given.values()))
+    outputs = dnncc.run_host(dnncc.build_host(folder, ["-O1"], emulator=processor.emulator(target)), list(graph.given.values()))
     found = []
     for (name, (want, may)), got in zip(graph.results.items(), outputs):
         assert got.dtype == want.dtype and got.shape == want.shape

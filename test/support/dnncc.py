@@ -80,10 +80,16 @@ def host_object(flags, cc):
     return path
 
 
-def build_host(folder, flags=(), cc=CC, timeout=600):
-    """Compiles folder/model.c strictly and links it with test/host.c; returns the program."""
+def build_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
+    """Compiles folder/model.c strictly and links it with test/host.c; returns the program. emulator: for another machine
+    (processor.emulator); the program runs here all the same."""
     folder = pathlib.Path(folder)
     program = folder / "host"
+    if emulator:
+        real = build_host(folder, [*flags, "-static"], emulator.cc, timeout).rename(folder / "host.emulated")
+        program.write_text(f'#!/bin/sh\nexec {" ".join(emulator.run)} {real} "$@"\n')
+        program.chmod(0o755)
+        return program
     for command in ([cc, *STRICT, *flags, f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
                     [cc, *flags, host_object(flags, cc), folder / "model.o", "-o", program]):
         done = run(command, timeout=timeout)

@@ -2,6 +2,8 @@
 (test/conftest.py). What a target needs stands in its table, codegen/targets/, and nowhere else."""
 import pathlib
 import re
+import shutil
+from dataclasses import dataclass
 
 import pytest
 
@@ -35,13 +37,45 @@ def read_targets():
     return {table["name"]: features(table) for table in tables.values()}
 
 
+@dataclass(frozen=True)
+class Emulator:
+    cc: str
+    run: tuple
+
+
+# other machines whose code runs here all the same, by what a target's `machine` begins with; test/unit/processor.h has the same table
+EMULATORS = {"defined(__aarch64__)": Emulator("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-cpu", "max"))}
+
+
+def read_machines():
+    """{name: the emulator of its kind of machine}"""
+    tables = [path.read_text() for path in (ROOT / "codegen" / "targets").glob("*.c")]
+    kinds = {}
+    for text in tables:
+        variable, _, table = text.partition("\nconst struct target target_")[2].partition(" = {")
+        fields = {f: re.search(rf'\.{f} =\s*["&](?:target_)?([^",]*)', table) for f in ("name", "base", "machine")}
+        kinds[variable] = {k: v and v[1] for k, v in fields.items()}
+
+    def machine(kind):
+        return kind["machine"] or (machine(kinds[kind["base"]]) if kind["base"] else "")
+    return {kind["name"]: emulator for kind in kinds.values() for start, emulator in EMULATORS.items() if machine(kind).startswith(start)}
+
+
 FEATURES = read_features()
+MACHINES = read_machines()
 NEEDS = read_targets()
 current = None                          # the pytest item that runs
 
 
+def emulator(name):
+    """what stands for a target of another kind of machine; None: it is of this one"""
+    return MACHINES.get(name)
+
+
 def missing(name):
-    """the first feature that this processor lacks of a target, or of this one feature; or None"""
+    """the first feature that this processor lacks of a target, or of this one feature, or the tool that stands for another; or None"""
+    if name in MACHINES:
+        return next((tool for tool in (MACHINES[name].cc, MACHINES[name].run[0]) if not shutil.which(tool)), None)
     return next((f for f in NEEDS.get(name, (name,)) if plain(f) not in FEATURES), None)
 
 

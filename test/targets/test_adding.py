@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor as support  # noqa: E402
 import quantized  # noqa: E402
 
 ROOMS = ["base", "ir", "cost", "schedule", "kernels", "passes", "codegen", "compiler", "runtime"]
@@ -31,7 +32,7 @@ NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
 PRINTER = next(block for block in blocks() if "struct printer" in block)
 ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm_neon.h>" in pair[0])
-ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", "-static", *re.findall(r"`(-march=\S+)`", PAGE)]
+ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", *re.findall(r"`(-march=\S+)`", PAGE)]
 
 # what the page asks of a table at least, in GNU C of any machine: no attribute, no header, no row that may be missing
 VECTORS = """#include "ir/spelling.h"
@@ -154,14 +155,7 @@ def test_a_file_and_a_line(tmp_path):
 
 # ---- another processor ----
 
-def emulated(folder):
-    """what runs folder/model.c of the page's ARM target as host.c does"""
-    program = dnncc.build_host(folder, ARM_FLAGS, cc="aarch64-linux-gnu-gcc")
-    real = program.rename(folder / "host.arm")
-    program.write_text(f'#!/bin/sh\nexec qemu-aarch64 -cpu max {real} "$@"\n')
-    program.chmod(0o755)
-    return program
-
+EMULATOR = support.emulator("aarch64")
 
 def save(path, nodes, inputs, outputs, constants):
     def ports(of):
@@ -198,7 +192,7 @@ def quantized_model(path, r):
     return compute
 
 
-@pytest.mark.skipif(not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"), reason="no compiler for ARM, or no qemu")
+@support.needs("aarch64")
 @pytest.mark.slow
 def test_another_processor(tmp_path):
     assert ARM_LINE == f"TARGET({ARM_NAME})\n"
@@ -210,7 +204,7 @@ def test_another_processor(tmp_path):
         folder.mkdir()
         done = dnncc.run([program, model, f"--target={target}", "--name=model", "-o", folder / "model.c"])
         assert done.returncode == 0, done.stderr
-        return dnncc.run_host(emulated(folder), inputs), (folder / "model.c").read_text()
+        return dnncc.run_host(dnncc.build_host(folder, ARM_FLAGS, emulator=EMULATOR), inputs), (folder / "model.c").read_text()
 
     got, code = run(DIGITS, IMAGE)
     np.testing.assert_allclose(got[0], results(program, "generic", tmp_path / "generic"), rtol=1e-5, atol=1e-6)

@@ -17,6 +17,7 @@
 #include "codegen/targets.h"
 #include "ir/interp.h"
 #include "passes/pass.h"
+#include "test/unit/processor.h"
 
 #define STRICT                                                                                              \
         "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
@@ -74,6 +75,7 @@ static inline struct loop_program *parse(const char *text)
 }
 
 static const char *target_name = "generic";
+static const struct emulator *emulator; /* what runs the code; NULL: this processor */
 
 static inline struct print_options options_for(const char *prefix)
 {
@@ -195,6 +197,7 @@ static inline bool same_element(enum element e, const void *a, const void *b, si
                isnan(element_load(e, b, i).f);
 }
 
+/* The model's code: 0, or an error. */
 static inline int run_compiled(const struct dnncc_model_1 *model, const struct ports *ports)
 {
         void *workspace = model->regions[0].size ? exact((size_t)model->regions[0].size) : NULL;
@@ -204,14 +207,46 @@ static inline int run_compiled(const struct dnncc_model_1 *model, const struct p
         return code;
 }
 
+/* blocks of memory as files of a program, and back: those of the inputs, or of the outputs */
+static inline void exchange(const struct loop_program *p, int space, void *const *blocks, bool write)
+{
+        int n = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                if ((int)b->space != space)
+                        continue;
+                FILE *file = fopen(arena_printf(arena, "%s/%s/%d.bin", folder, space == SPACE_INPUT ? "in" : "out", n),
+                                   write ? "wb" : "rb");
+                assert_non_null(file);
+                assert_int_equal(write ? fwrite(blocks[n], 1, bytes_of(b), file) : fread(blocks[n], 1, bytes_of(b), file),
+                                 bytes_of(b));
+                assert_int_equal(fclose(file), 0);
+                n++;
+        }
+}
+
+/* The same for code of another machine: a program of its own (test/host.c), run by its emulator. */
+static inline void run_emulated(const struct loop_program *p, const char *prefix, const struct ports *ports,
+                                const char *compiler)
+{
+        char here[4096];
+        assert_non_null(getcwd(here, sizeof here));
+        assert_true(shell("cd %s && mkdir -p in out && %s %s -c %s.c -o model.o && "
+                          "%s -DDESCRIBE=%s_describe -static -o program %s/test/host.c model.o",
+                          folder, compiler, STRICT, prefix, emulator->cc, prefix, here));
+        exchange(p, SPACE_INPUT, ports->inputs, true);
+        exchange(p, SPACE_OUTPUT, ports->outputs, true);
+        assert_true(shell("cd %s && %s ./program --over in out", folder, emulator->run));
+        exchange(p, SPACE_OUTPUT, ports->outputs, false);
+}
+
 /* Both give the same code and, when it is 0, the same outputs. */
 static inline void compare(const struct loop_program *p, const char *prefix, const struct ports *given,
                     const char *compiler)
 {
         struct ports want = *given, got = *given;
         const struct loop_buffer *outputs[PORTS_MAX];
-        const struct dnncc_model_1 *model = load(prefix, compiler);
-        assert_non_null(model);
+        const struct dnncc_model_1 *model = emulator ? NULL : load(prefix, compiler);
+        assert_true(model || emulator);
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (b->space == SPACE_OUTPUT) {
                         outputs[want.output_count] = b;
@@ -222,7 +257,10 @@ static inline void compare(const struct loop_program *p, const char *prefix, con
         assert_non_null(interp);
         int code = interp_run(interp, (const void *const *)want.inputs, want.outputs, 0, NULL);
         interp_free(interp);
-        assert_int_equal(run_compiled(model, &got), code);
+        if (emulator)
+                run_emulated(p, prefix, &got, compiler);
+        else
+                assert_int_equal(run_compiled(model, &got), code);
         for (int k = 0; k < want.output_count; k++) {
                 for (int64_t i = 0; code == 0 && i < outputs[k]->extent; i++)
                         if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k],

@@ -162,7 +162,10 @@ static void check(struct source *s, const struct target *t)
         assert_true(loop_verify(p, &diag));
         assert_true(pass_plan(p, &context) >= 0);
         assert_true(print_with(p, &options));
-        for (int i = 0; i < 2; i++)
+        emulator = target_runs_here(t) ? NULL : emulator_of(t);
+        if (emulator)
+                compare(programs[0], "model", &ports, arena_printf(arena, "%s -std=c99 -O2", emulator->cc));
+        for (int i = 0; i < 2 && !emulator; i++)
                 if (i == 0 || have("clang"))
                         compare(programs[0], "model", &ports, compilers[i]);
         drop(&ports);
@@ -197,6 +200,8 @@ static const char *call_text(const struct spelling *row)
         assert_non_null(f);
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
+        if (f->scalar_count == 3 && row->lane)
+                return arena_printf(arena, "%s($a, splat<#>(lane(bits_u32($b), %d)), bits_u32($c))", row->function, row->lane - 1);
         if (f->scalar_count == 3)       /* of a multiply: a sum and words */
                 return arena_printf(arena, "%s($a, bits_u32($b), bits_u32($c))", row->function);
         return arena_printf(arena, f->scalar_count == 1 ? "%s($a)" : "%s($a, $b)", row->function);
@@ -254,6 +259,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                 add(s, lanes, e, e, call_text(row));
         else if (row->op == LOOP_SELECT)
                 add(s, lanes, e, e, row->element == E_BOOL ? "select($m, $b, $c)" : "select($m, $a, $b)");
+        else if (row->op == LOOP_LANE)
+                add(s, lanes, e, e, "splat<#>(lane($a, 2)) + splat<#>(lane($b, 0))");
         else if (row->op == LOOP_SUM_LANES || row->op == LOOP_MAX_LANES || row->op == LOOP_MIN_LANES)
                 add(s, lanes, e, e, arena_printf(arena, "splat<#>(%s($a)) %s splat<#>(%s($b))", loop_op_info[row->op].text,
                                                  row->element == E_BOOL ? "^" : "+", loop_op_info[row->op].text));

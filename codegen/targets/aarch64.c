@@ -1,0 +1,90 @@
+/* 64-bit ARM: NEON, which all of them have. Four lanes of 32 bits, 32 registers; no masked loads, no gathers. A product
+ * takes a lane of a vector as it takes a vector, so that one load of x serves four channels. */
+#include "ir/rates.h"
+
+#include "codegen/targets/arm.h"
+
+extern const struct target target_generic, target_aarch64;
+
+/* What has no instruction is a function. max(a, b) is b where that is larger or no number, and a of two zeros; fmax is
+ * +0 of those. */
+#define CHOICE(operation, name, first) \
+        OP(operation, F32, name "_f32x4($0, $1)", \
+           "float32x4_t " name "_f32x4(float32x4_t a, float32x4_t b)\n" \
+           "{\n" \
+           "        return vbslq_f32(" first ");\n" \
+           "}")
+#define OR_NAN(compare) "vornq_u32(" compare "(b, a), vceqq_f32(b, b)), b, a"
+#define EXTREME_LANE(operation, name, better) \
+        OP(operation, F32, name "_lanes_f32x4($0)", \
+           "float " name "_lanes_f32x4(float32x4_t a)\n" \
+           "{\n" \
+           "        const float32x2_t low = vget_low_f32(a), high = vget_high_f32(a);\n" \
+           "        const float32x2_t b = vbsl_f32(" better "(high, low), high, low), c = vrev64_f32(b);\n" \
+           "        const float32x2_t d = vbsl_f32(" better "(c, b), c, b);\n" \
+           "        const int number = vminvq_u32(vceqq_f32(a, a)) != 0;\n" \
+           "        return number ? vget_lane_f32(d, 0) : vget_lane_f32(vreinterpret_f32_u32(vdup_n_u32(0x7fc00000)), 0);\n" \
+           "}")
+
+/* channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in pairs */
+#define DOT_I8(name, x0, x1) \
+        .text = name "($0, $1, $2)", \
+        .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
+                      "{\n" \
+                      "        const int16x8_t channels = vreinterpretq_s16_u32(x), outputs = vreinterpretq_s16_u32(w);\n" \
+                      "        const int8x8_t x0 = vreinterpret_s8_s16(" x0 ");\n" \
+                      "        const int8x8_t x1 = vreinterpret_s8_s16(" x1 ");\n" \
+                      "        const int8x8_t w0 = vreinterpret_s8_s16(vget_low_s16(vuzp1q_s16(outputs, outputs)));\n" \
+                      "        const int8x8_t w1 = vreinterpret_s8_s16(vget_low_s16(vuzp2q_s16(outputs, outputs)));\n" \
+                      "        return vpadalq_s16(vpadalq_s16(sum, vmull_s8(x0, w0)), vmull_s8(x1, w1));\n" \
+                      "}"
+#define DOT_I8_LANE(lane) \
+        DOT_I8("dot_i8_lane" lane, "vdup_laneq_s16(channels, 2 * " lane ")", "vdup_laneq_s16(channels, 2 * " lane " + 1)")
+
+static const struct spelling spellings[] = {
+        ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
+        ARM_SAME(I32, "s32", U32, "u32"), ARM_SAME(U32, "u32", I32, "s32"), ARM_TRUTHS,
+        ARM_ALL_BYTES, ARM_HALVES, ARM_STORAGE,
+        OP(DIV, F32, "vdivq_f32($0, $1)"),
+        CHOICE(MAX, "max", OR_NAN("vcgtq_f32")), CHOICE(MIN, "min", OR_NAN("vcltq_f32")),
+        MATH("sqrt", F32, "vsqrtq_f32($0)"), MATH("round", F32, "vrndnq_f32($0)"),
+        MATH("floor", F32, "vrndmq_f32($0)"), MATH("ceil", F32, "vrndpq_f32($0)"), MATH("trunc", F32, "vrndq_f32($0)"),
+        { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
+          .text = "vget_lane_f32(vsqrt_f32(vdup_n_f32($0)), 0)" },
+        { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
+        { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
+        OP(SUM_LANES, F32, "sum_lanes_f32x4($0)",
+           "float sum_lanes_f32x4(float32x4_t a)\n"
+           "{\n"
+           "        return vaddv_f32(vadd_f32(vget_low_f32(a), vget_high_f32(a)));\n"
+           "}"),
+        OP(SUM_LANES, I32, "vaddvq_s32($0)"), OP(SUM_LANES, U32, "vaddvq_u32($0)"),
+        EXTREME_LANE(MAX_LANES, "max", "vcgt_f32"), EXTREME_LANE(MIN_LANES, "min", "vclt_f32"),
+        OP(MAX_LANES, I32, "vmaxvq_s32($0)"), OP(MIN_LANES, I32, "vminvq_s32($0)"),
+        OP(MAX_LANES, U32, "vmaxvq_u32($0)"), OP(MIN_LANES, U32, "vminvq_u32($0)"),
+        OP(MAX_LANES, BOOL, "(vmaxvq_u32($0) != 0)"), OP(MIN_LANES, BOOL, "(vminvq_u32($0) != 0)"),
+        OP(INTERLEAVE_LOW, F32, "vzip1q_f32($0, $1)"), OP(INTERLEAVE_HIGH, F32, "vzip2q_f32($0, $1)"),
+        ARM_WORDS(I8, "s8"), ARM_WORDS(U8, "u8"), ARM_DOT_LANES("dot_i8", DOT_I8_LANE),
+        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8",
+          DOT_I8("dot_i8_x4", "vget_low_s16(vuzp1q_s16(channels, channels))", "vget_low_s16(vuzp2q_s16(channels, channels))") },
+        PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
+        { 0 }
+};
+
+static const struct multiply multiplies[] = {
+        ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4), ARM_FLOATS_BY_LANE("fma", 4),
+        { 0 }
+};
+
+const struct target target_aarch64 = {
+        .name = "aarch64",
+        .doc = "any 64-bit ARM: NEON",
+        .base = &target_generic,
+        .machine = "defined(__aarch64__) && defined(__GNUC__)",
+        .include = "<arm_neon.h>",
+        .vector_bytes = 16,
+        .vector_registers = 32,
+        .has_fma = true,
+        .multiplies = multiplies,
+        .spellings = spellings,
+};

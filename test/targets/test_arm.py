@@ -1,0 +1,85 @@
+"""Code for 64-bit ARM, compiled by gcc and clang and run under qemu: whole numbers are those of generic, floats under --exact, too, and the
+machine code takes lanes of vectors where the schedule does."""
+import pathlib
+import re
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+
+TARGETS = ["aarch64", "aarch64-dotprod"]
+DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+MODELS = dnncc.ROOT.parent / "shared" / "models"
+pytestmark = [processor.needs("aarch64"), pytest.mark.slow]
+
+
+def results(model, target, folder, inputs, *options):
+    folder.mkdir()
+    dnncc.compile_model(model, folder, [f"--target={target}", *options])
+    return dnncc.run_host(dnncc.build_host(folder, ["-O2"], emulator=processor.emulator(target)), inputs)
+
+
+def loops_of(folder, instruction):
+    """so often the instruction stands in the object file, in all of its forms: [operands]"""
+    listing = dnncc.run(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", folder / "model.o"]).stdout
+    return re.findall(rf"\t{instruction}\s+(.*)", listing)
+
+
+def real(name):
+    if not (MODELS / name).is_dir():
+        pytest.skip(f"no {name} in ../shared/models")
+    return MODELS / name
+
+
+def vectors(folder, kind):
+    return [dnncc.load_tensor(path) for path in sorted(folder.glob(f"test_data_set_0/{kind}_*.pb"))] or \
+           [dnncc.load_tensor(path) for path in sorted(folder.glob(f"**/{kind}_*.pb"))]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
+def test_floats(target, options, tmp_path):
+    image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
+    want = results(DIGITS, "generic", tmp_path / "generic", [image], *options)[0]
+    got = results(DIGITS, target, tmp_path / target, [image], *options)[0]
+    if options:
+        np.testing.assert_array_equal(got, want)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+        assert any("[" in operands for operands in loops_of(tmp_path / target, "fmla"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8"])
+def test_bytes(name, target, tmp_path):
+    model = real(name) / "model.onnx"
+    kind = {1: np.float32, 3: np.int8, 2: np.uint8}
+    r, inputs = np.random.default_rng(5), []
+    for port in onnx.load(model).graph.input:
+        t = port.type.tensor_type
+        shape = [max(d.dim_value, 1) for d in t.shape.dim]
+        dtype = kind[t.elem_type]
+        inputs.append(r.standard_normal(shape).astype(dtype) if dtype == np.float32 else
+                      r.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, True))
+    bind = [f"--input={p.name}={'x'.join(str(max(d.dim_value, 1)) for d in p.type.tensor_type.shape.dim)}" for p in onnx.load(model).graph.input]
+    want = results(model, "generic", tmp_path / "generic", inputs, *bind)
+    got = results(model, target, tmp_path / target, inputs, *bind)
+    for ours, exact in zip(got, want, strict=True):
+        np.testing.assert_array_equal(ours, exact)
+    assert loops_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
+@pytest.mark.parametrize("target", TARGETS)
+def test_clang(target, tmp_path):
+    model = real("resnet8_int8") / "model.onnx"
+    dnncc.compile_model(model, tmp_path, [f"--target={target}"])
+    done = dnncc.run(["clang", "--target=aarch64-linux-gnu", "-I/usr/aarch64-linux-gnu/include", "-O2", *dnncc.STRICT, "-c", tmp_path / "model.c",
+                      "-o", tmp_path / "model.o"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
