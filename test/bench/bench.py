@@ -256,7 +256,7 @@ def choose_models(o):
             sys.exit(f"no model is called '{name}'; there are: {', '.join(known)}")
 
 
-def measure_model(name, make, threads, o, compiler):
+def measure_model(name, make, threads, o, compiler, facts):
     try:
         subject = make(o.out)
         if o.layers:
@@ -271,7 +271,7 @@ def measure_model(name, make, threads, o, compiler):
         print(f"{name}: {reason}", file=sys.stderr)
         return
     kind = "layers" if o.layers else o.set if o.set in (PORTABLE, WORDS, PAIRS) else "times"
-    keep(o, name, kind, machine(o, compiler), result | {"model": subjects.digest(subject.path)})
+    keep(o, name, kind, facts, result | {"model": subjects.digest(subject.path)})
 
 
 def main():
@@ -279,13 +279,14 @@ def main():
     if not o.only_write:
         o.out.mkdir(parents=True, exist_ok=True)
         compilers = [subjects.Compiler(o.dnncc, o.cc, o.out, flags) for flags in o.cflags]
+        facts = machine(o, compilers[0])
         for name, make in choose_models(o):
             for threads in o.threads:
                 if threads > len(o.cores):
                     print(f"{name}: {threads} threads on {len(o.cores)} cores are not measured", file=sys.stderr)
                     continue
                 for compiler in compilers:
-                    measure_model(name, make, threads, o, compiler)
+                    measure_model(name, make, threads, o, compiler, facts)
     if o.write:
         tables.write(o.write, o.out / "results", o.set)
 

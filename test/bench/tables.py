@@ -59,8 +59,8 @@ PORTABLE = """
 
 `bench.py --set=portable`: dnncc's C for any machine (`--target=generic`) beside C that peers write ([sources.py](../test/bench/sources.py)), all
 compiled by the same compiler with the same flags. `emx` is emx-onnx-cgen of PyPI; `onnx2c` is in no registry and has a column where it was
-built from source{before}. Milliseconds of processor time (ratio); what has an error above {limit:g}, or, of a quantized
-model, above {wrong:g}, stands in brackets and does not count.
+built from source{before}. Milliseconds (ratio); what has an error above {limit:g}, or, of a quantized model,
+above {wrong:g}, stands in brackets and does not count.
 """
 WORDS = """
 ## bf16 in vectors
