@@ -19,7 +19,7 @@ struct packed_work {
         int64_t weight;                         /* bytes of w in a word */
         int group;                              /* channels of a word */
         enum element sum;
-        const struct multiply *multiply; /* of the target, for such words */
+        const struct multiply *multiply;        /* of the target, for such words */
         bool skips;                             /* windows of one position each, which strides set
                                                  * apart; x in whole lines of floats */
         /* positions; offsets; positions of x that are read */

@@ -26,12 +26,12 @@
 #include "ir/element.h"
 
 enum multiply_place {
-        PLACE_SCALAR, /* one word */
-        PLACE_BROADCAST, /* one word in all lanes */
-        PLACE_LANE, /* the same, a lane of a vector of words where those of
+        PLACE_SCALAR,                   /* one word */
+        PLACE_BROADCAST,                /* one word in all lanes */
+        PLACE_LANE,                     /* the same, a lane of a vector of words where those of
                                          * several channels lie side by side */
-        PLACE_VECTOR, /* a word in each lane */
-        PLACE_TILE /* a hardware tile: positions or depth rows of words */
+        PLACE_VECTOR,                   /* a word in each lane */
+        PLACE_TILE                      /* a hardware tile: positions or depth rows of words */
 };
 
 /* How sums are added up: what comparisons may expect of two ways to compute the same. */

@@ -53,7 +53,7 @@ struct target {
         const struct rates *rates;      /* ir/rates.h: what it costs to compute and to move, as far
                                          * as it is known better than the base knows it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
-        const char *gcc_attribute; /* the same in gcc's words, where clang has others; of the
+        const char *gcc_attribute;      /* the same in gcc's words, where clang has others; of the
                                          * target itself */
         const struct multiply *multiplies;        /* its own, best first; ends with a row without
                                                    * name; the base's are behind them */

@@ -55,6 +55,14 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
         return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words, loop_index(arena, lane), NULL);
 }
 
+/* a vector of words of every position, from x_at on */
+static void load_words(const struct tile *t, struct loop_expr *x_at, struct loop_expr **words)
+{
+        struct emit *e = t->s->e;
+        for (int i = 0; i < t->rows * t->columns; i++)
+                words[i] = load_x(t, plus(e, x_at, number(e, position_at(t, i))), t->s->lanes);
+}
+
 /* The products of one word of channels at one offset. lanes: the words of x, of a vector for each
  * position, of which they are lane number `lane`; NULL: they are loaded. set: which of the split
  * sums */
@@ -113,8 +121,8 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         struct loop_expr *words[TILE_MAX];
         bool lanes = has_lanes(t, loop, turn);
         for (int u = 0; u < turn; u++) {
-                for (int i = 0; lanes && u % t->s->lanes == 0 && i < t->rows * t->columns; i++)
-                        words[i] = load_x(t, plus(e, x, number(e, u * loop->x_step + position_at(t, i))), t->s->lanes);
+                if (lanes && u % t->s->lanes == 0)
+                        load_words(t, plus(e, x, number(e, u * loop->x_step)), words);
                 add_products(t, x, w,
                              (struct word){ .x_add = u * loop->x_step,
                                             .w_add = u * w_step,
