@@ -400,13 +400,13 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         if (!x)
                 return NULL;
         struct value *y = is_inside(op) ? contract(b, op, x, w) : contract_padded(b, op, x, w, c);
-        struct value *shifts = build_broadcast(b, shifts_of(b->m, w, along, c), t, &outputs);
-        if (run)
-                shifts = build_binary(
-                        b, OP_mul, shifts,
-                        build_broadcast(b, build_cast(b, build_reshape(b, run, 0, NULL), E_I32), t,
-                                        NULL));
-        return build_binary(b, OP_add, y, shifts);
+        struct value *shifts = shifts_of(b->m, w, along, c);
+        if (run) {                      /* one for each output, not for each element */
+                struct value *zero = build_cast(b, build_reshape(b, run, 0, NULL), E_I32);
+                shifts = build_binary(b, OP_mul, shifts,
+                                      build_broadcast(b, zero, shifts->type, NULL));
+        }
+        return build_binary(b, OP_add, y, build_broadcast(b, shifts, t, &outputs));
 }
 
 /* x of bytes that the target multiplies faster with, or without, a sign: 128 more, less 128, or the

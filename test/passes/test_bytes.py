@@ -117,3 +117,19 @@ def test_all_pairs(tmp_path):
         folder.mkdir()
         save(folder / "m.onnx", helper.make_node("MatMulInteger", ["x", "w"], ["y"]), x, expected, {"w": w})
         check(folder / "m.onnx", x, expected, folder)
+
+
+def test_zero_points_that_are_computed(tmp_path, rows=32, depth=64, outputs=96):
+    """what they take out of sums is one number for each output: it is not stored for every row"""
+    r = np.random.default_rng(3)
+    w = onnx.numpy_helper.from_array(r.integers(-127, 128, (depth, outputs)).astype(np.int8), "w")
+    nodes = [onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), onnx.helper.make_node("MatMulInteger", ["q", "w", "z"], ["n"]),
+             onnx.helper.make_node("Cast", ["n"], ["f"], to=onnx.TensorProto.FLOAT), onnx.helper.make_node("Mul", ["f", "s"], ["y"])]
+    port = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "g", [port("x", onnx.TensorProto.FLOAT, [rows, depth])],
+                                   [port("y", onnx.TensorProto.FLOAT, [rows, outputs])], [w])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--target=x86-64-v4-vnni", "--emit=ir", "-o", tmp_path / "m.dnn"])
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "m.dnn").read_text()
+    assert "convolve_packed" in text and not [line for line in text.splitlines() if "= mul(" in line and f"{rows} x {outputs} x i32" in line], text
