@@ -315,16 +315,16 @@ def test_hours(tmp_path):
 
 
 def test_traffic(tmp_path):
-    """never more FLOPs than onnxruntime's graph, nor more bytes, but for the borders that small images of bytes are stored with; where
-    nothing is left to fuse but bias and activation, as many"""
+    """never more FLOPs than onnxruntime's graph, nor more bytes, but for the borders that small images of bytes are stored with, and the 16
+    bits of those that are multiplied in pairs (x86-64-v4); where nothing is left to fuse but bias and activation, as many"""
     models = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_int8,micro_kws_fp32,micro_kws_qdq,micro_kws_qoperator,cct2_vit"
     done = dnncc.run([sys.executable, subjects.HERE / "traffic.py", f"--models={models}", f"--out={tmp_path}"], timeout=600)
     assert done.returncode == 0, done.stderr
     blocks = re.findall(r"^(\w+): onnxruntime .*\n  generic .*\((\S+)\), .*\((\S+)\).*\n  x86-64-v4 .*\((\S+)\), .*\((\S+)\)", done.stdout, re.M)
     assert [name for name, *_ in blocks] == models.split(",")
     for name, *ratios in blocks:
-        most = 1.2 if re.search("int8|_q", name) else 1
-        assert all(float(bytes_) <= most for bytes_ in ratios[::2]) and all(float(flops) <= 1 for flops in ratios[1::2]), done.stdout
+        most = (1.2, 2) if re.search("int8|_q", name) else (1, 1)
+        assert all(float(r) <= m for r, m in zip(ratios[::2], most)) and all(float(flops) <= 1 for flops in ratios[1::2]), done.stdout
     assert re.search(r"generic +0.09 MB \(1.00\), 1.6 MFLOP \(1.00\), 5 kernels", done.stdout), done.stdout
 
 
