@@ -28,6 +28,13 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
         return longest > step->sums ? longest : step->sums;
 }
 
+double scalars_reduction_cost(int loads, const struct target *t)
+{
+        double lanes = (double)scalars_vector_bytes(t) / element_info[E_I32].bytes,
+               vector = 2 * rate_strip_narrow(t) + loads * rate_strip_load(t);
+        return vector / lanes / rate_scalar_issue(t);
+}
+
 int scalars_vector_bytes(const struct target *t) { return (int)rate_strip_vector(t); }
 
 double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t)

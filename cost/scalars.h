@@ -14,6 +14,8 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
  * `steps` turns are added to each. Of one turn: numbers loaded for each column, and such as are the
  * same for all columns. Products may be of 16 bits. */
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
+/* of a turn of one sum of products of 16 bits, whose operands lie side by side: so many loads */
+double scalars_reduction_cost(int loads, const struct target *t);
 /* of a vector that C compilers make of neighbours */
 int scalars_vector_bytes(const struct target *t);
 /* cycles of one turn, in one column */

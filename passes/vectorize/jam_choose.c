@@ -27,6 +27,7 @@ struct survey {
         const struct loop_expr *loads[LOADS_MOST]; /* in the sums */
         int load_count, products;
         bool good, floats, narrow;
+        const struct loop_stmt *innermost; /* loop around the last sum */
         const struct loop_bounds *bounds;
         double steps; /* turns of all loops of the sums */
 };
@@ -113,8 +114,10 @@ static void take_sum(struct loop_stmt *stmt, void *context)
         const struct loop_expr *sum = stmt->a;
         if (stmt->kind == STMT_LET)
                 loop_expr_walk(stmt->a, take_load, s);
-        if (stmt->kind == STMT_FOR)
+        if (stmt->kind == STMT_FOR) {
                 take_loop(s, stmt);
+                s->innermost = stmt;
+        }
         if (stmt->kind != STMT_SET)
                 return;
         bool is_product = sum->op == LOOP_ADD && sum->args[1]->op == LOOP_MUL &&
@@ -139,6 +142,7 @@ static bool survey_nest(struct survey *s, const struct target *target, const str
         for (struct loop_stmt *stmt = nest->leaf->first; stmt; stmt = stmt->next)
                 if (stmt->kind == STMT_FOR) {
                         take_loop(s, stmt);
+                        s->innermost = stmt;
                         loop_block_walk(stmt->body, take_sum, NULL, s);
                 }
         return s->good && s->products;
@@ -189,9 +193,24 @@ static double loads_of(const struct survey *s, const struct jam *jam, bool by_co
         return loads;
 }
 
+/* Are the products of one sum many whole numbers of what lies side by side? Compilers add up vectors
+ * of them. */
+static bool is_reduction(const struct survey *s, const struct jam *jam)
+{
+        enum { MANY = 4 }; /* vectors */
+        int64_t step, vector = scalars_vector_bytes(s->target), trip = trip_of(s->innermost);
+        bool all = jam->rows == 1 && s->products == 1 && !s->floats && s->narrow &&
+                   trip >= MANY * vector && trip % vector == 0;
+        for (int i = 0; i < s->load_count && all; i++)
+                all = step_of(s, s->loads[i]->args[0], s->innermost->variable, &step) && step == 1;
+        return all;
+}
+
 /* cycles of one turn of the sums of some rows, in one column */
 static double turn_cycles(const struct survey *s, const struct jam *jam)
 {
+        if (is_reduction(s, jam))
+                return scalars_reduction_cost(s->load_count, s->target);
         struct scalar_step step = { .sums = (double)(jam->rows * s->products),
                                     .floats = s->floats,
                                     .loads = loads_of(s, jam, false) + loads_of(s, jam, true) };

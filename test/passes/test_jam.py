@@ -90,6 +90,19 @@ def test_integers(tmp_path, unsigned, k, h, w, strips):
     compare(tmp_path / "m.onnx", tmp_path, [x], strips)
 
 
+@pytest.mark.parametrize("rows, depth, one", [(1, 128, True), (1, 40, False), (3, 128, False)])
+def test_one_sum(tmp_path, rows, depth, one):
+    """many products of whole numbers of one row: weights of an output lie side by side, for the compiler to add up"""
+    r = np.random.default_rng(depth)
+    x, w = r.integers(0, 256, (rows, depth)).astype(np.uint8), r.integers(-128, 128, (depth, 24)).astype(np.int8)
+    model = tmp_path / "m.onnx"
+    save(model, [helper.make_node("MatMulInteger", ["x", "w"], ["y"])], [("x", TensorProto.UINT8, [rows, depth])],
+         [("y", TensorProto.INT32, [rows, 24])], {"w": w})
+    text, got = outputs(model, tmp_path / "out", [x])
+    np.testing.assert_array_equal(got[0], x.astype(np.int32) @ w.astype(np.int32))
+    assert bool(re.search(r"b\[i * \* 128 \+ k\]".replace("i * ", r"\w+ "), text)) == one, text
+
+
 def test_threads(tmp_path):
     """each has strips of its own"""
     rng = np.random.default_rng(0)
