@@ -78,8 +78,8 @@ static void replace(struct text *out, const char *text, const char *here, const 
         size_t length = strlen(here);
         bool more = true;
         for (const char *p = text; *p;) {
-                bool word = p[length] != '_' && !(p[length] >= 'a' && p[length] <= 'z');
-                if (more && !strncmp(p, here, length) && (!all || word)) {
+                bool is_here = more && !strncmp(p, here, length);
+                if (is_here && (!all || (p[length] != '_' && !(p[length] >= 'a' && p[length] <= 'z')))) {
                         text_add(out, "%s", other);
                         p += length;
                         more = all;
