@@ -6,7 +6,8 @@
  *     static int run_x86_64_v3(...)
  *     #endif
  *
- *     int digits_level(void)                   the best that the processor has, by CPUID, and that gets its tiles
+ *     int digits_level(void)                   the best that the processor has (CPUID, or what Linux says of ARM), and
+ *                                              that gets its tiles
  *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
  *     int digits_run(...)                      both
  *
@@ -62,10 +63,10 @@ void c_levels_begin(struct c_writer *w)
         }
 }
 
-/* every processor that runs the code at all has it */
+/* every processor that runs the code at all has it: the first of its kind of machine */
 static bool is_sure(const struct target *t)
 {
-        return !target_attribute(t) || !target_attribute(t->base);
+        return !target_attribute(t) || !target_machine(t->base);
 }
 
 const char *c_level_macro(struct c_writer *w, int level)
@@ -132,6 +133,12 @@ void c_levels_header(struct c_writer *w)
 
 /* ---- what is compiled in ---- */
 
+static bool asks_linux(struct c_writer *w, int level)
+{
+        struct cpu_needs needs = cpu_needs_none;
+        return cpu_needs(target_attribute(w->levels[level].target), &needs) && needs.capabilities;
+}
+
 void c_levels_top(struct c_writer *w, struct text *out)
 {
         int best = w->level_count - 1;
@@ -150,7 +157,8 @@ void c_levels_top(struct c_writer *w, struct text *out)
                 if (is_sure(w->levels[i].target))
                         continue;
                 c_level_open(w, out, i);
-                text_add(out, "#include <cpuid.h>\n");
+                text_add(out, asks_linux(w, i) ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
+                                               : "#include <cpuid.h>\n");
                 c_level_close(w, out, i);
                 return;
         }
@@ -167,9 +175,22 @@ static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number
         c_end(w);
 }
 
+static void put_question_to_linux(struct c_writer *w)
+{
+        text_add(w->out, "#if defined(__linux__)\n");
+        c_line(w, "const unsigned long has = getauxval(AT_HWCAP);");
+        text_add(w->out, "#else\n");
+        c_line(w, "const unsigned long has = 0;    /* nothing is known of it */");
+        text_add(w->out, "#endif\n");
+}
+
 /* The first leaf says whether there is XGETBV, and with it all leaves up to the thirteenth. */
 static void put_questions(struct c_writer *w, const struct cpu_needs *all)
 {
+        if (all->capabilities) {
+                put_question_to_linux(w);
+                return;
+        }
         c_line(w, "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* eax, ebx, ecx, edx of each leaf; XCR0 */", all->count);
         put_leaf(w, &all->leaves[0], 0);
         c_line(w, "if (has[0][2] >> 27 & 1)");
@@ -194,8 +215,12 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         for (int i = 0; i < needs.count; i++)
                 memset(needs.leaves[i].bits, 0, sizeof needs.leaves[i].bits);
         needs.saved = 0;
+        needs.capabilities = 0;
         cpu_needs(target_attribute(w->levels[level].target), &needs);
-        c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved, (unsigned)needs.saved);
+        if (needs.capabilities)
+                c_put(w, "if ((has & 0x%xu) == 0x%xu", (unsigned)needs.capabilities, (unsigned)needs.capabilities);
+        else
+                c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved, (unsigned)needs.saved);
         for (int i = 0; i < needs.count; i++)
                 for (int r = 0; r < 4; r++)
                         if (needs.leaves[i].bits[r])

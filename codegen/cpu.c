@@ -1,5 +1,5 @@
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; other processors have none of
- * them. */
+/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV, of 64-bit ARM by what Linux says
+ * (its Documentation/arm64/elf_hwcaps.rst); other processors have none of them. */
 #include "codegen/cpu.h"
 
 #include <stddef.h>
@@ -11,6 +11,12 @@
 #define IS_X86 1
 #else
 #define IS_X86 0
+#endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#define IS_ARM 1
+#else
+#define IS_ARM 0
 #endif
 
 enum cpu_register { EAX, EBX, ECX, EDX };
@@ -33,6 +39,11 @@ static const struct feature {
         { "amx-int8", 7, 0, EDX, 25, TILES }, { "avx512bf16", 7, 1, EAX, 5, ZMM },
         { "avx512vnni", 7, 0, ECX, 11, ZMM }, { "avxvnni", 7, 1, EAX, 4, YMM },
 };
+
+static const struct capability {
+        const char *name;
+        uint8_t bit;
+} capabilities[] = { { "dotprod", 20 } };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
@@ -80,6 +91,12 @@ static bool add_feature(struct cpu_needs *needs, const char *name, size_t length
         for (size_t i = 0; i < sizeof features / sizeof *features; i++)
                 if (strlen(features[i].name) == length && !memcmp(features[i].name, name, length))
                         return add_need(needs, &features[i]);
+        for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+                if (strlen(capabilities[i].name) == length &&
+                    !memcmp(capabilities[i].name, name, length)) {
+                        needs->capabilities |= UINT32_C(1) << capabilities[i].bit;
+                        return true;
+                }
         return false;
 }
 
@@ -117,10 +134,23 @@ bool cpu_is(const struct processor *processors)
         return false;
 }
 
+static uint32_t read_capabilities(void)
+{
+#if IS_ARM
+        return (uint32_t)getauxval(AT_HWCAP);
+#else
+        return 0;
+#endif
+}
+
 bool cpu_has(const char *list)
 {
         struct cpu_needs needs = cpu_needs_none;
-        if (!cpu_needs(list, &needs) || (saved_registers() & needs.saved) != needs.saved)
+        if (!cpu_needs(list, &needs))
+                return false;
+        if (needs.capabilities)
+                return (read_capabilities() & needs.capabilities) == needs.capabilities;
+        if ((saved_registers() & needs.saved) != needs.saved)
                 return false;
         for (int i = 0; i < needs.count; i++) {
                 uint32_t has[4];

@@ -21,6 +21,7 @@ struct cpu_needs {
         struct cpu_leaf leaves[CPU_LEAVES];       /* the first is leaf 1 */
         int count;
         uint32_t saved;                 /* of XCR0: registers that the operating system must save */
+        uint32_t capabilities;          /* of ARM, as Linux has them: getauxval(AT_HWCAP) */
 };
 extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. False: nothing is known of one of them. */

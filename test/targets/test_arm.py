@@ -75,6 +75,18 @@ def test_bytes(name, target, tmp_path):
     assert loops_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
 
 
+def test_choice(tmp_path):
+    """one file for two of them: what qemu is told the processor is, is what runs"""
+    model = real("resnet8_int8") / "model.onnx"
+    dnncc.compile_model(model, tmp_path, ["--target=aarch64,aarch64-dotprod"])
+    (tmp_path / "main.c").write_text('#include <stdio.h>\n#include "model.h"\nint main(void)\n{\n        printf("%d\\n", model_level());\n        return 0;\n}\n')
+    cc = processor.emulator("aarch64").cc
+    done = dnncc.run([cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    for cpu, level in (("max", 1), ("cortex-a53", 0)):
+        assert dnncc.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
+
+
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 @pytest.mark.parametrize("target", TARGETS)
 def test_clang(target, tmp_path):
