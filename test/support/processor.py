@@ -23,18 +23,20 @@ def read_features():
     return frozenset(map(plain, found[1].split())) if found else frozenset()
 
 
-def read_targets():
-    """{name: features, what is rarest first, as its table or else its base's has them}; generic needs none"""
+def read_tables():
+    """{variable: what its table in codegen/targets/ says of some fields; None: nothing}"""
     tables = {}
     for path in sorted((ROOT / "codegen" / "targets").glob("*.c")):
         variable, _, table = path.read_text().partition("\nconst struct target target_")[2].partition(" = {")
-        fields = {field: re.search(rf"\.{field} =\s*[\"&](?:target_)?([^\",]*)", table) for field in ("name", "base")}
-        attribute = re.search(r'\.attribute =\s*"([^"]*)"', table)
-        tables[variable] = {**{k: v and v[1] for k, v in fields.items()}, "attribute": attribute and tuple(attribute[1].split(","))}
+        fields = {field: re.search(rf'\.{field} =\s*(?:"([^"]*)"|&target_(\w+))', table) for field in ("name", "base", "machine", "attribute")}
+        tables[variable] = {field: found and (found[1] or found[2]) for field, found in fields.items()}
+    return tables
 
-    def features(table):
-        return table["attribute"] or (features(tables[table["base"]]) if table["base"] else ())
-    return {table["name"]: features(table) for table in tables.values()}
+
+def inherited(tables, variable, field):
+    """of a target, or else of its bases; of none: \"\""""
+    table = tables[variable]
+    return table[field] or (inherited(tables, table["base"], field) if table["base"] else "")
 
 
 @dataclass(frozen=True)
@@ -43,27 +45,17 @@ class Emulator:
     run: tuple
 
 
-# other machines whose code runs here all the same, by what a target's `machine` begins with; test/unit/processor.h has the same table
-EMULATORS = {"defined(__aarch64__)": Emulator("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-cpu", "max"))}
+def read_emulators():
+    """{what a target's `machine` begins with: what stands for it}: the table of the unit tests"""
+    text = (ROOT / "test" / "unit" / "processor.h").read_text().partition("emulators[] = {")[2].partition("};")[0]
+    return {machine: Emulator(cc, tuple(run.split())) for machine, cc, run in re.findall(r'\{ "(.*)", "(.*)", "(.*)" \}', text)}
 
 
-def read_machines():
-    """{name: the emulator of its kind of machine}"""
-    tables = [path.read_text() for path in (ROOT / "codegen" / "targets").glob("*.c")]
-    kinds = {}
-    for text in tables:
-        variable, _, table = text.partition("\nconst struct target target_")[2].partition(" = {")
-        fields = {f: re.search(rf'\.{f} =\s*["&](?:target_)?([^",]*)', table) for f in ("name", "base", "machine")}
-        kinds[variable] = {k: v and v[1] for k, v in fields.items()}
-
-    def machine(kind):
-        return kind["machine"] or (machine(kinds[kind["base"]]) if kind["base"] else "")
-    return {kind["name"]: emulator for kind in kinds.values() for start, emulator in EMULATORS.items() if machine(kind).startswith(start)}
-
-
+TABLES = read_tables()
 FEATURES = read_features()
-MACHINES = read_machines()
-NEEDS = read_targets()
+MACHINES = {TABLES[t]["name"]: emulator for t in TABLES for start, emulator in read_emulators().items()
+            if inherited(TABLES, t, "machine").startswith(start)}             # {name: what stands for its kind of machine}
+NEEDS = {TABLES[t]["name"]: tuple(filter(None, inherited(TABLES, t, "attribute").split(","))) for t in TABLES}  # rarest first; generic: nothing
 current = None                          # the pytest item that runs
 
 

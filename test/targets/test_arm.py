@@ -25,8 +25,8 @@ def results(model, target, folder, inputs, *options):
     return dnncc.run_host(dnncc.build_host(folder, ["-O2"], emulator=processor.emulator(target)), inputs)
 
 
-def loops_of(folder, instruction):
-    """so often the instruction stands in the object file, in all of its forms: [operands]"""
+def operands_of(folder, instruction):
+    """of the instruction, each time that it stands in the object file"""
     listing = dnncc.run(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", folder / "model.o"]).stdout
     return re.findall(rf"\t{instruction}\s+(.*)", listing)
 
@@ -35,11 +35,6 @@ def real(name):
     if not (MODELS / name).is_dir():
         pytest.skip(f"no {name} in ../shared/models")
     return MODELS / name
-
-
-def vectors(folder, kind):
-    return [dnncc.load_tensor(path) for path in sorted(folder.glob(f"test_data_set_0/{kind}_*.pb"))] or \
-           [dnncc.load_tensor(path) for path in sorted(folder.glob(f"**/{kind}_*.pb"))]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -52,7 +47,7 @@ def test_floats(target, options, tmp_path):
         np.testing.assert_array_equal(got, want)
     else:
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
-        assert any("[" in operands for operands in loops_of(tmp_path / target, "fmla"))
+        assert any("[" in operands for operands in operands_of(tmp_path / target, "fmla"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -72,7 +67,7 @@ def test_bytes(name, target, tmp_path):
     got = results(model, target, tmp_path / target, inputs, *bind)
     for ours, exact in zip(got, want, strict=True):
         np.testing.assert_array_equal(ours, exact)
-    assert loops_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
+    assert operands_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
 
 
 def test_choice(tmp_path):

@@ -24,7 +24,7 @@ static inline void first_missing(const char *list, char feature[FEATURE_MAX])
         }
 }
 
-/* Another machine whose code runs here all the same: test/support/processor.py has the same table. */
+/* Another machine whose code runs here all the same; test/support/processor.py reads this table, too. */
 struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
