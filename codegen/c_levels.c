@@ -135,8 +135,9 @@ void c_levels_header(struct c_writer *w)
 
 static bool asks_linux(struct c_writer *w, int level)
 {
+        const char *attribute = target_attribute(w->levels[level].target);
         struct cpu_needs needs = cpu_needs_none;
-        return cpu_needs(target_attribute(w->levels[level].target), &needs) && needs.capabilities;
+        return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
 }
 
 void c_levels_top(struct c_writer *w, struct text *out)
@@ -278,8 +279,9 @@ void c_levels_choice(struct c_writer *w, struct text *out)
         while (sure < w->level_count && is_sure(w->levels[sure].target))
                 sure++;
         w->out = out;
-        text_add(out, "\n/* The best target that the processor has (CPUID) and the operating system saves the registers of. */\n"
-                      "int %s_level(void)\n{\n", w->options->prefix);
+        text_add(out, "\n/* The best target that the processor has (%s) and the operating system saves the registers of. */\n"
+                      "int %s_level(void)\n{\n",
+                 asks_linux(w, w->level_count - 1) ? "HWCAP" : "CPUID", w->options->prefix);
         w->indent = 1;
         put_choice(w, sure);
         put_sure(w, sure);

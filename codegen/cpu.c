@@ -86,14 +86,18 @@ static bool add_need(struct cpu_needs *needs, const struct feature *f)
         return true;
 }
 
+static bool is_called(const char *feature, const char *name, size_t length)
+{
+        return strlen(feature) == length && !memcmp(feature, name, length);
+}
+
 static bool add_feature(struct cpu_needs *needs, const char *name, size_t length)
 {
         for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-                if (strlen(features[i].name) == length && !memcmp(features[i].name, name, length))
+                if (is_called(features[i].name, name, length))
                         return add_need(needs, &features[i]);
         for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
-                if (strlen(capabilities[i].name) == length &&
-                    !memcmp(capabilities[i].name, name, length)) {
+                if (is_called(capabilities[i].name, name, length)) {
                         needs->capabilities |= UINT32_C(1) << capabilities[i].bit;
                         return true;
                 }

@@ -28,6 +28,13 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
         return longest > step->sums ? longest : step->sums;
 }
 
+bool scalars_reduce(int64_t products, const struct target *t)
+{
+        enum { MANY = 4 };              /* vectors */
+        int vector = scalars_vector_bytes(t);
+        return products >= MANY * vector && products % vector == 0;
+}
+
 double scalars_reduction_cost(int loads, const struct target *t)
 {
         double lanes = (double)scalars_vector_bytes(t) / element_info[E_I32].bytes,

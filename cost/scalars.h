@@ -14,7 +14,9 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
  * `steps` turns are added to each. Of one turn: numbers loaded for each column, and such as are the
  * same for all columns. Products may be of 16 bits. */
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
-/* of a turn of one sum of products of 16 bits, whose operands lie side by side: so many loads */
+/* One sum of so many products of 16 bits, whose operands lie side by side: do C compilers add up
+ * vectors of them? Cycles of a turn, with so many loads. */
+bool scalars_reduce(int64_t products, const struct target *t);
 double scalars_reduction_cost(int loads, const struct target *t);
 /* of a vector that C compilers make of neighbours */
 int scalars_vector_bytes(const struct target *t);

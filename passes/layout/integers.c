@@ -13,7 +13,6 @@
 #include "passes/layout/layout.h"
 #include "passes/simplify/ranges.h"
 
-#include <math.h>
 
 enum { DEPTH_MAX = 8 };
 
@@ -93,7 +92,7 @@ static bool multiply_floats(struct layout *l, struct op *op)
         bool exact = value_is_constant(w)
                              ? whole_largest(whole_range_of(x)) *
                                                whole_largest_sum(l->arena, w, whole_outputs(op)) <=
-                                       ldexp(1, 24)
+                                       WHOLE_IN_FLOATS
                              : op->code == OP_dot && whole_in_floats(op);
         if (!exact)
                 return false;

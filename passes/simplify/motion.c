@@ -1,5 +1,6 @@
 /* The rules of simplify.def that bring operations together which a move (reshape, transpose,
  * gather) keeps apart. */
+#include "cost/scalars.h"
 #include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
@@ -402,19 +403,20 @@ struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted)
 }
 
 /* one row of many whole numbers: C compilers add up vectors of their products */
-static bool is_one_sum(const struct op *op)
+static bool is_one_sum(const struct op *op, const struct target *target)
 {
-        enum { MANY = 64 };
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        return element_is_integer(y->element) && type_is_static(x) && whole_products(op) >= MANY &&
-               type_elements(x) == whole_products(op);
+        return element_is_integer(y->element) && type_is_static(x) &&
+               type_elements(x) == whole_products(op) && scalars_reduce(whole_products(op), target);
 }
 
 /* Without vectors several outputs are computed side by side (jam): the weights of one row lie side
  * by side, too. Those of one sum lie so where it is all that compilers want. */
 struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return target_has_vectors(context->target) ? NULL : dot_turned(b, op, is_one_sum(op));
+        return target_has_vectors(context->target)
+                       ? NULL
+                       : dot_turned(b, op, is_one_sum(op, context->target));
 }
 
 /* The dimension of the result that dimension d of operand i of a dot, or of a convolution's

@@ -90,4 +90,4 @@ double whole_sum_bound(const struct op *op)
                whole_largest(whole_range_of(op_operand(op, 1)));
 }
 
-bool whole_in_floats(const struct op *op) { return whole_sum_bound(op) <= 1 << 24; }
+bool whole_in_floats(const struct op *op) { return whole_sum_bound(op) <= WHOLE_IN_FLOATS; }

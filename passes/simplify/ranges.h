@@ -8,8 +8,9 @@
 int64_t whole_products(const struct op *op);
 /* the largest magnitude that a sum of a convolve or dot of integers can have */
 double whole_sum_bound(const struct op *op);
-/* Sums of floats are exact, too: no sum of a convolve or dot of integers is beyond 2^24, up to which
- * a float holds every whole number. */
+/* up to which a float holds every whole number */
+enum { WHOLE_IN_FLOATS = 1 << 24 };
+/* Sums of floats are exact, too: no sum of a convolve or dot of integers is beyond that. */
 bool whole_in_floats(const struct op *op);
 /* the target has a multiply for such integers */
 bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);

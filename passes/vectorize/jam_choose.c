@@ -197,10 +197,9 @@ static double loads_of(const struct survey *s, const struct jam *jam, bool by_co
  * of them. */
 static bool is_reduction(const struct survey *s, const struct jam *jam)
 {
-        enum { MANY = 4 }; /* vectors */
-        int64_t step, vector = scalars_vector_bytes(s->target), trip = trip_of(s->innermost);
+        int64_t step;
         bool all = jam->rows == 1 && s->products == 1 && !s->floats && s->narrow &&
-                   trip >= MANY * vector && trip % vector == 0;
+                   scalars_reduce(trip_of(s->innermost), s->target);
         for (int i = 0; i < s->load_count && all; i++)
                 all = step_of(s, s->loads[i]->args[0], s->innermost->variable, &step) && step == 1;
         return all;
