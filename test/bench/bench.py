@@ -85,6 +85,23 @@ def options():
 
 # ---- the engines of one model ----
 
+def prepared_once(folder, key, prepare):
+    """what prepare() returns, or why it failed, raised; done anew where the key is another than last time"""
+    made = folder / "made.json"
+    if not made.exists() or json.loads(made.read_text())[0] != key:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            prepared = prepare()
+        except (Failed, subprocess.TimeoutExpired) as reason:
+            prepared = str(reason)
+        made.write_text(json.dumps([key, prepared]))
+    prepared = json.loads(made.read_text())[1]
+    if isinstance(prepared, str):
+        raise Failed(prepared)
+    return prepared
+
+
 def start_peer(peer, precision, subject, threads, given, o):
     """(engine, seconds of preparation); what is prepared stays in OUT/prepared"""
     cls, name = peers.PEERS[peer], peer if precision == "fp32" else f"{peer} default"
@@ -97,18 +114,9 @@ def start_peer(peer, precision, subject, threads, given, o):
     command, environment = [sys.executable, subjects.HERE / "peers.py"], peers.environment(threads)
     prepared = 0.0
     if hasattr(cls, "prepare"):
-        made, key = folder / "made.json", digest(subject.path, subject.spec(), [peers.WHEELS, peers.WHEELS_ALONE])
-        if not made.exists() or json.loads(made.read_text())[0] != key:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            try:
-                prepared = subjects.call([*command, "prepare", json.dumps(spec)], "conversion", env=environment, timeout=900)
-            except (Failed, subprocess.TimeoutExpired) as reason:
-                prepared = str(reason)
-            made.write_text(json.dumps([key, prepared]))
-        prepared = json.loads(made.read_text())[1]
-        if isinstance(prepared, str):
-            raise Failed(prepared)
+        key = digest(subject.path, subject.spec(), [peers.WHEELS, peers.WHEELS_ALONE])
+        prepared = prepared_once(folder, key, lambda: subjects.call([*command, "prepare", json.dumps(spec)], "conversion", env=environment,
+                                                                    timeout=900))
     engine = Engine(name, [*command, "serve", json.dumps(spec)], environment)
     engine.results = [subjects.np.load(results / f"{k}.npy") for k in range(len(list(results.glob("*.npy"))))]
     return engine, prepared
@@ -117,18 +125,8 @@ def start_peer(peer, precision, subject, threads, given, o):
 def start_source(peer, subject, given, o, compiler):
     """the same of a peer that writes C"""
     folder = o.out / "prepared" / f"{subject.name}-{peer}-{digest(compiler.flags)}"
-    made, key = folder / "made.json", digest(subject.path, sources.SOURCES[peer].version(), *compiler.by)
-    if not made.exists() or json.loads(made.read_text())[0] != key:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            prepared = sources.build(peer, subject.path, folder, compiler)
-        except (Failed, subprocess.TimeoutExpired) as reason:
-            prepared = str(reason)
-        made.write_text(json.dumps([key, prepared]))
-    prepared = json.loads(made.read_text())[1]
-    if isinstance(prepared, str):
-        raise Failed(prepared)
+    key = digest(subject.path, sources.SOURCES[peer].version(), *compiler.by)
+    prepared = prepared_once(folder, key, lambda: sources.build(peer, subject.path, folder, compiler))
     results = o.out / "io" / subject.name / peer
     engine = Engine(peer, compiler.command(folder, given, results, o.cores[:1]))
     engine.results = subjects.read_outputs(results, engine.ready["outputs"])
