@@ -6,12 +6,7 @@
 #include "codegen/targets/rows.h"
 
 /* 3: into the first cache, ..., 0: soon of no use */
-#define PREFETCH(n, name, locality) \
-        { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)", \
-          .definition = "void " name "(const void *base, ptrdiff_t bytes)\n" \
-                        "{\n" \
-                        "        __builtin_prefetch((const void *)((uintptr_t)base + (uintptr_t)bytes), 0, " locality ");\n" \
-                        "}" }
+#define PREFETCH(n, name, locality) PREFETCH_BY(n, name, "__builtin_prefetch", "0, " locality)
 
 #define ARM_COMMON(e, type, s) \
         ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "(" type "){ $0 }"), \

@@ -13,4 +13,12 @@
 /* words of so many elements of type e, in 32 bits */
 #define LOAD_WORDS(e, count, ...) ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)
 
+/* level n, by the function `call` of an address and a hint */
+#define PREFETCH_BY(n, name, call, hint) \
+        { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)", \
+          .definition = "void " name "(const void *base, ptrdiff_t bytes)\n" \
+                        "{\n" \
+                        "        " call "((const char *)((uintptr_t)base + (uintptr_t)bytes), " hint ");\n" \
+                        "}" }
+
 #endif

@@ -9,13 +9,7 @@
 
 #include "codegen/targets/rows.h"
 
-#define PREFETCH(n, name, hint)                                                                      \
-        { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)",                                 \
-          .definition = "void " name "(const void *base, ptrdiff_t bytes)\n"                         \
-                        "{\n"                                                                        \
-                        "        _mm_prefetch((const char *)((uintptr_t)base + (uintptr_t)bytes), "  \
-                        hint ");\n"                                                                  \
-                        "}" }
+#define PREFETCH(n, name, hint) PREFETCH_BY(n, name, "_mm_prefetch", hint)
 
 /* of i32 and u32 alike */
 #define X86_WORDS(M, F, I, S, e)                                                                      \
