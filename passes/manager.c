@@ -25,6 +25,15 @@ static const char *const pipelines[] = {
 
 const char *pipeline_passes(int level) { return pipelines[level]; }
 
+static const char calibrated[] =
+#define PASS(...)
+#define PIPELINE(...)
+#define CALIBRATED(list) list
+#include "passes/passes.def"
+        ;
+
+const char *pipeline_calibrated(void) { return calibrated; }
+
 static const char *const of_target[] = {
 #define PASS(...)
 #define PIPELINE(...)

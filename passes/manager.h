@@ -67,6 +67,8 @@ void history_add(struct history *h, const struct pass *pass);
 const char *history_objection(const struct history *h, const struct pass *pass, const char **after);
 /* the default list of -O0 .. -O3 */
 const char *pipeline_passes(int level);
+/* the passes before those that ask what tensors hold (passes/quantize/calibration.h) */
+const char *pipeline_calibrated(void);
 /* a list with the passes of another in it, each at the first place where all that stands behind it
  * may follow it */
 const char *passes_with(struct arena *arena, const char *list, const char *more);

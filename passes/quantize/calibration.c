@@ -1,0 +1,247 @@
+/* Calibrations: which values of a function they are of, by what names, and two of them as one. */
+#include "passes/quantize/calibration.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/sha256.h"
+
+/* ---- the values of a function ---- */
+
+struct naming {
+        struct arena *arena;
+        struct map *taken;              /* name -> how many more were to have it */
+        struct calibrated *values;
+        int count;
+};
+
+/* base, or base#2, base#3 .. */
+static const char *unique(struct naming *n, const char *base)
+{
+        const char *name = base;
+        int *more = map_get(n->taken, base, strlen(base));
+        while (map_get(n->taken, name, strlen(name)))
+                name = arena_printf(n->arena, "%s#%d", base, ++*more + 1);
+        map_set(n->taken, name, strlen(name), ARENA_NEW(n->arena, int));
+        return name;
+}
+
+/* the first of the model's nodes that it came from, and what it does */
+static const char *result_name(struct naming *n, const struct value *v)
+{
+        const char *location = v->op->location ? v->op->location : "";
+        int length = (int)strcspn(location, ", ");
+        const char *base = arena_printf(n->arena, "%.*s%s%s", length, location, length ? "." : "",
+                                        op_info[v->op->code].name);
+        return v->op->result_count > 1 ? arena_printf(n->arena, "%s.%d", base, v->index) : base;
+}
+
+static bool has_same_numbers(const struct op *op)
+{
+        return op->code == OP_reshape || op->code == OP_transpose || op->code == OP_broadcast;
+}
+
+/* scratch: of values that depend on an input; those that are looked at have their number + 1 */
+static void add_value(struct naming *n, struct value *v, const char *base)
+{
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        v->scratch = v;
+        v->number = -1;
+        if (v->type->kind != TYPE_TENSOR || !element_is_float(v->type->element) ||
+            !type_is_static(v->type) || !type_elements(v->type))
+                return;
+        ARENA_GROW(n->arena, n->values, n->count);
+        v->number = n->count;
+        const struct value *x = op && has_same_numbers(op) ? op_operand(op, 0) : NULL;
+        int same = x && x->scratch ? x->number : -1;
+        if (same >= 0 && n->values[same].same >= 0)
+                same = n->values[same].same;
+        n->values[n->count++] = (struct calibrated){ v, unique(n, base), same };
+}
+
+static bool depends_on_input(struct arena *arena, const struct op *op)
+{
+        int captures = 0;
+        struct value **within = op->region_count ? op_captures(arena, op, &captures) : NULL;
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && op_operand(op, i)->scratch)
+                        return true;
+        for (int i = 0; i < captures; i++)
+                if (within[i]->scratch)
+                        return true;
+        return false;
+}
+
+struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count)
+{
+        struct naming n = { .arena = arena, .taken = map_new(arena) };
+        for (int i = 0; i < f->body.argument_count; i++) {
+                const char *name = f->input_ports[i].name;
+                add_value(&n, &f->body.arguments[i],
+                          *name ? text_safe(arena, name, strlen(name)) : "input");
+        }
+        for (struct op *op = f->body.first; op; op = op->next)
+                if (depends_on_input(arena, op))
+                        for (int i = 0; i < op->result_count; i++)
+                                add_value(&n, &op->results[i], result_name(&n, &op->results[i]));
+        for (int i = 0; i < f->body.argument_count; i++)
+                f->body.arguments[i].scratch = NULL;
+        for (struct op *op = f->body.first; op; op = op->next)
+                for (int i = 0; i < op->result_count; i++)
+                        op->results[i].scratch = NULL;
+        *count = n.count;
+        return n.values;
+}
+
+int calibration_axis(enum channel_axis axis, const struct type *type)
+{
+        return axis == CHANNELS_LAST     ? type->rank - 1
+               : axis == CHANNELS_SECOND ? type->rank > 1 ? 1 : -1
+                                         : -1;
+}
+
+void calibration_digest(struct module *m, char hex[65])
+{
+        const char *name = m->name, *command = m->command, *within = m->within,
+                   *passes = m->passes_done;
+        char source = m->source[0];
+        struct text text = { 0 };
+        struct sha256 sha;
+        m->name = m->command = m->within = m->passes_done = "";
+        m->source[0] = 0;
+        tensor_print(&text, m, &(struct tensor_print){ .elide = true });
+        m->name = name;
+        m->command = command;
+        m->within = within;
+        m->passes_done = passes;
+        m->source[0] = source;
+        sha256_init(&sha);
+        sha256_update(&sha, text.data, text.length);
+        for (const struct constant *c = m->constants; c; c = c->next)
+                if (c->kind == CONSTANT_DENSE)
+                        sha256_update(&sha, c->data, (size_t)type_bytes(c->value.type));
+        sha256_hex(&sha, hex);
+        text_free(&text);
+}
+
+/* ---- sets of ranges ---- */
+
+struct calibration *calibration_new(struct arena *arena, enum channel_axis axis)
+{
+        struct calibration *c = ARENA_NEW(arena, struct calibration);
+        c->axis = axis;
+        c->by_name = map_new(arena);
+        return c;
+}
+
+void calibration_add(struct calibration *c, struct arena *arena, struct range *r)
+{
+        ARENA_GROW(arena, c->ranges, c->range_count);
+        c->ranges[c->range_count++] = r;
+        map_set(c->by_name, r->name, strlen(r->name), r);
+}
+
+const struct range *calibration_find(const struct calibration *c, const char *name)
+{
+        return map_get(c->by_name, name, strlen(name));
+}
+
+/* digits as numbers: "b2" before "b10"; where that tells nothing, byte by byte */
+static int name_order(const char *a, const char *b)
+{
+        const char *p = a, *q = b;
+        while (*p && *q) {
+                if (!isdigit((unsigned char)*p) || !isdigit((unsigned char)*q)) {
+                        if (*p != *q)
+                                return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
+                        p++, q++;
+                        continue;
+                }
+                p += strspn(p, "0");
+                q += strspn(q, "0");
+                size_t m = strspn(p, "0123456789"), n = strspn(q, "0123456789");
+                int order = m != n ? (m < n ? -1 : 1) : memcmp(p, q, m);
+                if (order)
+                        return order;
+                p += m;
+                q += n;
+        }
+        return *p ? 1 : *q ? -1 : strcmp(a, b);
+}
+
+int sample_order(const struct sample *a, const struct sample *b)
+{
+        int order = name_order(a->name, b->name);
+        return order ? order : strcmp(a->digest, b->digest);
+}
+
+static bool cannot_merge(struct diag *diag, const char *why)
+{
+        diag_error(diag, EXIT_INVALID, "%s", why);
+        return false;
+}
+
+static bool can_merge(const struct calibration *c, const struct calibration *other,
+                      struct diag *diag)
+{
+        if (strcmp(c->digest, other->digest) != 0)
+                return cannot_merge(diag, "its ranges are of another model, or of one that was "
+                                          "compiled with other options, than those before it");
+        if (c->axis != other->axis)
+                return cannot_merge(diag, "its channels are not those of the ranges before it");
+        bool same = c->range_count == other->range_count;
+        for (int i = 0; i < c->range_count && same; i++)
+                same = !strcmp(c->ranges[i]->name, other->ranges[i]->name) &&
+                       c->ranges[i]->channel_count == other->ranges[i]->channel_count;
+        return same || cannot_merge(diag, "its tensors are not those of the ranges before it");
+}
+
+/* The samples of both in order; from[k]: where the k-th comes from, i of c, or ~i of the other.
+ * NULL after an error. */
+static int64_t *merge_samples(struct calibration *c, const struct calibration *other,
+                              struct arena *arena, struct diag *diag)
+{
+        int64_t count = c->sample_count + other->sample_count, i = 0, j = 0;
+        int64_t *from = arena_array(arena, (size_t)count, sizeof *from);
+        struct sample *samples = arena_array(arena, (size_t)count, sizeof *samples);
+        for (int64_t k = 0; k < count; k++) {
+                int order = i == c->sample_count ? 1 : j == other->sample_count ? -1 : 0;
+                order = order ? order : sample_order(&c->samples[i], &other->samples[j]);
+                if (!order) {
+                        diag_error(diag, EXIT_INVALID,
+                                   "sample %s was counted before: ranges that are joined are of "
+                                   "different samples",
+                                   c->samples[i].name);
+                        return NULL;
+                }
+                samples[k] = order < 0 ? c->samples[i] : other->samples[j];
+                from[k] = order < 0 ? i++ : ~j++;
+        }
+        c->samples = samples;
+        c->sample_count = count;
+        return from;
+}
+
+bool calibration_merge(struct calibration *c, const struct calibration *other, struct arena *arena,
+                       struct diag *diag)
+{
+        int64_t *from = can_merge(c, other, diag) ? merge_samples(c, other, arena, diag) : NULL;
+        for (int i = 0; i < c->range_count && from; i++) {
+                struct range *r = c->ranges[i];
+                const struct range *o = other->ranges[i];
+                if (!range_merge(r, o)) {
+                        diag_error(diag, EXIT_INVALID,
+                                   "tensor %s: its numbers are too many to count", r->name);
+                        return false;
+                }
+                struct extent *samples =
+                        arena_array(arena, (size_t)c->sample_count, sizeof *samples);
+                for (int64_t k = 0; k < c->sample_count; k++)
+                        samples[k] = from[k] >= 0 ? r->samples[from[k]] : o->samples[~from[k]];
+                r->samples = samples;
+                r->sample_count = c->sample_count;
+                for (int64_t k = 0; k < r->channel_count; k++)
+                        r->channels[k] = extent_join(r->channels[k], o->channels[k]);
+        }
+        return from;
+}

@@ -1,0 +1,153 @@
+/* Calibration: what numbers the tensors of a model took on samples, and the steps of whole numbers
+ * that follow from that. compiler/calibrate.c runs the model and writes a file of ranges; the pass
+ * quantize reads it. docs/quantization.md has formats and formulas.
+ *
+ *      dnncc-ranges 1
+ *      function 3f2a...                        ; SHA-256 of what was run: calibration_digest
+ *      channels none                           ; or second, last: a dimension of every tensor
+ *      samples 2
+ *      sample images.npz:0 81ac...             ; its name, SHA-256 of its inputs
+ *      sample images.npz:1 07b3...
+ *      tensors 175
+ *      tensor image count 301056 infinite 0 extent -2.1 2.64 sum 1a2p-8 squares 3bp0 ...
+ *        samples -2.1 2.5 -1.9 2.64 channels 0 exponent 2 bins -538 3 5 0 ...   (one line a tensor)
+ *
+ * Everything in it merges in any order to the same bytes: extremes, counts, sums that do not round,
+ * and a histogram whose bins join in pairs when it grows. */
+#ifndef PASSES_QUANTIZE_CALIBRATION_H
+#define PASSES_QUANTIZE_CALIBRATION_H
+
+#include <stdio.h>
+
+#include "ir/tensor.h"
+#include "passes/quantize/exact_sum.h"
+
+/* ---- what is known of one tensor (range.c) ---- */
+
+/* Bin number k, from -1024 to 1023, counts the numbers in [k, k + 1) * 2^(exponent - 10): bins[k +
+ * 1024]. The exponent is the least, in its bounds, for which all numbers are in [-2^exponent,
+ * 2^exponent). */
+enum { RANGE_BINS = 2048, RANGE_EXPONENT_LEAST = -100, RANGE_EXPONENT_MOST = 128 };
+
+struct extent { float least, most; };                     /* least > most: of no number at all */
+extern const struct extent extent_none;
+struct extent extent_join(struct extent a, struct extent b);
+static inline bool extent_is_none(struct extent e) { return !(e.least <= e.most); }
+
+struct range {
+        const char *name;               /* safe text without spaces; NULL: of no tensor */
+        struct extent all;              /* of finite numbers; 0 is never -0 */
+        uint64_t count, infinite;       /* finite numbers, others: who finds any of those should
+                                         * leave the tensor as it is */
+        struct exact_sum sum, squares;  /* of blocks of RANGE_BLOCK numbers, each added up in
+                                         * double */
+        int exponent;
+        uint64_t *bins;                 /* [RANGE_BINS] */
+        struct extent *samples;         /* [sample_count], in the file's order; none where a sample
+                                         * had no finite number */
+        int64_t sample_count;
+        struct extent *channels;        /* [channel_count] of the dimension that the file says */
+        int64_t channel_count;          /* 0: not asked for */
+};
+
+enum { RANGE_BLOCK = 4096 };
+struct range *range_new(struct arena *arena, const char *name);
+/* Adds numbers of a type of floats (beyond f32: infinite); samples and channels stay as they are.
+ * The index of the first NaN, or -1; with one, nothing is said of what the range holds. */
+int64_t range_add(struct range *r, enum element e, const void *data, int64_t count);
+/* the same for numbers that are there: samples and channels stay. False: a count wraps */
+bool range_merge(struct range *r, const struct range *other);
+/* index of its bin; x: within the histogram */
+int range_bin(const struct range *r, float x);
+int range_exponent(struct extent e);                      /* that of a histogram for it */
+double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
+double range_variance(const struct range *r);             /* squares / count - mean^2, at least 0 */
+
+/* ---- steps (observers.c, observer_entropy.c, observer_error.c) ---- */
+
+enum observer {
+#define OBSERVER(id, ...) OBSERVE_##id,
+#include "passes/quantize/observers.def"
+        OBSERVER_COUNT
+};
+bool observer_from_text(const char *name, enum observer *observer);
+const char *observer_name(enum observer o);
+void observer_help(void);               /* name and doc of each, on standard output */
+
+/* What is asked for. Elements: E_U8, E_I8, E_U16, E_I16, E_U4, E_I4. Symmetric: the zero point is
+ * in the middle (0, or 128 of u8), and the lowest number is not used. */
+struct grid { enum element to; bool symmetric, power_of_two; };
+/* The number q stands for (q - zero) * scale. 0 stands for itself always; scale is a positive
+ * normal number. */
+struct affine { float scale; int32_t zero; };
+
+/* Of a range without numbers, or of zeros alone: scale 1. Of one number c: as of 0 and c. */
+struct affine observe(const struct range *r, enum observer o, const struct grid *g);
+/* the extent that the observer keeps; with 0 in it, and symmetric where the grid is */
+struct extent observe_extent(const struct range *r, enum observer o, const struct grid *g);
+/* that holds an extent: of a channel, say */
+struct affine affine_of(struct extent e, const struct grid *g);
+/* the numbers used */
+void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest);
+/* the mean square error that rounding to it makes, by the histogram: numbers are even within
+ * bins */
+double affine_error(const struct range *r, struct affine a, const struct grid *g);
+
+/* ---- all tensors (calibration.c) ---- */
+
+enum channel_axis { CHANNELS_NONE, CHANNELS_SECOND, CHANNELS_LAST };
+
+struct sample { const char *name; char digest[65]; };     /* name: safe text without spaces */
+struct calibration {
+        char digest[65];
+        enum channel_axis axis;
+        struct sample *samples;         /* by name, numbers in names as numbers, then by digest:
+                                         * the order of moving averages */
+        int64_t sample_count;
+        struct range **ranges;          /* in the order of calibrated_values */
+        int range_count;
+        struct map *by_name;
+};
+
+/* What is calibrated of a function: its inputs and the results of operations of its body, floats of
+ * static shape that depend on an input, each with a name that follows from the function alone. Not
+ * what lies within loops and branches, nor what depends on constants alone. */
+struct calibrated {
+        struct value *value;
+        const char *name;               /* of the input; of the model's node and the operation,
+                                         * "conv1.convolve"; with #2, #3 .. behind it where that was
+                                         * there before */
+        int same;                       /* the one before it that has the same numbers in other
+                                         * places, or each as often as all others (reshape,
+                                         * transpose, broadcast): it is not looked at by itself,
+                                         * but in calibrations by channels; -1: none */
+};
+struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count);
+/* the dimension that the channels of a type are; -1: it has none */
+int calibration_axis(enum channel_axis axis, const struct type *type);
+
+/* SHA-256 of the module's text and constants, without what its head says: equal where the same is
+ * computed, whichever way it came about */
+void calibration_digest(struct module *m, char hex[65]);
+
+struct calibration *calibration_new(struct arena *arena, enum channel_axis axis);
+/* its name is new */
+void calibration_add(struct calibration *c, struct arena *arena, struct range *r);
+/* NULL: no tensor has that name */
+const struct range *calibration_find(const struct calibration *c, const char *name);
+int sample_order(const struct sample *a, const struct sample *b);         /* as strcmp */
+/* Adds what another holds, made from the same function and from other samples. False after one
+ * EXIT_INVALID error. */
+bool calibration_merge(struct calibration *c, const struct calibration *other, struct arena *arena,
+                       struct diag *diag);
+
+/* ---- the file (calibration_text.c) ---- */
+
+#define CALIBRATION_HEAD "dnncc-ranges 1\n"
+void calibration_write(const struct calibration *c, FILE *out);
+/* Of a file's text (hostile as any input): NULL after one EXIT_INVALID error that names the line.
+ * What is read is as it would be written. */
+struct calibration *calibration_read(struct arena *arena, const char *text, size_t length,
+                                     struct diag *diag);
+
+#endif
