@@ -111,7 +111,7 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                 return false;
         }
         bool open = false;
-        for (int i = 0; i < m->symbol_count && !emits_tensors(options); i++) {
+        for (int i = 0; i < m->symbol_count && (!emits_tensors(options) || options->emit == EMIT_ONNX); i++) {
                 if (b.extents[i] >= 0)
                         continue;
                 open = true;

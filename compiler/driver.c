@@ -103,7 +103,8 @@ static bool choose_names(struct run *run)
                                          [EMIT_IR] = ".dnn",
                                          [EMIT_LOOPS] = ".loops",
                                          [EMIT_DOT] = ".dot",
-                                         [EMIT_JSON] = ".json" };
+                                         [EMIT_JSON] = ".json",
+                                         [EMIT_ONNX] = ".onnx" };
         const struct options *o = &run->options;
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
@@ -326,6 +327,17 @@ static bool check_sizes(struct run *run)
         return fine;
 }
 
+/* the list of passes; NULL: that of -O */
+static const char *passes_asked(const struct run *run)
+{
+        const struct options *o = &run->options;
+        bool more = o->passes && *o->passes == '+';
+        const char *list = more ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1)
+                                : o->passes;
+        bool is_model = o->emit == EMIT_ONNX && !o->tests.count;
+        return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
+}
+
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
@@ -336,10 +348,7 @@ static bool compile_as_asked(struct run *run)
         report_time(run, "import", start);
         double weights = weights_of(run->state.module);
         struct pipeline_options pipeline = {
-                .passes =
-                        o->passes && *o->passes == '+'
-                                ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1)
-                                : o->passes,
+                .passes = passes_asked(run),
                 .level = o->level,
                 .print_after = o->print_after,
                 .print_before = o->print_before,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/emit_graph.h"
+#include "compiler/export/export.h"
 #include "compiler/report.h"
 
 /* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
@@ -45,6 +46,38 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
         };
         return prepare(run) && target_printer(options.target)->print(code, header, run->state.program,
                                                                    &options, &run->diag);
+}
+
+/* Whether constants of a model go into a file beside it: where that is asked for, or they are more
+ * than one file holds. */
+static bool has_data_file(const struct run *run)
+{
+        return run->options.emit == EMIT_ONNX &&
+               (run->options.weights == WEIGHTS_FILE ||
+                (run->options.weights == WEIGHTS_AUTO &&
+                 export_bytes(run->state.module) > EXPORT_WITHIN));
+}
+
+static bool check_model(struct run *run)
+{
+        bool fits = export_bytes(run->state.module) <= EXPORT_WITHIN;
+        const char *why = run->options.weights == WEIGHTS_INCBIN ? "--weights=incbin is for C"
+                          : has_data_file(run) && !run->output
+                                  ? "constants in a file beside the model want -o FILE"
+                          : !has_data_file(run) && !fits
+                                  ? "more constants than an ONNX file holds: --weights=file puts them beside it"
+                                  : NULL;
+        if (why)
+                diag_error(&run->diag, EXIT_USAGE, "%s", why);
+        return !why;
+}
+
+static bool emit_model(struct run *run, FILE *out, FILE *data, const char *data_path)
+{
+        struct export_options options = { .version = DNNCC_VERSION,
+                                          .data = data,
+                                          .data_name = data ? path_base(data_path) : NULL };
+        return export_model(out, run->state.module, &options, &run->diag);
 }
 
 static bool print_ir(struct run *run, FILE *out)
@@ -142,7 +175,7 @@ bool emit_outputs(struct run *run)
         }
         if (run->options.report && !run->state.program) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--report is about kernels: not with --emit=ir, dot, json");
+                           "--report is about kernels: not with --emit=ir, dot, json, onnx");
                 return false;
         }
         if (is_code && !run->state.program->planned) {
@@ -150,20 +183,27 @@ bool emit_outputs(struct run *run)
                            "the passes given do not place the buffers: --passes must end in plan");
                 return false;
         }
+        bool is_model = run->options.emit == EMIT_ONNX;
+        if (is_model && !check_model(run))
+                return false;
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);
-        const char *beside[2] = { 0 };  /* header, weights */
+        const char *beside[2] = { 0 };  /* header, weights; of a model its data */
         FILE *files[2] = { 0 };
         if (is_code && run->output)
                 beside[0] = arena_printf(run->arena, "%s.h", stem);
         if (is_code && run->options.weights > WEIGHTS_INLINE)
                 beside[1] = arena_printf(run->arena, "%s.weights", stem);
+        if (is_model && has_data_file(run))
+                beside[0] = arena_printf(run->arena, "%s.data", run->output);
         for (int i = 0; i < 2 && beside[i]; i++)
                 if (!(files[i] = outputs_open(run->outputs, beside[i], &run->diag)))
                         return false;
         FILE *out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
         if (!out)
                 return false;
-        fine = is_code ? emit_code(run, path_base(stem), out, files[0], files[1]) : print_ir(run, out);
+        fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
+               : is_model ? emit_model(run, out, files[0], beside[0])
+                          : print_ir(run, out);
         fine = fine && print_depfile(run, beside) && print_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

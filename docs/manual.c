@@ -94,6 +94,28 @@ static void print_operations(void)
                        reducer_info[r].doc);
 }
 
+static void print_model_form(const char *what, const char *form)
+{
+        printf("| %s | ", what);
+        cell(form);
+        puts(" |");
+}
+
+static void print_model_forms(void)
+{
+        puts("\n## As an ONNX model\n\n`--emit=onnx` writes each operation as what stands here "
+             "([compiler/export/export_nodes.def](../compiler/export/export_nodes.def)); "
+             "[architecture.md](architecture.md#as-an-onnx-model) says which results are equal. Several operations that are one node:\n\n"
+             "| they end in | node |\n|---|---|");
+#define FORM(root, name, doc) print_model_form(#root, doc);
+#include "compiler/export/export_nodes.def"
+        puts("\n| operation | nodes |\n|---|---|");
+#define ONE(op, name, set) print_model_form(#op, name);
+#define OWN(op, doc) print_model_form(#op, doc);
+#define NONE(op, why) print_model_form(#op, "none: " why);
+#include "compiler/export/export_nodes.def"
+}
+
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
@@ -143,6 +165,7 @@ static void print_ir(void)
              "defines it and shows its text; `dnncc --emit=ir` writes it, and a `.dnn` file is accepted wherever a model is.\n");
         print_elements();
         print_operations();
+        print_model_forms();
         print_loop_operations();
         print_library();
         puts("\n## Codes that a run can end with\n\n| name | value | |\n|---|---|---|");

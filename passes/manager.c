@@ -34,6 +34,21 @@ static const char calibrated[] =
 
 const char *pipeline_calibrated(void) { return calibrated; }
 
+static const char model[] =
+#define PASS(...)
+#define PIPELINE(...)
+#define MODEL(list) list
+#include "passes/passes.def"
+        ;
+
+static const char *const of_machine[] = {
+#define PASS(...)
+#define PIPELINE(...)
+#define OF_MACHINE(name) #name,
+#include "passes/passes.def"
+        NULL
+};
+
 static const char *const of_target[] = {
 #define PASS(...)
 #define PIPELINE(...)
@@ -238,6 +253,15 @@ static const char *rest_of(const char *list, const char *const *names)
                 list = rest;
         }
         return list;
+}
+
+const char *pipeline_model(struct arena *arena, const char *list)
+{
+        const char *rest = list ? rest_of(list, of_machine) : NULL;
+        if (!list)
+                return model;
+        int length = (int)(rest - list);
+        return arena_printf(arena, "%.*s", length - (length && *rest), list);
 }
 
 /* none of these, nor `lower`, has run */

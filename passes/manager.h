@@ -69,6 +69,8 @@ const char *history_objection(const struct history *h, const struct pass *pass, 
 const char *pipeline_passes(int level);
 /* the passes before those that ask what tensors hold (passes/quantize/calibration.h) */
 const char *pipeline_calibrated(void);
+/* what --emit=onnx runs of a list; of NULL: of none */
+const char *pipeline_model(struct arena *arena, const char *list);
 /* a list with the passes of another in it, each at the first place where all that stands behind it
  * may follow it */
 const char *passes_with(struct arena *arena, const char *list, const char *more);

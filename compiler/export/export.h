@@ -1,0 +1,27 @@
+/* The door of the exporter: Tensor IR as an ONNX model (--emit=onnx). What each operation becomes is
+ * export_nodes.def; docs/ir.md says which results are equal. */
+#ifndef COMPILER_EXPORT_EXPORT_H
+#define COMPILER_EXPORT_EXPORT_H
+
+#include <stdio.h>
+
+#include "ir/tensor.h"
+
+struct export_options {
+        const char *version; /* of dnncc */
+        FILE *data; /* receives the elements of large constants; NULL: they stand
+                                         * in the model */
+        const char *data_name; /* of that file, without a folder */
+};
+
+/* Bytes of elements that the model would hold; beyond EXPORT_WITHIN a model of one file is not
+ * possible (a message of protobuf ends at 2 GiB). */
+enum { EXPORT_WITHIN = 2000000000 };
+int64_t export_bytes(const struct module *m);
+
+/* Writes all of a verified module whose extents are known. The same module gives the same bytes. What
+ * has no form in ONNX is one error, EXIT_UNSUPPORTED, that lists every such operation; write errors
+ * are left in the streams' error flags. */
+bool export_model(FILE *out, struct module *m, const struct export_options *options, struct diag *diag);
+
+#endif

@@ -1,0 +1,377 @@
+/* What the writers of operations build with: names, nodes, initializers, and shorthands over them. */
+#include <string.h>
+
+#include "compiler/export/exporter.h"
+
+enum {
+        OPSET = 21, /* what is written unless a node needs more */
+        NAME_PIECE = 48, /* characters of a name before its number */
+        SMALL_BYTES = 128, /* initializers up to here are shared */
+        SPLAT_BYTES = 1024 /* larger ones of one number are made by a node */
+};
+
+/* ---- names ---- */
+
+static bool take(struct export *e, struct map *names, const char *name)
+{
+        size_t length = strlen(name);
+        if (map_get(names, name, length))
+                return false;
+        map_set(names, name, length, arena_array(e->arena, 1, sizeof(int64_t)));
+        return true;
+}
+
+bool export_name_take(struct export *e, const char *name) { return take(e, e->names, name); }
+
+/* The first of ", "-separated names, of the characters that text_safe leaves as they are (so that a
+ * name that is read back gives itself). */
+char *export_plain(struct export *e, const char *text)
+{
+        size_t length = strcspn(text, ",");
+        char *base = arena_alloc(e->arena, NAME_PIECE + 1), *out = base;
+        for (size_t i = 0; i < length && out < base + NAME_PIECE; i++) {
+                const char *c = text + i;
+                bool plain = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || strchr("_.:/-", *c);
+                bool hex = c[0] == '\\' && c[1] == 'x' && i + 3 < length;
+                *out++ = plain ? *c : '_';
+                i += hex ? 3 : 0;
+        }
+        while (out > base && out[-1] == '.') /* of a name that was cut */
+                *--out = 0;
+        return base;
+}
+
+const char *export_name(struct export *e, struct map *names, const char *base)
+{
+        base = export_plain(e, base);
+        if (*base && take(e, names, base))
+                return base;
+        int64_t *count = *base ? map_get(names, base, strlen(base)) : NULL;
+        for (int64_t n = count ? *count + 2 : 1;; n++) {
+                const char *name = count ? arena_printf(e->arena, "%s_%lld", base, (long long)n)
+                                         : arena_printf(e->arena, "v%lld", (long long)n);
+                if (!take(e, names, name))
+                        continue;
+                if (count)
+                        *count = n - 1;
+                return name;
+        }
+}
+
+const char *export_base(struct export *e, const char *name)
+{
+        char *base = arena_string(e->arena, name ? name : "c");
+        for (char *end = base + strlen(base);;) {
+                char *digit = end;
+                while (digit > base && digit[-1] >= '0' && digit[-1] <= '9')
+                        digit--;
+                if (digit == end || digit - base < 2 || digit[-1] != '_')
+                        return base;
+                end = digit - 1;
+                *end = 0;
+        }
+}
+
+struct made *export_made(struct export *e, const char *base, const struct type *type)
+{
+        struct made *made = ARENA_NEW(e->arena, struct made);
+        *made = (struct made){ .name = export_name(e, e->names, base), .type = type };
+        return made;
+}
+
+/* ---- nodes ---- */
+
+static void need(struct export *e, int opset) { e->opset = e->opset < opset ? opset : e->opset; }
+
+/* Types of newer opsets. Most nodes have bf16 since 22 at the latest. */
+static void need_type(struct export *e, const struct type *type)
+{
+        enum element t = type->element;
+        if (t == E_BF16)
+                need(e, 22);
+        if (t == E_F4E2M1)
+                need(e, 23);
+        if (t == E_F8E8M0)
+                need(e, 24);
+        if (t == E_I2 || t == E_U2)
+                need(e, 25);
+}
+
+/* What the operation came from, else what it becomes; so is what vanishes when the model is read, so
+ * that other names do not depend on it. */
+static const char *origin(const struct export *e, const char *op)
+{
+        bool vanishes = !strcmp(op, "ConstantOfShape") || !strcmp(op, "Identity");
+        return e->op && e->op->location && !vanishes ? e->op->location : op;
+}
+
+/* Types that nothing computes in: few nodes move them. */
+static bool moves_anything(const char *op)
+{
+        static const char *const names[] = { "Cast", "BitCast", "Reshape", "Transpose",        "Identity",
+                                             "If",   "Loop",    "Scan",    "DequantizeLinear", "QuantizeLinear" };
+        bool found = false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                found |= !strcmp(op, names[i]);
+        return found;
+}
+
+struct made *export_node(struct export *e, const char *op, const struct type *to, struct made *const *operands,
+                         int count)
+{
+        struct node *node = ARENA_NEW(e->arena, struct node);
+        need(e, strcmp(op, "BitCast") ? OPSET : 26);
+        for (int i = 0; i < count; i++) {
+                if (!operands[i])
+                        continue;
+                need_type(e, operands[i]->type);
+                if (element_info[operands[i]->type->element].class == CLASS_OTHER && !moves_anything(op))
+                        export_refuse(
+                                e, e->op,
+                                arena_printf(e->arena, "%s of %s", op, element_info[operands[i]->type->element].text));
+        }
+        node->op = op;
+        node->attributes_end = &node->attributes;
+        node->inputs = arena_copy(e->arena, operands, (size_t)count * sizeof *operands);
+        node->input_count = count;
+        e->last = node;
+        *e->graph->nodes_end = node;
+        e->graph->nodes_end = &node->next;
+        e->graph->node_count++;
+        node->name = export_name(e, e->node_names, origin(e, op));
+        return export_output(e, to);
+}
+
+struct made *export_output(struct export *e, const struct type *type)
+{
+        struct node *node = e->last;
+        struct made *made = export_made(e, node->name, type);
+        need_type(e, type);
+        ARENA_GROW(e->arena, node->outputs, node->output_count);
+        node->outputs[node->output_count++] = made;
+        return made;
+}
+
+static struct attribute *attribute(struct export *e, const char *name, enum attribute_kind kind)
+{
+        struct attribute *a = ARENA_NEW(e->arena, struct attribute);
+        a->name = name;
+        a->kind = kind;
+        *e->last->attributes_end = a;
+        e->last->attributes_end = &a->next;
+        return a;
+}
+
+void export_int(struct export *e, const char *name, int64_t value) { attribute(e, name, ATTRIBUTE_INT)->i = value; }
+
+void export_ints(struct export *e, const char *name, const int64_t *values, int count)
+{
+        struct attribute *a = attribute(e, name, ATTRIBUTE_INTS);
+        a->ints = arena_copy(e->arena, values, (size_t)count * sizeof *values);
+        a->count = count;
+}
+
+void export_text(struct export *e, const char *name, const char *text)
+{
+        attribute(e, name, ATTRIBUTE_TEXT)->text = text;
+}
+
+void export_subgraph(struct export *e, const char *name, struct graph *graph)
+{
+        attribute(e, name, ATTRIBUTE_GRAPH)->graph = graph;
+}
+
+/* ---- initializers ---- */
+
+static int bits_of(enum element e)
+{
+        return e == E_I4 || e == E_U4 || e == E_F4E2M1 ? 4 : e == E_I2 || e == E_U2 ? 2 : 8 * element_info[e].bytes;
+}
+
+/* types below 8 bits, the first in the lowest bits of a byte */
+static void *packed(struct export *e, const struct type *type, const void *data, int64_t *bytes)
+{
+        int bits = bits_of(type->element), each = 8 / bits;
+        int64_t count = type_elements(type);
+        *bytes = (count + each - 1) / each;
+        unsigned char *out = arena_alloc(e->arena, (size_t)*bytes + 1);
+        for (int64_t i = 0; i < count; i++)
+                out[i / each] |=
+                        (unsigned char)((((const unsigned char *)data)[i] & ((1 << bits) - 1)) << (i % each * bits));
+        return out;
+}
+
+static struct initializer *initializer(struct export *e, const char *name, const struct type *type, const void *data)
+{
+        struct initializer *t = ARENA_NEW(e->arena, struct initializer);
+        t->made = ARENA_NEW(e->arena, struct made);
+        *t->made = (struct made){ .name = name, .type = type, .named = true };
+        need_type(e, type);
+        t->data = data;
+        t->bytes = type_bytes(type);
+        if (bits_of(type->element) < 8)
+                t->data = packed(e, type, data, &t->bytes);
+        return t;
+}
+
+struct made *export_dense(struct export *e, const char *base, const struct type *type, const void *data)
+{
+        struct text key = { 0 };
+        int64_t bytes = type_bytes(type);
+        struct made *made = NULL;
+        if (bytes <= SMALL_BYTES) {
+                char *text = type_text(e->arena, e->m, type);
+                text_add_bytes(&key, text, strlen(text));
+                text_add_bytes(&key, data, (size_t)bytes);
+                made = map_get(e->small, key.data, key.length);
+        }
+        if (!made) {
+                const void *kept = bytes <= SMALL_BYTES ? arena_copy(e->arena, data, (size_t)bytes) : data;
+                struct initializer *t = initializer(e, export_name(e, e->names, base), type, kept);
+                *e->initializers_end = t;
+                e->initializers_end = &t->next;
+                made = t->made;
+                if (key.length)
+                        map_set(e->small, key.data, key.length, made);
+        }
+        text_free(&key);
+        return made;
+}
+
+struct made *export_numbers(struct export *e, const int64_t *values, int count)
+{
+        const dim_t dims[1] = { count };
+        return export_dense(e, "c", type_tensor(e->m, E_I64, 1, dims), values);
+}
+
+struct made *export_scalar(struct export *e, enum element element, double number)
+{
+        unsigned char bytes[16] = { 0 };
+        enum element_class class = element_info[element].class;
+        union scalar s = { .f = number };
+        if (class == CLASS_SINT)
+                s.i = (long long)number;
+        else if (class != CLASS_FLOAT)
+                s.u = (unsigned long long)number;
+        element_store(element, bytes, 0, s);
+        return export_dense(e, "c", type_scalar(e->m, element), bytes);
+}
+
+struct made *export_integer(struct export *e, enum element element, int64_t number)
+{
+        unsigned char bytes[16] = { 0 };
+        element_store(element, bytes, 0, element_wrap(element, (uint64_t)number));
+        return export_dense(e, "c", type_scalar(e->m, element), bytes);
+}
+
+/* one number, everywhere */
+static struct made *splat(struct export *e, const struct constant *c)
+{
+        const struct type *type = c->value.type;
+        int64_t count = type_elements(type), bytes = element_info[type->element].bytes;
+        if (count * bytes <= SPLAT_BYTES) {
+                char *data = arena_alloc(e->arena, (size_t)(count * bytes) + 1);
+                for (int64_t i = 0; i < count; i++)
+                        memcpy(data + i * bytes, c->data, (size_t)bytes);
+                return export_dense(e, c->name ? c->name : "c", type, data);
+        }
+        const dim_t one[1] = { 1 };
+        struct made *shape = export_numbers(e, type->dims, type->rank);
+        struct made *made = export_unary(e, "ConstantOfShape", type, shape);
+        attribute(e, "value", ATTRIBUTE_TENSOR)->tensor =
+                initializer(e, "", type_tensor(e->m, type->element, 1, one), c->data);
+        return made;
+}
+
+struct made *export_constant(struct export *e, const struct constant *c)
+{
+        return c->kind == CONSTANT_SPLAT ? splat(e, c)
+                                         : export_dense(e, c->name ? c->name : "c", c->value.type, c->data);
+}
+
+/* ---- shorthands ---- */
+
+struct made *export_cast(struct export *e, struct made *x, enum element to)
+{
+        if (x->type->element == to)
+                return x;
+        x = export_unary(e, "Cast", type_with_element(e->m, x->type, to), x);
+        export_int(e, "to", element_info[to].onnx);
+        return x;
+}
+
+struct made *export_reshape(struct export *e, struct made *x, int rank, const dim_t *dims)
+{
+        const struct type *to = type_tensor(e->m, x->type->element, rank, dims);
+        bool empty = false;
+        if (to == x->type)
+                return x;
+        for (int d = 0; d < rank; d++)
+                empty |= !dims[d];
+        x = export_binary(e, "Reshape", to, x, export_numbers(e, dims, rank));
+        if (empty)
+                export_int(e, "allowzero", 1);
+        return x;
+}
+
+struct made *export_transpose(struct export *e, struct made *x, const int64_t *perm)
+{
+        dim_t dims[RANK_MAX];
+        bool same = true;
+        int rank = x->type->rank;
+        for (int d = 0; d < rank; d++) {
+                dims[d] = x->type->dims[perm[d]];
+                same &= perm[d] == d;
+        }
+        if (same)
+                return x;
+        x = export_unary(e, "Transpose", type_tensor(e->m, x->type->element, rank, dims), x);
+        export_ints(e, "perm", perm, rank);
+        return x;
+}
+
+/* types that nothing computes in as what holds them, or back */
+static struct made *as_bits(struct export *e, struct made *x, enum element to)
+{
+        enum element own = x->type->element;
+        if (own == to || bits_of(own) < 8 || bits_of(to) < 8)
+                return export_cast(e, x, to);
+        x = export_unary(e, "BitCast", type_with_element(e->m, x->type, to), x);
+        export_int(e, "to", element_info[to].onnx);
+        return x;
+}
+
+struct made *export_expand(struct export *e, struct made *x, int rank, const dim_t *dims)
+{
+        enum element own = x->type->element, carrier = element_carrier(own);
+        if (type_tensor(e->m, own, rank, dims) == x->type)
+                return x;
+        x = as_bits(e, x, carrier);
+        x = export_binary(e, "Expand", type_tensor(e->m, carrier, rank, dims), x, export_numbers(e, dims, rank));
+        return as_bits(e, x, own);
+}
+
+struct made *export_slice(struct export *e, struct made *x, const int64_t *starts, const int64_t *steps,
+                          const dim_t *dims)
+{
+        const struct type *t = x->type;
+        int64_t from[RANK_MAX], to[RANK_MAX], axes[RANK_MAX], by[RANK_MAX];
+        int count = 0;
+        for (int d = 0; d < t->rank; d++) {
+                int64_t last = starts[d] + (dims[d] - 1) * steps[d], end = !dims[d]       ? starts[d]
+                                                                           : steps[d] > 0 ? last + 1
+                                                                           : last         ? last - 1
+                                                                                          : INT64_MIN;
+                if (dims[d] == t->dims[d] && (steps[d] == 1 || dims[d] <= 1) && starts[d] == 0)
+                        continue;
+                from[count] = starts[d];
+                to[count] = end;
+                by[count] = steps[d];
+                axes[count++] = d;
+        }
+        if (!count)
+                return x;
+        struct made *operands[5] = { x, export_numbers(e, from, count), export_numbers(e, to, count),
+                                     export_numbers(e, axes, count), export_numbers(e, by, count) };
+        return export_node(e, "Slice", type_tensor(e->m, t->element, t->rank, dims), operands, 5);
+}

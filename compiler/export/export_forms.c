@@ -1,0 +1,408 @@
+/* Forms: several operations that are one node of ONNX. They are what the importer makes of that node,
+ * so a model that is written and read again has the same operations. */
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "compiler/export/exporter.h"
+
+/* ---- numbers for each index of an axis ---- */
+
+/* every element of a dense constant depends on its index along axis alone */
+static bool follows_axis(const struct constant *c, int axis)
+{
+        const struct type *t = c->value.type;
+        size_t each = (size_t)element_info[t->element].bytes;
+        int64_t inner = 1, count = type_elements(t);
+        const char *data = c->data;
+        for (int d = axis + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                if (memcmp(data + (size_t)i * each, data + (size_t)(i / inner % t->dims[axis] * inner) * each, each))
+                        return false;
+        return true;
+}
+
+/* the first element for each index, as a constant of rank 1 */
+static const struct value *along(struct export *e, const struct constant *c, int axis)
+{
+        const struct type *t = c->value.type;
+        size_t each = (size_t)element_info[t->element].bytes;
+        const dim_t dims[1] = { t->dims[axis] };
+        int64_t inner = 1;
+        char *data = arena_array(e->arena, (size_t)dims[0], each);
+        for (int d = axis + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < dims[0]; i++)
+                memcpy(data + (size_t)i * each, (const char *)c->data + (size_t)(i * inner) * each, each);
+        struct constant *own = ARENA_NEW(e->arena, struct constant);
+        *own = (struct constant){ .kind = CONSTANT_DENSE, .name = c->name, .data = data };
+        own->value = (struct value){ .kind = VALUE_CONSTANT,
+                                     .constant = own,
+                                     .type = type_tensor(e->m, t->element, 1, dims) };
+        return &own->value;
+}
+
+bool export_per_axis(struct export *e, const struct value *v, struct per_axis *p)
+{
+        *p = (struct per_axis){ .source = NULL, .axis = -1 };
+        if (value_is_splat(v, &p->number))
+                return true;
+        if (op_is(v, OP_broadcast) && op_operand(v->op, 0)->type->rank <= 1) {
+                p->source = op_operand(v->op, 0);
+                if (p->source->type->rank)
+                        p->axis = (int)op_ints(v->op, "dims", NULL)[0];
+                return p->axis < 0 || p->source->type->dims[0] == v->type->dims[p->axis];
+        }
+        if (!value_is_constant(v) || !type_elements(v->type))
+                return false;
+        for (int d = 0; d < v->type->rank; d++) {
+                if (!follows_axis(v->constant, d))
+                        continue;
+                p->source = along(e, v->constant, d);
+                p->axis = d;
+                return true;
+        }
+        return false;
+}
+
+static int64_t count_of(const struct per_axis *p) { return p->axis < 0 || !p->source ? 1 : p->source->type->dims[0]; }
+
+/* number i of a constant one */
+static double number_of(const struct per_axis *p, int64_t i)
+{
+        if (!p->source)
+                return p->number;
+        enum element_class class = element_info[p->source->type->element].class;
+        union scalar s = constant_element(p->source->constant, i);
+        return class == CLASS_FLOAT ? s.f : class == CLASS_SINT ? (double)s.i : (double)s.u;
+}
+
+static bool is_known(const struct per_axis *p) { return !p->source || value_is_constant(p->source); }
+
+/* as an initializer of `element`, `count` numbers (1: a scalar) */
+static struct made *numbers_made(struct export *e, const struct per_axis *p, enum element element, int64_t count)
+{
+        if (!is_known(p))
+                return export_value(e, p->source);
+        size_t each = (size_t)element_info[element].bytes;
+        const dim_t dims[1] = { count };
+        const char *name = p->source ? p->source->constant->name : NULL;
+        char *data = arena_array(e->arena, (size_t)count + 1, each);
+        for (int64_t i = 0; i < count; i++) {
+                double x = number_of(p, count_of(p) == 1 ? 0 : i);
+                union scalar s = { .f = x };
+                if (element_info[element].class == CLASS_SINT)
+                        s.i = (long long)x;
+                else if (element_info[element].class == CLASS_UINT)
+                        s.u = (unsigned long long)x;
+                element_store(element, data, (size_t)i, s);
+        }
+        return export_dense(e, export_base(e, name), type_tensor(e->m, element, p->axis < 0 ? 0 : 1, dims), data);
+}
+
+/* ---- quantization ---- */
+
+/* the importer and runtimes want scales that are positive, normal numbers */
+static bool is_scale(const struct per_axis *p)
+{
+        for (int64_t i = 0; is_known(p) && i < count_of(p); i++)
+                if (!(number_of(p, i) >= FLT_MIN && number_of(p, i) <= FLT_MAX))
+                        return false;
+        return true;
+}
+
+static bool is_byte(enum element e) { return e == E_I8 || e == E_U8 || e == E_I16 || e == E_U16; }
+
+/* whole numbers of type e */
+static bool is_zero_point(const struct per_axis *p, enum element e)
+{
+        int bits = 8 * element_info[e].bytes;
+        bool sign = element_info[e].class == CLASS_SINT;
+        double least = sign ? -ldexp(1, bits - 1) : 0, most = ldexp(1, bits - sign) - 1;
+        if (!is_known(p))
+                return p->source->type->element == e;
+        for (int64_t i = 0; i < count_of(p); i++) {
+                double x = number_of(p, i);
+                if (!(x >= least && x <= most && x == floor(x)))
+                        return false;
+        }
+        return true;
+}
+
+/* a zero point as it stands in arithmetic: a constant, or a cast of one of type e, spread */
+static bool zero_point(struct export *e, const struct value *v, enum element type, struct per_axis *p)
+{
+        const struct value *inner = v;
+        if (op_is(v, OP_cast) && op_operand(v->op, 0)->type->element == type)
+                inner = op_operand(v->op, 0);
+        return export_per_axis(e, inner, p) && is_zero_point(p, type);
+}
+
+/* one axis for both; what has one number takes the other's */
+static bool agree(struct plan *plan)
+{
+        struct per_axis *scale = &plan->scale, *zero = &plan->zero;
+        bool known = is_known(scale) && is_known(zero);
+        if (scale->axis >= 0 && zero->axis >= 0)
+                return scale->axis == zero->axis;
+        return scale->axis == zero->axis || known;
+}
+
+static void want_numbers(struct plan *plan, const struct per_axis *p)
+{
+        if (!is_known(p))
+                plan->wants[plan->want_count++] = (struct value *)(uintptr_t)p->source;
+}
+
+static void want_quantization(struct plan *plan, struct value *x)
+{
+        plan->wants[0] = x;
+        plan->want_count = 1;
+        want_numbers(plan, &plan->scale);
+        want_numbers(plan, &plan->zero);
+}
+
+static void write_quantization(struct export *e, const struct op *op, const struct plan *plan, const char *name,
+                               enum element to, enum element numbers)
+{
+        int64_t count = count_of(&plan->scale) > count_of(&plan->zero) ? count_of(&plan->scale) : count_of(&plan->zero);
+        int axis = plan->scale.axis >= 0 ? plan->scale.axis : plan->zero.axis;
+        struct per_axis scale = plan->scale, zero = plan->zero;
+        scale.axis = zero.axis = axis; /* both are lists, or both are numbers */
+        struct made *x = export_value(e, plan->wants[0]);
+        struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count), numbers_made(e, &zero, numbers, count) };
+        struct made *y = export_node(e, name, type_with_element(e->m, x->type, to), operands, 3);
+        if (axis >= 0)
+                export_int(e, "axis", axis);
+        export_result(e, op, 0, y);
+}
+
+bool export_per_axis_known(const struct per_axis *p) { return is_known(p); }
+
+struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element)
+{
+        return numbers_made(e, p, element, count_of(p));
+}
+
+static bool has_8_bits(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
+
+struct value *export_centered(struct export *e, struct value *v, struct per_axis *zero)
+{
+        *zero = (struct per_axis){ .axis = -1 };
+        if (has_8_bits(v))
+                return v;
+        struct value *wide = op_is(v, OP_sub) ? op_operand(v->op, 0) : v;
+        if (v->type->element != E_I32 || !op_is(wide, OP_cast) || !has_8_bits(op_operand(wide->op, 0)))
+                return NULL;
+        struct value *q = op_operand(wide->op, 0);
+        return wide == v || zero_point(e, op_operand(v->op, 1), q->type->element, zero) ? q : NULL;
+}
+
+/* The other operand of a binary operation; NULL when x is none of them. */
+static struct value *other(const struct op *op, int i) { return op_operand(op, !i); }
+
+/* saturate(round(x / scale) + zero) */
+bool match_quantize(struct export *e, const struct op *op, struct plan *plan)
+{
+        enum element to = op_result(op)->type->element;
+        struct value *v = op_operand(op, 0);
+        if (!is_byte(to) || v->type->element != E_F32)
+                return false;
+        plan->zero = (struct per_axis){ .axis = -1 };
+        if (op_is(v, OP_add)) {
+                int side = op_is(op_operand(v->op, 0), OP_round) ? 0 : 1;
+                if (!zero_point(e, other(v->op, side), to, &plan->zero))
+                        return false;
+                v = op_operand(v->op, side);
+        }
+        if (!op_is(v, OP_round))
+                return false;
+        v = op_operand(v->op, 0);
+        plan->scale = (struct per_axis){ .axis = -1, .number = 1 };
+        if (op_is(v, OP_div)) {
+                struct per_axis scale;
+                struct plan with = *plan;
+                if (export_per_axis(e, op_operand(v->op, 1), &scale) && is_scale(&scale)) {
+                        with.scale = scale;
+                        if (agree(&with)) {
+                                plan->scale = scale;
+                                v = op_operand(v->op, 0);
+                        }
+                }
+        }
+        if (!agree(plan))
+                return false;
+        want_quantization(plan, v);
+        return true;
+}
+
+void write_quantize(struct export *e, const struct op *op, const struct plan *plan)
+{
+        enum element to = op_result(op)->type->element;
+        write_quantization(e, op, plan, "QuantizeLinear", to, to);
+}
+
+/* what is decoded, less its zero point, as a float: f32(i32(q) - zero), or f32(q) */
+static struct value *decoded(struct export *e, const struct value *real, struct plan *plan)
+{
+        plan->zero = (struct per_axis){ .axis = -1 };
+        if (!op_is(real, OP_cast) || real->type->element != E_F32)
+                return NULL;
+        struct value *v = op_operand(real->op, 0);
+        if (is_byte(v->type->element))
+                return v;
+        if (!op_is(v, OP_sub) || v->type->element != E_I32 || !op_is(op_operand(v->op, 0), OP_cast))
+                return NULL;
+        struct value *q = op_operand(op_operand(v->op, 0)->op, 0);
+        return is_byte(q->type->element) && zero_point(e, op_operand(v->op, 1), q->type->element, &plan->zero) ? q
+                                                                                                               : NULL;
+}
+
+/* f32(q - zero) * scale */
+bool match_dequantize(struct export *e, const struct op *op, struct plan *plan)
+{
+        if (op_result(op)->type->element != E_F32)
+                return false;
+        for (int i = 0; i < 2; i++) {
+                struct value *q = decoded(e, op_operand(op, i), plan);
+                if (q && export_per_axis(e, other(op, i), &plan->scale) && is_scale(&plan->scale) && agree(plan)) {
+                        want_quantization(plan, q);
+                        return true;
+                }
+        }
+        return false;
+}
+
+void write_dequantize(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_quantization(e, op, plan, "DequantizeLinear", E_F32, plan->wants[0]->type->element);
+}
+
+/* ---- integers of 4 and 2 bits ----
+ * A byte here, of which the lowest bits count: ((byte << k) >> k). */
+
+static int unused_bits(enum element e) { return e == E_I4 || e == E_U4 ? 4 : e == E_I2 || e == E_U2 ? 6 : 0; }
+
+static bool is_number(const struct value *v, double wanted)
+{
+        double number;
+        return value_is_splat(v, &number) && number == wanted;
+}
+
+/* (x << k) >> k: x, or NULL */
+static struct value *unwrapped(const struct op *op, int bits)
+{
+        const struct value *left = op_operand(op, 0);
+        return bits && op->code == OP_shr && op_is(left, OP_shl) && is_number(op_operand(op, 1), bits) &&
+                               is_number(op_operand(left->op, 1), bits)
+                       ? op_operand(left->op, 0)
+                       : NULL;
+}
+
+static bool want_one(struct plan *plan, struct value *x)
+{
+        plan->wants[0] = x;
+        plan->want_count = 1;
+        return x != NULL;
+}
+
+bool match_decode_narrow(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *byte = unwrapped(op, 4);
+        (void)e;
+        byte = byte ? byte : unwrapped(op, 6);
+        if (!byte || !op_is(byte, OP_bitcast))
+                return false;
+        struct value *x = op_operand(byte->op, 0);
+        return unwrapped(op, unused_bits(x->type->element)) && want_one(plan, x);
+}
+
+/* of bytes, and of what becomes bytes by way of i32 */
+bool match_encode_narrow(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *v = op_operand(op, 0);
+        enum element to = op_result(op)->type->element;
+        (void)e;
+        struct value *x = v->kind == VALUE_RESULT ? unwrapped(v->op, unused_bits(to)) : NULL;
+        if (x && op_is(x, OP_cast) && op_is(op_operand(x->op, 0), OP_cast) &&
+            op_operand(x->op, 0)->type->element == E_I32)
+                x = op_operand(op_operand(x->op, 0)->op, 0);
+        return want_one(plan, x);
+}
+
+void write_decode_narrow(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        export_result(e, op, 0, export_cast(e, x, op_result(op)->type->element));
+}
+
+void write_encode_narrow(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_decode_narrow(e, op, plan);
+}
+
+/* ---- bounds ---- */
+
+static bool same_number(const struct value *x, const struct value *y)
+{
+        double a, b;
+        return x == y || (value_is_splat(x, &a) && value_is_splat(y, &b) && a == b);
+}
+
+/* select(x < c, c, x), or with `above` select(c < x, c, x): what is bounded, or NULL */
+static struct value *bounded(const struct value *v, bool above, double *bound)
+{
+        if (!op_is(v, OP_select) || !op_is(op_operand(v->op, 0), OP_lt))
+                return NULL;
+        const struct op *less = op_operand(v->op, 0)->op;
+        struct value *c = op_operand(v->op, 1), *x = op_operand(v->op, 2);
+        if (x->type->element == E_I64 || x->type->element == E_U64 || !value_is_splat(c, bound) || isnan(*bound))
+                return NULL;
+        return op_operand(less, above) == x && same_number(op_operand(less, !above), c) ? x : NULL;
+}
+
+bool match_clip(struct export *e, const struct op *op, struct plan *plan)
+{
+        (void)e;
+        const struct value *v = op_result(op);
+        struct value *x = bounded(v, true, &plan->high), *inner;
+        plan->has_high = x != NULL;
+        inner = bounded(x ? x : v, false, &plan->low);
+        plan->has_low = inner != NULL;
+        x = inner ? inner : x;
+        plan->wants[0] = x;
+        plan->want_count = 1;
+        return x && v->type->element != E_BOOL && element_info[v->type->element].class != CLASS_OTHER;
+}
+
+void write_clip(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        enum element element = x->type->element;
+        struct made *operands[3] = { x, plan->has_low ? export_scalar(e, element, plan->low) : NULL,
+                                     plan->has_high ? export_scalar(e, element, plan->high) : NULL };
+        export_result(e, op, 0, export_node(e, "Clip", x->type, operands, plan->has_high ? 3 : 2));
+}
+
+bool match_relu(struct export *e, const struct op *op, struct plan *plan)
+{
+        double number;
+        (void)e;
+        for (int i = 0; i < 2; i++) {
+                if (!element_is_float(op_result(op)->type->element) || !value_is_splat(op_operand(op, i), &number) ||
+                    number != 0 || signbit(number))
+                        continue;
+                plan->wants[0] = other(op, i);
+                plan->want_count = 1;
+                return true;
+        }
+        return false;
+}
+
+void write_relu(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        export_result(e, op, 0, export_unary(e, "Relu", x->type, x));
+}

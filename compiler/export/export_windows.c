@@ -1,0 +1,453 @@
+/* Reductions: along axes, and of windows. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "compiler/export/exporter.h"
+
+enum {
+        SLICED = 9, /* sums of windows up to here are added up one by one, exactly
+                                         * as here */
+        SLICED_MOST = 1024, /* where there is no other way */
+        SPATIAL_MOST = 3 /* dimensions of a pool that runtimes have */
+};
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- along axes ---- */
+
+/* what such a node computes elements of op's operand in */
+static enum element reduced_in(const struct op *op)
+{
+        enum element own = op_operand(op, 0)->type->element;
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        if (own == E_BOOL)
+                return kind == REDUCE_max || kind == REDUCE_min ? E_U8 : E_I32;
+        if (element_is_float(own) && op_int(op, "accumulator") == E_COMPUTE)
+                return own;
+        if ((kind == REDUCE_max || kind == REDUCE_min) && (own == E_I8 || own == E_U8))
+                return own;
+        return op_accumulator(op);
+}
+
+static void write_along(struct export *e, const struct op *op, struct made *axes)
+{
+        static const char *const names[] = {
+                [REDUCE_sum] = "ReduceSum",
+                [REDUCE_prod] = "ReduceProd",
+                [REDUCE_max] = "ReduceMax",
+                [REDUCE_min] = "ReduceMin",
+        };
+        const struct type *to = op_result(op)->type;
+        enum element computed = reduced_in(op);
+        struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed);
+        struct made *y = export_binary(e, names[op_int(op, "kind")], type_with_element(e->m, to, computed), x, axes);
+        export_int(e, "keepdims", to->rank == x->type->rank);
+        if (!type_elements(axes->type))
+                export_int(e, "noop_with_empty_axes", 1);
+        export_result(e, op, 0, export_cast(e, y, to->element));
+}
+
+void write_reduce(struct export *e, const struct op *op, const struct plan *plan)
+{
+        (void)plan;
+        write_along(e, op, export_value(e, op_operand(op, 1)));
+}
+
+/* select(axes < 0, axes + rank, axes), as the importer writes them */
+bool match_reduce_listed(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *axes = op_operand(op, 1);
+        double zero, rank;
+        (void)e;
+        if (!op_is(axes, OP_select) || !op_is(op_operand(axes->op, 0), OP_lt) ||
+            !op_is(op_operand(axes->op, 1), OP_add))
+                return false;
+        struct value *given = op_operand(axes->op, 2);
+        const struct op *less = op_operand(axes->op, 0)->op, *add = op_operand(axes->op, 1)->op;
+        plan->wants[0] = op_operand(op, 0);
+        plan->wants[1] = given;
+        plan->want_count = 2;
+        return op_operand(less, 0) == given && value_is_splat(op_operand(less, 1), &zero) && zero == 0 &&
+               op_operand(add, 0) == given && value_is_splat(op_operand(add, 1), &rank) &&
+               rank == op_operand(op, 0)->type->rank;
+}
+
+void write_reduce_listed(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_along(e, op, export_value(e, plan->wants[1]));
+}
+
+/* ---- windows ---- */
+
+/* A window over x as nodes for images see it: [N, C, spatial], where N and C are no part of it. */
+struct image {
+        int rank; /* spatial dimensions */
+        dim_t dims[RANK_MAX + 2], out[RANK_MAX + 2];
+        int64_t window[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX], pads[2 * RANK_MAX];
+        int64_t low[RANK_MAX], high[RANK_MAX];
+};
+
+static const int64_t *ints(const struct op *op, const char *name) { return op_ints(op, name, NULL); }
+
+static bool is_outside(const struct op *op, int d)
+{
+        int rank = op_result(op)->type->rank;
+        return ints(op, "window")[d] == 1 && ints(op, "strides")[d] == 1 && !ints(op, "pads")[d] &&
+               !ints(op, "pads")[rank + d];
+}
+
+static void add_spatial(struct image *im, const struct op *op, int d)
+{
+        int rank = op_result(op)->type->rank, at = im->rank++;
+        im->dims[at + 2] = op_operand(op, 0)->type->dims[d];
+        im->out[at + 2] = op_result(op)->type->dims[d];
+        im->window[at] = ints(op, "window")[d];
+        im->strides[at] = ints(op, "strides")[d];
+        im->dilations[at] = ints(op, "dilations")[d];
+        im->low[at] = ints(op, "pads")[d];
+        im->high[at] = ints(op, "pads")[rank + d];
+}
+
+/* As it is where the first two dimensions are outside of the window; else dimensions outside that are
+ * neighbours become one. */
+static struct image image_of(const struct op *op)
+{
+        struct image im = { .rank = 0 };
+        const struct type *t = op_operand(op, 0)->type;
+        int first = 0;
+        if (t->rank >= 3 && t->rank - 2 <= SPATIAL_MOST && is_outside(op, 0) && is_outside(op, 1)) {
+                im.dims[0] = im.out[0] = t->dims[0];
+                im.dims[1] = im.out[1] = t->dims[1];
+                first = 2;
+        } else {
+                im.dims[0] = im.dims[1] = im.out[0] = im.out[1] = 1;
+                for (; first < t->rank && is_outside(op, first); first++)
+                        im.out[0] = im.dims[0] *= t->dims[first];
+        }
+        for (int d = first; d < t->rank; d++) {
+                bool joins = first < 2 && d > first && is_outside(op, d) && is_outside(op, d - 1);
+                if (!joins)
+                        add_spatial(&im, op, d);
+                else
+                        im.out[im.rank + 1] = im.dims[im.rank + 1] *= t->dims[d];
+        }
+        return im;
+}
+
+static int64_t window_size(const struct op *op)
+{
+        int64_t size = 1;
+        for (int d = 0; d < op_result(op)->type->rank; d++)
+                size = size > SLICED_MOST ? size : size * ints(op, "window")[d];
+        return size;
+}
+
+/* pads that a pool takes: none negative, each smaller than the window */
+static bool is_poolable(const struct image *im)
+{
+        for (int d = 0; d < im->rank; d++) {
+                int64_t extent = (im->window[d] - 1) * im->dilations[d] + 1;
+                if (im->low[d] < 0 || im->high[d] < 0 || im->low[d] >= extent || im->high[d] >= extent ||
+                    !im->dims[d + 2])
+                        return false;
+        }
+        return im->rank >= 1 && im->rank <= SPATIAL_MOST;
+}
+
+static struct made *pool(struct export *e, const char *name, const struct image *im, struct made *x)
+{
+        int64_t pads[2 * RANK_MAX];
+        bool dilated = false;
+        memcpy(pads, im->low, (size_t)im->rank * sizeof *pads);
+        memcpy(pads + im->rank, im->high, (size_t)im->rank * sizeof *pads);
+        x = export_reshape(e, x, im->rank + 2, im->dims);
+        struct made *y = export_unary(e, name, type_tensor(e->m, x->type->element, im->rank + 2, im->out), x);
+        export_ints(e, "kernel_shape", im->window, im->rank);
+        export_ints(e, "strides", im->strides, im->rank);
+        for (int d = 0; d < im->rank; d++)
+                dilated |= im->dilations[d] != 1;
+        if (dilated)
+                export_ints(e, "dilations", im->dilations, im->rank);
+        export_ints(e, "pads", pads, 2 * im->rank);
+        return y;
+}
+
+static bool has_pads(const struct image *im)
+{
+        bool found = false;
+        for (int d = 0; d < im->rank; d++)
+                found |= im->low[d] || im->high[d];
+        return found;
+}
+
+static struct made *shaped(struct export *e, const struct op *op, struct made *y)
+{
+        const struct type *to = op_result(op)->type;
+        return export_reshape(e, y, to->rank, to->dims);
+}
+
+/* what adds nothing to a window */
+static struct made *identity(struct export *e, enum reducer kind, enum element element)
+{
+        bool real = element_is_float(element), sign = element_info[element].class == CLASS_SINT;
+        int bits = 8 * element_info[element].bytes;
+        if (kind == REDUCE_sum || kind == REDUCE_prod)
+                return export_scalar(e, element, kind == REDUCE_prod);
+        bool low = kind == REDUCE_max;
+        if (real)
+                return export_scalar(e, element, low ? -INFINITY : INFINITY);
+        uint64_t top = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+        uint64_t least = sign ? UINT64_C(1) << (bits - 1) : 0;
+        return export_integer(e, element, (int64_t)(low ? least : sign ? top >> 1 : top));
+}
+
+/* x with what lies around it, as far as windows reach */
+static struct made *surrounded(struct export *e, const struct op *op, struct made *x, enum reducer kind)
+{
+        const struct type *t = x->type, *to = op_result(op)->type;
+        int64_t pads[2 * RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        bool none = true;
+        for (int d = 0; d < t->rank; d++) {
+                int64_t low = ints(op, "pads")[d];
+                int64_t reach = (to->dims[d] - 1) * ints(op, "strides")[d] +
+                                (ints(op, "window")[d] - 1) * ints(op, "dilations")[d] + 1;
+                int64_t high = reach - low - t->dims[d];
+                steps[d] = 1;
+                starts[d] = most(0, -low);
+                dims[d] = most(0, t->dims[d] - starts[d] - most(0, -high));
+                pads[d] = most(0, low);
+                pads[t->rank + d] = most(0, high);
+                none &= !pads[d] && !pads[t->rank + d];
+        }
+        x = export_slice(e, x, starts, steps, dims);
+        if (none)
+                return x;
+        for (int d = 0; d < t->rank; d++)
+                dims[d] += pads[d] + pads[t->rank + d];
+        return export_node(e, "Pad", type_tensor(e->m, t->element, t->rank, dims),
+                           (struct made *[]){ x, export_numbers(e, pads, 2 * t->rank), identity(e, kind, t->element) },
+                           3);
+}
+
+/* element after element of the windows, as slices, combined in their order */
+static struct made *sliced(struct export *e, const struct op *op, struct made *x)
+{
+        static const char *const names[] = {
+                [REDUCE_sum] = "Add",
+                [REDUCE_prod] = "Mul",
+                [REDUCE_max] = "Max",
+                [REDUCE_min] = "Min",
+        };
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        const struct type *to = op_result(op)->type;
+        int64_t size = window_size(op), starts[RANK_MAX];
+        struct made *sum = NULL;
+        x = surrounded(e, op, x, kind);
+        for (int64_t i = 0; i < size; i++) {
+                int64_t rest = i;
+                for (int d = to->rank - 1; d >= 0; d--) {
+                        int64_t window = ints(op, "window")[d];
+                        starts[d] = rest % window * ints(op, "dilations")[d];
+                        rest /= window;
+                }
+                struct made *part = export_slice(e, x, starts, ints(op, "strides"), to->dims);
+                sum = sum ? export_binary(e, names[kind], part->type, sum, part) : part;
+        }
+        return sum;
+}
+
+static bool has_max_pool(enum element element)
+{
+        return element_is_float(element) || element == E_I8 || element == E_U8;
+}
+
+void write_reduce_window(struct export *e, const struct op *op, const struct plan *plan)
+{
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        const struct type *to = op_result(op)->type;
+        struct image im = image_of(op);
+        int64_t size = window_size(op);
+        enum element computed = reduced_in(op);
+        (void)plan;
+        struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed), *y;
+        bool real = element_is_float(computed), poolable = is_poolable(&im) && type_elements(to);
+        if (kind == REDUCE_max && has_max_pool(computed) && poolable) {
+                y = shaped(e, op, pool(e, "MaxPool", &im, x));
+        } else if (kind == REDUCE_min && real && poolable) {
+                y = pool(e, "MaxPool", &im, export_unary(e, "Neg", x->type, x));
+                y = shaped(e, op, export_unary(e, "Neg", y->type, y));
+        } else if (kind == REDUCE_sum && real && poolable && size > SLICED) {
+                double count = 1;
+                for (int d = 0; d < im.rank; d++)
+                        count *= (double)im.window[d];
+                y = pool(e, "AveragePool", &im, x);
+                if (has_pads(&im))
+                        export_int(e, "count_include_pad", 1);
+                y = export_binary(e, "Mul", y->type, y, export_scalar(e, computed, count));
+                y = shaped(e, op, y);
+        } else if (size > SLICED_MOST) {
+                export_refuse(e, op, "a window of more than 1024 elements");
+                return;
+        } else {
+                y = sliced(e, op, x);
+        }
+        export_result(e, op, 0, export_cast(e, y, to->element));
+}
+
+void write_arg_window(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct image im = image_of(op);
+        struct made *x = export_value(e, op_operand(op, 0));
+        enum element own = x->type->element;
+        (void)plan;
+        if (!is_poolable(&im) || own == E_I64 || own == E_U64 || !type_elements(op_result(op)->type)) {
+                export_refuse(e, op, "no pool has such windows");
+                return;
+        }
+        pool(e, "MaxPool", &im, has_max_pool(own) ? x : export_cast(e, x, E_F64));
+        struct made *at = export_output(e, type_tensor(e->m, E_I64, im.rank + 2, im.out));
+        export_result(e, op, 0, shaped(e, op, at));
+}
+
+/* ---- averages ---- */
+
+/* Element `index` of a value made of constants by spreading and multiplication; NaN: of anything
+ * else. Recursion as deep as there are dimensions. */
+static double element_at(const struct value *v, const int64_t *index, int depth)
+{
+        const struct type *t = v->type;
+        double number;
+        if (value_is_splat(v, &number))
+                return number;
+        if (value_is_constant(v) && element_is_float(t->element)) {
+                int64_t at = 0;
+                for (int d = 0; d < t->rank; d++)
+                        at = at * t->dims[d] + (t->dims[d] == 1 ? 0 : index[d]);
+                return constant_element(v->constant, at).f;
+        }
+        if (depth && op_is(v, OP_broadcast)) {
+                const struct value *x = op_operand(v->op, 0);
+                int64_t inner[RANK_MAX];
+                for (int d = 0; d < x->type->rank; d++)
+                        inner[d] = x->type->dims[d] == 1 ? 0 : index[ints(v->op, "dims")[d]];
+                return element_at(x, inner, depth - 1);
+        }
+        if (depth && op_is(v, OP_mul))
+                return element_at(op_operand(v->op, 0), index, depth - 1) *
+                       element_at(op_operand(v->op, 1), index, depth - 1);
+        return NAN;
+}
+
+/* how many elements of x the window at `index` has */
+static double count_at(const struct image *im, const int64_t *index)
+{
+        double count = 1;
+        for (int d = 0; d < im->rank; d++) {
+                int64_t start = index[d + 2] * im->strides[d] - im->low[d], inside = 0;
+                for (int64_t k = 0; k < im->window[d]; k++) {
+                        int64_t at = start + k * im->dilations[d];
+                        inside += at >= 0 && at < im->dims[d + 2];
+                }
+                count *= (double)inside;
+        }
+        return count;
+}
+
+/* divisor: the number of elements that each window has, without what is around x */
+static bool divides_by_counts(const struct image *im, const struct value *divisor)
+{
+        enum { LOOKED_AT = 1 << 16, DEPTH = 6 };
+        int64_t index[RANK_MAX] = { 0 }, places = 1;
+        for (int d = 2; d < im->rank + 2; d++)
+                places = places > LOOKED_AT ? places : places * im->out[d];
+        if (places > LOOKED_AT || !op_is(divisor, OP_broadcast))
+                return false;
+        for (int d = 0; d < op_operand(divisor->op, 0)->type->rank; d++) /* images are alike */
+                if (ints(divisor->op, "dims")[d] < 2 && op_operand(divisor->op, 0)->type->dims[d] != 1)
+                        return false;
+        for (int64_t i = 0; i < places; i++) {
+                int64_t rest = i;
+                for (int d = im->rank + 1; d >= 2; d--) {
+                        index[d] = rest % im->out[d];
+                        rest /= im->out[d];
+                }
+                if (element_at(divisor, index, DEPTH) != count_at(im, index))
+                        return false;
+        }
+        return true;
+}
+
+/* sum of a window, by its size or by how much of it is inside */
+bool match_average(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *sum = op_operand(op, 0);
+        double number, size = 1;
+        (void)e;
+        if (!op_is(sum, OP_reduce_window) || op_int(sum->op, "kind") != REDUCE_sum ||
+            op_int(sum->op, "accumulator") != E_COMPUTE || !value_has_one_use(sum) ||
+            !element_is_float(sum->type->element) || sum->type->rank < 3 || !is_outside(sum->op, 0) ||
+            !is_outside(sum->op, 1))
+                return false;
+        struct image im = image_of(sum->op);
+        for (int d = 0; d < im.rank; d++)
+                size *= (double)im.window[d];
+        bool whole = value_is_splat(op_operand(op, 1), &number) && number == size;
+        plan->wants[0] = op_operand(sum->op, 0);
+        plan->want_count = 1;
+        plan->full = whole;
+        return is_poolable(&im) && type_elements(sum->type) && (whole || divides_by_counts(&im, op_operand(op, 1)));
+}
+
+void write_average(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const struct op *sum = op_operand(op, 0)->op;
+        struct image im = image_of(sum);
+        struct made *y = pool(e, "AveragePool", &im, export_value(e, plan->wants[0]));
+        if (plan->full && has_pads(&im))
+                export_int(e, "count_include_pad", 1);
+        export_result(e, op, 0, shaped(e, sum, y));
+}
+
+/* ---- running sums ---- */
+
+/* the dimension along which windows reach back to the first element; -1: none */
+static int running_along(const struct op *op)
+{
+        const struct type *t = op_operand(op, 0)->type;
+        int found = -1;
+        for (int d = 0; d < t->rank; d++) {
+                int64_t window = ints(op, "window")[d], low = ints(op, "pads")[d], high = ints(op, "pads")[t->rank + d];
+                if (is_outside(op, d))
+                        continue;
+                bool back = window == t->dims[d] && ints(op, "strides")[d] == 1 && ints(op, "dilations")[d] == 1 &&
+                            window > 1 && ((low == window - 1 && high == 0) || (low == window && high == -1));
+                if (!back || found >= 0)
+                        return -1;
+                found = d;
+        }
+        return found;
+}
+
+bool match_running(struct export *e, const struct op *op, struct plan *plan)
+{
+        enum element own = op_operand(op, 0)->type->element;
+        (void)e;
+        if (op_int(op, "kind") != REDUCE_sum || op_result(op)->type->element != own ||
+            (element_info[own].bytes < 4 && !element_is_float(own)) || own == E_BOOL || running_along(op) < 0)
+                return false;
+        plan->wants[0] = op_operand(op, 0);
+        plan->want_count = 1;
+        return true;
+}
+
+void write_running(struct export *e, const struct op *op, const struct plan *plan)
+{
+        int axis = running_along(op), rank = op_result(op)->type->rank;
+        struct made *x = export_value(e, plan->wants[0]);
+        struct made *y = export_binary(e, "CumSum", op_result(op)->type, x, export_integer(e, E_I64, axis));
+        if (ints(op, "pads")[rank + axis] < 0)
+                export_int(e, "exclusive", 1);
+        export_result(e, op, 0, y);
+}
