@@ -6,7 +6,7 @@ CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64
 INC := -I. -I$(B)
-LIBS := -lprotobuf-c -lm
+LIBS := -lprotobuf-c -lz -lm
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= 2
@@ -27,7 +27,7 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 # ---- set-up: the packages of a fresh Debian, and Python for the tests ----
 
-PACKAGES := gcc clang make pkg-config libprotobuf-c-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
+PACKAGES := gcc clang make pkg-config libprotobuf-c-dev zlib1g-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
             libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
@@ -38,7 +38,7 @@ setup: $(B)/.packages
 $(B)/.packages:
 	@mkdir -p $(B)
 	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
-	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
+	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && [ -f /usr/include/zlib.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
 	    [ -f /usr/share/i18n/locales/de_DE ] && command -v aarch64-linux-gnu-gcc >/dev/null && \
 	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v qemu-aarch64 >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -156,11 +156,14 @@ $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 # the compiler for machines that tests make up
 $(B)/machines: test/targets/machines.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+# and what observers make of a file of ranges
+$(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/hostile test/conformance test/bench
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench
 export ONNX_MODELS := $(abspath $(B))/onnx_models
-check-python: $(B)/machines
+check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
 
 conformance: setup
@@ -173,8 +176,8 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 asan: setup
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
-	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/hostile || exit 1; \
+	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile || exit 1; \
 	done
 
 bless: setup

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "base/store.h"
 #include "codegen/targets.h"
+#include "compiler/calibrate.h"
 #include "compiler/import/import.h"
 #include "compiler/process.h"
 #include "kernels/kernels.h"
@@ -106,12 +107,13 @@ static bool choose_names(struct run *run)
                                          [EMIT_JSON] = ".json",
                                          [EMIT_ONNX] = ".onnx" };
         const struct options *o = &run->options;
+        const char *suffix = o->calibrate ? ".ranges" : suffixes[o->emit];
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
-                run->output = from_stdin ? arena_printf(run->arena, "model%s", suffixes[o->emit])
+                run->output = from_stdin ? arena_printf(run->arena, "model%s", suffix)
                                          : arena_printf(run->arena, "%s%s",
                                                         path_stem(run->arena, o->model, false),
-                                                        suffixes[o->emit]);
+                                                        suffix);
         else
                 run->output = strcmp(o->output, "-") ? o->output : NULL;
         if (o->name && !text_is_identifier(o->name)) {
@@ -132,7 +134,7 @@ static bool choose_names(struct run *run)
                         "--weights=incbin and file write a second file beside the C: not with -o -");
                 return false;
         }
-        if (run->output && o->emit == EMIT_C) {
+        if (run->output && o->emit == EMIT_C && !o->calibrate) {
                 size_t length = strlen(run->output), tail = strlen(printer->suffix);
                 if (length <= tail || strcmp(run->output + length - tail, printer->suffix)) {
                         diag_error(&run->diag, EXIT_USAGE,
@@ -158,6 +160,8 @@ static void add_dependency(void *context, const char *path)
         list->items[list->count++] = arena_string(run->arena, path);
         outputs_protect(run->outputs, path);
 }
+
+void run_depends(struct run *run, const char *path) { add_dependency(run, path); }
 
 /* the file with the big constants of a .dnn or .loops text, beside it */
 static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
@@ -335,14 +339,42 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1)
                                 : o->passes;
         bool is_model = o->emit == EMIT_ONNX && !o->tests.count;
+        if (o->calibrate)
+                return pipeline_calibrated();
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
+}
+
+/* --calibrate takes the model another way than all that asks for code */
+static bool check_calibration(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct { bool given; const char *name; } others[] = {
+                { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->tune, "--tune" },
+                { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
+        };
+        for (size_t i = 0; i < sizeof others / sizeof *others && o->calibrate; i++)
+                if (others[i].given) {
+                        diag_error(&run->diag, EXIT_USAGE, "--calibrate writes ranges alone: not with %s",
+                                   others[i].name);
+                        return false;
+                }
+        if (!o->calibrate && (o->samples || o->channels)) {
+                diag_error(&run->diag, EXIT_USAGE, "%s wants --calibrate",
+                           o->samples ? "--samples" : "--channels");
+                return false;
+        }
+        if (o->calibrate && !run->state.module) {
+                diag_error(&run->diag, EXIT_USAGE, "--calibrate looks at Tensor IR, and this is Loop IR");
+                return false;
+        }
+        return true;
 }
 
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!read_model(run) || !read_schedules(run))
+        if (!read_model(run) || !read_schedules(run) || !check_calibration(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);
@@ -357,8 +389,9 @@ static bool compile_as_asked(struct run *run)
                 .check = o->check,
                 .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !o->tests.count) || o->tune ? PIPELINE_TENSOR
-                                                                         : PIPELINE_WHOLE,
+                .part = (emits_tensors(o) && !o->tests.count) || o->tune || o->calibrate
+                                ? PIPELINE_TENSOR
+                                : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
                 .run_compiled = compiled_check,
                 .observe = o->report ? report_observe : NULL,
@@ -366,6 +399,8 @@ static bool compile_as_asked(struct run *run)
         };
         if (!compile_within(run, &pipeline))
                 return false;
+        if (o->calibrate)
+                return calibrate(run);
         if (o->tune)
                 return tune(run);
         if (run->state.program && !check_sizes(run))
@@ -436,6 +471,25 @@ static bool compile_model(struct run *run)
         return prepare_context(run) && choose_names(run) && compile_as_asked(run);
 }
 
+/* --merge: there is no model */
+static bool merge_files(struct run *run)
+{
+        const struct options *o = &run->options;
+        if (o->model || !o->output) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           o->model ? "--merge joins files of ranges, without a model: '%s' is one too many"
+                                    : "--merge wants -o FILE.ranges%s",
+                           o->model ? text_safe(run->arena, o->model, strlen(o->model)) : "");
+                return false;
+        }
+        run->output = strcmp(o->output, "-") ? o->output : NULL;
+        run->context.limits = limits_preset;
+        for (int i = 0; i < o->limits.count; i++)
+                if (!set_limit(run, o->limits.items[i]))
+                        return false;
+        return merge_ranges(run);
+}
+
 enum exit_code driver_run(const struct options *options)
 {
         struct run run;
@@ -454,6 +508,8 @@ enum exit_code driver_main(int argc, char **argv)
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         bool help = fine && print_help(&run.options);
+        if (fine && !help && run.options.merge.count)
+                return finish(&run, merge_files(&run));
         if (fine && !help && !run.options.model) {
                 diag_error(&run.diag, EXIT_USAGE,
                            "no model given: dnncc [options] MODEL, see --help");

@@ -44,11 +44,16 @@ enum exit_code driver_run(const struct options *options); /* all but reading the
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag);
 
+/* the output depends on this file, which no output may replace */
+void run_depends(struct run *run, const char *path);
+
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
+/* -MD: the output and those beside it (or NULL) depend on all that was read */
+bool emit_depfile(struct run *run, const char *const beside[2]);
 /* The planned program by its target's printer. Beside it, under the same stem and each when it is
  * not NULL: the header (else its text goes into the code), and the weights that are not inline. */
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights);

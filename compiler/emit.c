@@ -123,7 +123,7 @@ static void print_make_path(FILE *out, const char *path)
         }
 }
 
-static bool print_depfile(struct run *run, const char *const beside[2])
+bool emit_depfile(struct run *run, const char *const beside[2])
 {
         const struct options *o = &run->options;
         if (!o->depfile && !o->depfile_name)
@@ -140,7 +140,7 @@ static bool print_depfile(struct run *run, const char *const beside[2])
         if (!file)
                 return false;
         print_make_path(file, run->output ? run->output : "-");
-        for (int i = 0; i < 2 && beside[i]; i++) {
+        for (int i = 0; i < 2 && beside && beside[i]; i++) {
                 fputc(' ', file);
                 print_make_path(file, beside[i]);
         }
@@ -204,6 +204,6 @@ bool emit_outputs(struct run *run)
         fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
                : is_model ? emit_model(run, out, files[0], beside[0])
                           : print_ir(run, out);
-        fine = fine && print_depfile(run, beside) && print_report(run);
+        fine = fine && emit_depfile(run, beside) && print_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

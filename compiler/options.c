@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, COUNT, CHOICE };
+enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, COUNT, NUMBER, CHOICE };
 
 enum { COUNT_MAX = 256 };
 
@@ -70,6 +70,13 @@ static bool set_option(struct options *options, const struct option *option, con
                 *(int *)field = (int)count;
                 return true;
         }
+        case NUMBER:
+                if (!int_parse(value, field) || *(int64_t *)field < 1) {
+                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 on, not '%s'",
+                                   option->text, text_safe(arena, value, strlen(value)));
+                        return false;
+                }
+                return true;
         case CHOICE: {
                 int which = 0;
                 for (const char *p = option->argument; *p; which++) {

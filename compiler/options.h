@@ -20,14 +20,17 @@ enum { GOAL_SPEED, GOAL_MEMORY };
 
 struct options {
         const char *model;              /* a path, or "-" */
-        const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule;
+        const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule,
+                *calibrate;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, goal, no_alias;
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
-        struct list dims, inputs, outputs, keep, regions, limits, tests;
+        int64_t samples;                /* 0: all */
+        int channels;                   /* enum channel_axis */
+        struct list dims, inputs, outputs, keep, regions, limits, tests, merge;
 };
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */

@@ -192,15 +192,63 @@ int process_stopped(void)
 
 /* ---- commands ---- */
 
-int command_run(const char *command)
+static int wait_for(pid_t child)
 {
         int status = -1;
-        pid_t child = fork();
-        if (child == 0) {
-                execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-                _exit(127);
-        }
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
                 continue;
         return status;
+}
+
+static _Noreturn void become(const char *command)
+{
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+}
+
+int command_run(const char *command)
+{
+        pid_t child = fork();
+        if (child == 0)
+                become(command);
+        return wait_for(child);
+}
+
+bool command_open(const char *command, struct command *c)
+{
+        int in[2], out[2];
+        if (pipe(in))
+                return false;
+        if (pipe(out)) {
+                close(in[0]);
+                close(in[1]);
+                return false;
+        }
+        c->child = fork();
+        if (c->child == 0) {
+                dup2(in[0], 0);
+                dup2(out[1], 1);
+                for (int i = 0; i < 2; i++) {
+                        close(in[i]);
+                        close(out[i]);
+                }
+                become(command);
+        }
+        close(in[0]);
+        close(out[1]);
+        if (c->child < 0) {
+                close(in[1]);
+                close(out[0]);
+                return false;
+        }
+        c->in = fdopen(in[1], "wb");
+        c->out = fdopen(out[0], "rb");
+        return true;
+}
+
+int command_close(struct command *c)
+{
+        fclose(c->in);
+        fclose(c->out);
+        return wait_for(c->child);
 }

@@ -5,6 +5,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 /* From now on signals that end the process remove what it has registered first, then end it as they
  * always do; those that it was started to ignore stay ignored. A child that begins anew forgets
@@ -35,5 +37,10 @@ void process_end(int signal);
 /* sh -c COMMAND: its status as waitpid has it, or -1. Signals end this process as ever meanwhile
  * (they do not during system()). */
 int command_run(const char *command);
+/* The same, beside this process: what is written to `in` it reads, what it writes `out` gives.
+ * False, with errno, where it cannot be started. Closed, it ends: its status. */
+struct command { pid_t child; FILE *in, *out; };
+bool command_open(const char *command, struct command *c);
+int command_close(struct command *c);
 
 #endif

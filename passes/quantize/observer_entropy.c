@@ -9,8 +9,8 @@
  *       out evenly among those of its bins that are not empty
  *   KL(P || Q) = sum of p log(p / q) over bins where p > 0, P and Q scaled to a sum of 1
  *
- * The last bin may be empty in Q alone: there half a number counts. The least divergence wins, of
- * equal ones the larger n. Where there are as many levels as bins, everything is kept. */
+ * No n is tried that has no number within. The last bin may be empty in Q alone: there half a
+ * number counts. The least divergence wins, of equal ones the larger n. Where there are as many levels as bins, everything is kept. */
 #include <math.h>
 
 #include "passes/quantize/observers.h"
@@ -42,6 +42,8 @@ static double divergence(const struct sums *s, int n, int levels)
 {
         double inside = s->numbers[n], total = s->numbers[BINS], beyond = total - inside;
         double last = s->numbers[n] - s->numbers[n - 1];
+        if (inside == 0)
+                return INFINITY;        /* not tried */
         double sum = s->entropy[n - 1] + x_log_x(last + beyond);
         for (int j = 0; j < levels; j++) {
                 int from = j * n / levels, to = (j + 1) * n / levels;

@@ -1,0 +1,303 @@
+/* --calibrate: runs a model on samples and writes what its tensors held. --merge: such files as
+ * one. docs/quantization.md has the file. */
+#include "compiler/calibrate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/samples.h"
+
+struct calibrating {
+        struct run *run;
+        struct calibration *calibration;
+        struct samples *samples;
+        struct calibrated *values;
+        int count;
+        int *outputs;                   /* the values that the program gives, in its order */
+        struct value **given;           /* they themselves, until the module becomes the program */
+        int output_count;
+        struct range *one;              /* of one tensor of one sample */
+        struct range *none;             /* of no numbers: what `one` starts from */
+        int64_t sample;
+};
+
+static bool fail(struct calibrating *c, int value, int64_t index, double number)
+{
+        const struct calibrated *v = &c->values[value];
+        diag_error(&c->run->diag, EXIT_INVALID,
+                   "sample %s: tensor %s is %s at element %" PRId64 " of %" PRId64,
+                   c->calibration->samples[c->sample].name, v->name,
+                   isnan(number) ? "NaN" : "infinite", index, type_elements(v->value->type));
+        return false;
+}
+
+/* ---- one tensor of one sample ---- */
+
+static void begin_tensor(struct calibrating *c)
+{
+        uint64_t *bins = c->one->bins;
+        *c->one = *c->none;
+        c->one->bins = memset(bins, 0, RANGE_BINS * sizeof *bins);
+}
+
+/* Elements from number `from` on: the extents of their channels. */
+static void add_channels(struct calibrating *c, int value, int64_t from, const void *data,
+                         int64_t count)
+{
+        const struct type *t = c->values[value].value->type;
+        int axis = calibration_axis(c->calibration->axis, t);
+        struct range *r = c->calibration->ranges[value];
+        int64_t inner = 1;
+        for (int d = axis + 1; d < t->rank && axis >= 0; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count && axis >= 0; i++) {
+                float x = (float)element_load(t->element, data, (size_t)i).f + 0.0f;
+                struct extent *e = &r->channels[(from + i) / inner % r->channel_count];
+                if (isfinite(x))
+                        *e = extent_join(*e, (struct extent){ x, x });
+        }
+}
+
+static bool add_elements(struct calibrating *c, int value, int64_t from, const void *data,
+                         int64_t count)
+{
+        int64_t wrong = range_add(c->one, c->values[value].value->type->element, data, count);
+        if (wrong >= 0)
+                return fail(c, value, from + wrong, NAN);
+        if (c->calibration->axis != CHANNELS_NONE)
+                add_channels(c, value, from, data, count);
+        return true;
+}
+
+static bool end_tensor(struct calibrating *c, int value)
+{
+        struct range *r = c->calibration->ranges[value];
+        r->samples[c->sample] = c->one->all;
+        if (range_merge(r, c->one))
+                return true;
+        diag_error(&c->run->diag, EXIT_INVALID, "tensor %s: its numbers are too many to count",
+                   r->name);
+        return false;
+}
+
+/* what the program gives: observed_take */
+static bool take_output(void *context, int output, int64_t from, const void *data, int64_t count)
+{
+        struct calibrating *c = context;
+        int value = c->outputs[output];
+        if (!from)
+                begin_tensor(c);
+        return add_elements(c, value, from, data, count) &&
+               (from + count < type_elements(c->values[value].value->type) || end_tensor(c, value));
+}
+
+static int64_t first_infinite(const struct type *t, const void *data)
+{
+        int64_t i = 0;
+        while (isfinite((float)element_load(t->element, data, (size_t)i).f))
+                i++;
+        return i;
+}
+
+/* Inputs are of the user's making: there an infinite number is an error. */
+static bool take_inputs(struct calibrating *c, const void *const *inputs)
+{
+        for (int v = 0; v < c->count; v++) {
+                const struct value *x = c->values[v].value;
+                if (x->kind != VALUE_ARGUMENT)
+                        break;          /* they come first */
+                begin_tensor(c);
+                if (!add_elements(c, v, 0, inputs[x->index], type_elements(x->type)))
+                        return false;
+                if (c->one->infinite)
+                        return fail(c, v, first_infinite(x->type, inputs[x->index]), INFINITY);
+                if (!end_tensor(c, v))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- all samples ---- */
+
+static void tell(const struct calibrating *c, const char *format, int64_t i, int64_t count)
+{
+        if (c->run->diag.verbosity < 0 || !isatty(2))
+                return;
+        fprintf(stderr, "\r\033[Kcalibrate: ");         /* from the start of the line, which goes */
+        fprintf(stderr, format, i, count);
+}
+
+static void tell_end(const struct calibrating *c)
+{
+        if (c->run->diag.verbosity >= 0 && isatty(2))
+                fprintf(stderr, "\r\033[K");
+}
+
+static bool run_samples(struct calibrating *c, struct observed *o)
+{
+        int64_t count = c->calibration->sample_count;
+        for (c->sample = 0; c->sample < count; c->sample++) {
+                struct sample *sample = &c->calibration->samples[c->sample];
+                const void *const *inputs;
+                tell(c, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
+                if (!samples_read(c->samples, c->sample, sample, &inputs) ||
+                    !take_inputs(c, inputs))
+                        return false;
+                if (c->output_count && !observed_run(o, sample->name, inputs, take_output, c))
+                        return false;
+        }
+        return true;
+}
+
+static bool run_observed(struct calibrating *c)
+{
+        struct observed o = { 0 };
+        int temporaries = temporaries_count();
+        tell(c, "compiling %" PRId64 " tensors, %" PRId64 " samples", c->output_count,
+             c->calibration->sample_count);
+        bool fine = !c->output_count || observed_begin(&o, c->run, c->given, c->output_count);
+        fine = fine && run_samples(c, &o);
+        if (c->output_count)
+                observed_end(&o);
+        temporaries_remove(temporaries);
+        tell_end(c);
+        return fine;
+}
+
+/* ---- before and after ---- */
+
+/* Passes will change the values, but what they were is asked for later. */
+static void keep_types(struct calibrating *c)
+{
+        for (int i = 0; i < c->count; i++) {
+                struct value *v = arena_copy(c->run->arena, c->values[i].value, sizeof *v);
+                c->values[i].value = v;
+        }
+}
+
+static struct range *new_range(struct calibrating *c, const struct calibrated *v)
+{
+        struct arena *arena = c->run->arena;
+        struct range *r = range_new(arena, v->name);
+        int axis = calibration_axis(c->calibration->axis, v->value->type);
+        r->sample_count = c->calibration->sample_count;
+        r->samples = arena_array(arena, (size_t)r->sample_count, sizeof *r->samples);
+        r->channel_count = axis < 0 ? 0 : v->value->type->dims[axis];
+        r->channels = arena_array(arena, (size_t)r->channel_count, sizeof *r->channels);
+        for (int64_t k = 0; k < r->channel_count; k++)
+                r->channels[k] = extent_none;
+        return r;
+}
+
+static bool prepare(struct calibrating *c, struct module *m)
+{
+        struct run *run = c->run;
+        struct arena *arena = run->arena;
+        c->values = calibrated_values(arena, m->functions, &c->count);
+        if (!c->count) {
+                diag_error(
+                        &run->diag, EXIT_UNSUPPORTED,
+                        "there is nothing to calibrate: no tensor of floats depends on an input");
+                return false;
+        }
+        c->calibration = calibration_new(arena, (enum channel_axis)run->options.channels);
+        calibration_digest(m, c->calibration->digest);
+        c->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
+        if (!c->samples)
+                return false;
+        c->calibration->sample_count = samples_count(c->samples);
+        c->calibration->samples =
+                arena_array(arena, (size_t)c->calibration->sample_count, sizeof(struct sample));
+        c->outputs = arena_array(arena, (size_t)c->count, sizeof *c->outputs);
+        c->given = arena_array(arena, (size_t)c->count, sizeof *c->given);
+        for (int i = 0; i < c->count; i++) {
+                calibration_add(c->calibration, arena, new_range(c, &c->values[i]));
+                bool shared = c->values[i].same >= 0 && c->calibration->axis == CHANNELS_NONE;
+                if (c->values[i].value->kind == VALUE_RESULT && !shared) {
+                        c->given[c->output_count] = c->values[i].value;
+                        c->outputs[c->output_count++] = i;
+                }
+        }
+        keep_types(c);
+        c->one = range_new(arena, NULL);
+        c->none = range_new(arena, NULL);
+        return true;
+}
+
+/* what others have as well, in other places */
+static void share(struct calibrating *c)
+{
+        for (int i = 0; i < c->count && c->calibration->axis == CHANNELS_NONE; i++)
+                if (c->values[i].same >= 0) {
+                        struct range *r = c->calibration->ranges[i];
+                        const char *name = r->name;
+                        *r = *c->calibration->ranges[c->values[i].same];
+                        r->name = name;
+                }
+}
+
+static bool are_different(struct calibrating *c)
+{
+        for (int64_t i = 1; i < c->calibration->sample_count; i++) {
+                const struct sample *s = &c->calibration->samples[i];
+                if (sample_order(s - 1, s) < 0)
+                        continue;
+                diag_error(&c->run->diag, EXIT_INVALID, "two samples are called %s", s->name);
+                return false;
+        }
+        return true;
+}
+
+static FILE *open_output(struct run *run)
+{
+        return run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
+}
+
+bool calibrate(struct run *run)
+{
+        struct calibrating c = { .run = run };
+        FILE *out = NULL;
+        bool fine = prepare(&c, run->state.module) && (out = open_output(run)) &&
+                    run_observed(&c) && are_different(&c);
+        samples_close(c.samples);
+        if (!fine)
+                return false;
+        share(&c);
+        calibration_write(c.calibration, out);
+        return emit_depfile(run, NULL) && outputs_commit(run->outputs, &run->diag);
+}
+
+/* ---- --merge ---- */
+
+static struct calibration *read_ranges(struct run *run, const char *path)
+{
+        unsigned char *bytes;
+        size_t length;
+        const char *base = path_base(path);
+        run->diag.subject = text_safe(run->arena, base, strlen(base));
+        if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
+                return NULL;
+        struct calibration *c =
+                calibration_read(run->arena, (const char *)bytes, length, &run->diag);
+        free(bytes);
+        run_depends(run, path);
+        return c;
+}
+
+bool merge_ranges(struct run *run)
+{
+        const struct list *files = &run->options.merge;
+        struct calibration *all = read_ranges(run, files->items[0]);
+        for (int i = 1; i < files->count && all; i++) {
+                const struct calibration *c = read_ranges(run, files->items[i]);
+                if (!c || !calibration_merge(all, c, run->arena, &run->diag))
+                        all = NULL;
+        }
+        FILE *out = all ? open_output(run) : NULL;
+        if (out)
+                calibration_write(all, out);
+        return out && emit_depfile(run, NULL) && outputs_commit(run->outputs, &run->diag);
+}

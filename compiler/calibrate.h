@@ -1,0 +1,49 @@
+/* --calibrate and --merge: ranges of a model's tensors. */
+#ifndef COMPILER_CALIBRATE_H
+#define COMPILER_CALIBRATE_H
+
+#include "compiler/driver.h"
+#include "compiler/process.h"
+#include "passes/quantize/calibration.h"
+
+/* ---- calibrate.c ---- */
+
+/* --calibrate: the module has been through pipeline_calibrated(); writes the ranges of its first
+ * function */
+bool calibrate(struct run *run);
+bool merge_ranges(struct run *run);     /* --merge; there is no model */
+
+/* ---- observed.c: a program that gives all that is looked at ---- */
+
+/* Told of each output in turn, some of its elements after the other: from number `from` on. */
+typedef bool (*observed_take)(void *context, int output, int64_t from, const void *data,
+                              int64_t count);
+
+struct observed {
+        struct run *user;
+        struct run run;                 /* a copy: what is compiled is not what the user asked
+                                         * for */
+        struct arena *arena;
+        int output_count;
+        const struct loop_buffer **outputs;
+        int input_count;
+        const struct loop_buffer **inputs;
+        void *piece;                    /* elements on their way */
+        /* by compiled code */
+        const char *folder, *cc;
+        struct command program;
+        /* by the interpreter, where there is no compiler */
+        struct interp *interp;
+        void **memory;                  /* [output_count] */
+};
+
+/* The module becomes a program that gives these values of its first function. It is for this
+ * processor (generic under --exact), and compiled by --cc. False after an error; to be ended
+ * whatever comes. */
+bool observed_begin(struct observed *o, struct run *run, struct value *const *values, int count);
+/* Runs it; sample: what messages call it. */
+bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
+                  observed_take take, void *context);
+bool observed_end(struct observed *o);
+
+#endif

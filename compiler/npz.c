@@ -1,0 +1,325 @@
+#include "compiler/npz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- .npy ---- */
+
+enum { HEADER_MAX = 65536 };
+
+static const struct { const char *text; enum element element; } types[] = {
+        { "<f4", E_F32 }, { "<f8", E_F64 }, { "<f2", E_F16 }, { "|i1", E_I8 },  { "|u1", E_U8 },  { "|b1", E_BOOL },
+        { "<i2", E_I16 }, { "<u2", E_U16 }, { "<i4", E_I32 }, { "<u4", E_U32 }, { "<i8", E_I64 }, { "<u8", E_U64 },
+};
+
+/* the text of a header, which is a dictionary in Python's notation */
+struct header { const char *p, *end; };
+
+static char peek(struct header *h)
+{
+        while (h->p < h->end && (*h->p == ' ' || *h->p == '\n'))
+                h->p++;
+        return h->p < h->end ? *h->p : 0;
+}
+
+static bool take(struct header *h, char c)
+{
+        bool found = peek(h) == c;
+        h->p += found;
+        return found;
+}
+
+/* a string in quotes, of at most 31 bytes */
+static bool take_string(struct header *h, char text[32])
+{
+        char quote = peek(h);
+        const char *start = h->p + 1;
+        if (quote != '\'' && quote != '"')
+                return false;
+        const char *stop = memchr(start, quote, (size_t)(h->end - start));
+        if (!stop || stop - start > 31)
+                return false;
+        memcpy(text, start, (size_t)(stop - start));
+        text[stop - start] = 0;
+        h->p = stop + 1;
+        return true;
+}
+
+static bool take_word(struct header *h, const char *word)
+{
+        size_t length = strlen(word);
+        if (peek(h) != *word || (size_t)(h->end - h->p) < length || memcmp(h->p, word, length) != 0)
+                return false;
+        h->p += length;
+        return true;
+}
+
+static bool take_extent(struct header *h, int64_t *extent)
+{
+        char digits[20];
+        int n = 0;
+        for (char c = peek(h); c >= '0' && c <= '9' && n < 19; c = ++h->p < h->end ? *h->p : 0)
+                digits[n++] = c;
+        digits[n] = 0;
+        return n && int_parse(digits, extent);
+}
+
+/* (), (3,), (3, 4), (3, 4,) */
+static bool take_shape(struct header *h, struct array *a)
+{
+        if (!take(h, '('))
+                return false;
+        while (!take(h, ')')) {
+                if (a->rank == RANK_MAX || !take_extent(h, &a->dims[a->rank++]))
+                        return false;
+                if (!take(h, ',') && peek(h) != ')')
+                        return false;
+        }
+        return true;
+}
+
+static const char *take_type(struct header *h, struct array *a)
+{
+        char text[32];
+        if (!take_string(h, text))
+                return "its header has no plain type of elements";
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+                if (!strcmp(types[i].text, text)) {
+                        a->element = types[i].element;
+                        return NULL;
+                }
+        return "its elements are of a type that is not read: want numbers or bool in little "
+               "endian, as numpy.ascontiguousarray(x, dtype='<f4') gives";
+}
+
+static const char *read_header(struct header h, struct array *a)
+{
+        enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+        int seen = 0;
+        if (!take(&h, '{'))
+                return "its header is malformed";
+        while (!take(&h, '}')) {
+                char key[32];
+                if (!take_string(&h, key) || !take(&h, ':'))
+                        return "its header is malformed";
+                int member = !strcmp(key, "descr") ? DESCR : !strcmp(key, "fortran_order") ? ORDER
+                             : !strcmp(key, "shape") ? SHAPE : 0;
+                if (!member || (seen & member))
+                        return "its header is malformed";
+                const char *wrong = member == DESCR ? take_type(&h, a) : NULL;
+                if (wrong)
+                        return wrong;
+                if (member == ORDER && take_word(&h, "True"))
+                        return "it is in Fortran's order: save numpy.ascontiguousarray of it";
+                if ((member == ORDER && !take_word(&h, "False")) ||
+                    (member == SHAPE && !take_shape(&h, a)) || (!take(&h, ',') && peek(&h) != '}'))
+                        return "its header is malformed";
+                seen |= member;
+        }
+        return seen == (DESCR | ORDER | SHAPE) ? NULL : "its header is malformed";
+}
+
+const char *npy_read(const unsigned char *bytes, size_t length, struct array *array)
+{
+        static const char magic[] = "\x93NUMPY";
+        size_t at = 10, size;
+        int64_t count;
+        *array = (struct array){ 0 };
+        if (length < 10 || memcmp(bytes, magic, 6) != 0)
+                return "it is not in NumPy's format";
+        if (bytes[6] < 1 || bytes[6] > 3)
+                return "it is in a version of NumPy's format that is not known";
+        size = bytes[8] | (size_t)bytes[9] << 8;
+        if (bytes[6] > 1) {
+                if (length < 12)
+                        return "it ends in its header";
+                size |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+                at = 12;
+        }
+        if (size > HEADER_MAX || length - at < size)
+                return "it ends in its header";
+        const char *text = (const char *)bytes + at;
+        const char *wrong = read_header((struct header){ text, text + size }, array);
+        if (wrong)
+                return wrong;
+        array->data = bytes + at + size;
+        if (!size_elements(array->dims, array->rank, &count) ||
+            !size_mul((size_t)count, (size_t)element_info[array->element].bytes, &array->bytes))
+                return "its shape is too large";
+        return array->bytes == length - at - size
+                       ? NULL
+                       : "its elements are not as many as its shape says";
+}
+
+/* ---- zip ---- */
+
+enum {
+        END_SIZE = 22, END64_SIZE = 56, LOCATOR_SIZE = 20, CENTRAL_SIZE = 46, LOCAL_SIZE = 30,
+        COMMENT_MAX = 65535, EXTRA_64 = 1, ENCRYPTED = 1, DEFLATE_MOST = 1032
+};
+
+static uint64_t little(const unsigned char *p, int bytes)
+{
+        uint64_t value = 0;
+        for (int i = 0; i < bytes; i++)
+                value |= (uint64_t)p[i] << 8 * i;
+        return value;
+}
+
+static const char malformed[] = "it is no zip file, or a damaged one";
+
+/* where the directory is, and of how many entries */
+struct directory { uint64_t offset, count; };
+
+/* the last record of the file; NULL: none */
+static const unsigned char *find_end(const unsigned char *bytes, size_t length)
+{
+        size_t first = length > END_SIZE + COMMENT_MAX ? length - END_SIZE - COMMENT_MAX : 0;
+        for (size_t at = length < END_SIZE ? 0 : length - END_SIZE + 1; at-- > first;)
+                if (!memcmp(bytes + at, "PK\5\6", 4) &&
+                    at + END_SIZE + little(bytes + at + 20, 2) == length)
+                        return bytes + at;
+        return NULL;
+}
+
+static bool find_directory(const unsigned char *bytes, size_t length, struct directory *d)
+{
+        const unsigned char *end = find_end(bytes, length);
+        if (!end)
+                return false;
+        d->count = little(end + 10, 2);
+        d->offset = little(end + 16, 4);
+        if (d->count != 0xffff && d->offset != 0xffffffff)
+                return true;
+        if (end - bytes < LOCATOR_SIZE || memcmp(end - LOCATOR_SIZE, "PK\6\7", 4) != 0)
+                return true;            /* there may be just so many */
+        uint64_t at = little(end - LOCATOR_SIZE + 8, 8);
+        if (at > length || length - at < END64_SIZE || memcmp(bytes + at, "PK\6\6", 4) != 0)
+                return false;
+        d->count = little(bytes + at + 32, 8);
+        d->offset = little(bytes + at + 48, 8);
+        return true;
+}
+
+/* sizes and offset that do not fit into 32 bits stand in an extra field, in this order */
+static bool read_extra(const unsigned char *extra, size_t length, uint64_t *const fields[3])
+{
+        while (length >= 4) {
+                size_t size = little(extra + 2, 2), at = 4;
+                if (size > length - 4)
+                        return false;
+                for (int i = 0; i < 3 && little(extra, 2) == EXTRA_64; i++) {
+                        if (*fields[i] != 0xffffffff)
+                                continue;
+                        if (at + 8 > size + 4)
+                                return false;
+                        *fields[i] = little(extra + at, 8);
+                        at += 8;
+                }
+                extra += size + 4;
+                length -= size + 4;
+        }
+        return true;
+}
+
+/* the entry of the directory at *at, and its local header, behind which it lies */
+static const char *read_member(const unsigned char *bytes, size_t length, uint64_t *at,
+                               struct zip_member *m)
+{
+        if (*at > length || length - *at < CENTRAL_SIZE || memcmp(bytes + *at, "PK\1\2", 4) != 0)
+                return malformed;
+        const unsigned char *p = bytes + *at;
+        size_t name = little(p + 28, 2), extra = little(p + 30, 2), comment = little(p + 32, 2);
+        uint64_t packed = little(p + 20, 4), size = little(p + 24, 4), offset = little(p + 42, 4);
+        if (length - *at - CENTRAL_SIZE < name + extra + comment ||
+            !read_extra(p + CENTRAL_SIZE + name, extra,
+                        (uint64_t *const[]){ &size, &packed, &offset }))
+                return malformed;
+        *at += CENTRAL_SIZE + name + extra + comment;
+        if (offset > length || length - offset < LOCAL_SIZE ||
+            memcmp(bytes + offset, "PK\3\4", 4) != 0)
+                return malformed;
+        uint64_t data = offset + LOCAL_SIZE + little(bytes + offset + 26, 2) +
+                        little(bytes + offset + 28, 2);
+        if (data > length || length - data < packed)
+                return malformed;
+        *m = (struct zip_member){ (const char *)p + CENTRAL_SIZE, name, bytes + data, packed, size,
+                                  (unsigned)little(p + 16, 4), (unsigned)little(p + 10, 2) };
+        if (little(p + 8, 2) & ENCRYPTED)
+                return "a member of it is encrypted";
+        if (m->method != 0 && m->method != 8)
+                return "a member of it is packed by another method than deflate";
+        /* else it is made to take all memory */
+        return (m->method ? size / DEFLATE_MOST > packed : size != packed) ? malformed : NULL;
+}
+
+const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t length,
+                     struct zip_member **members, int *count)
+{
+        struct directory d;
+        *members = NULL;
+        *count = 0;
+        if (!find_directory(bytes, length, &d) || d.count > length / CENTRAL_SIZE)
+                return malformed;
+        for (uint64_t at = d.offset; d.count; d.count--) {
+                ARENA_GROW(arena, *members, *count);
+                const char *wrong = read_member(bytes, length, &at, &(*members)[*count]);
+                if (wrong)
+                        return wrong;
+                ++*count;
+        }
+        return NULL;
+}
+
+/* zlib counts in 32 bits: piece by piece */
+static bool inflate_all(const struct zip_member *m, unsigned char *out)
+{
+        enum { PIECE = 1 << 30 };
+        z_stream z = { 0 };
+        size_t in_left = m->packed_size, out_left = m->size;
+        int code = inflateInit2(&z, -MAX_WBITS);
+        z.next_in = (unsigned char *)(uintptr_t)m->packed;
+        z.next_out = out;
+        while (code == Z_OK) {
+                uInt given = in_left < PIECE ? (uInt)in_left : PIECE;
+                uInt room = out_left < PIECE ? (uInt)out_left : PIECE;
+                z.avail_in = given;
+                z.avail_out = room;
+                code = inflate(&z, Z_NO_FLUSH);
+                if (code == Z_OK && z.avail_in == given && z.avail_out == room)
+                        break;
+                in_left -= given - z.avail_in;
+                out_left -= room - z.avail_out;
+        }
+        inflateEnd(&z);
+        return code == Z_STREAM_END && !out_left;
+}
+
+static unsigned checksum(const unsigned char *data, size_t size)
+{
+        enum { PIECE = 1 << 30 };
+        uLong crc = crc32(0, NULL, 0);
+        while (size) {
+                size_t piece = size < PIECE ? size : PIECE;
+                crc = crc32(crc, data, (uInt)piece);
+                data += piece;
+                size -= piece;
+        }
+        return (unsigned)crc;
+}
+
+const char *zip_unpack(const struct zip_member *m, size_t limit, const unsigned char **data,
+                       unsigned char **owned)
+{
+        *data = m->packed;
+        *owned = NULL;
+        if (m->size > limit)
+                return "it unpacks to more than --limit file_bytes";
+        if (m->method) {
+                *data = *owned = memory_alloc(m->size + 1);
+                if (!inflate_all(m, *owned))
+                        return "its packed bytes are damaged";
+        }
+        return checksum(*data, m->size) == m->crc ? NULL : "its checksum is wrong";
+}

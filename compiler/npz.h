@@ -1,0 +1,40 @@
+/* Arrays of NumPy: .npy files, and .npz, which is a zip of them, stored or deflated. Bytes are
+ * hostile as any input.
+ *
+ * Sources: NumPy's format notes (numpy.lib.format), versions 1 to 3; APPNOTE.TXT of PKWARE with the
+ * 64-bit extensions; RFC 1951 by zlib. */
+#ifndef COMPILER_NPZ_H
+#define COMPILER_NPZ_H
+
+#include "ir/tensor.h"
+
+/* row major; data: bytes as in the file, little endian, at any address */
+struct array {
+        enum element element;
+        int rank;
+        int64_t dims[RANK_MAX];
+        const unsigned char *data;
+        size_t bytes;
+};
+
+/* Of a file's bytes, which the array keeps to. NULL, or what is wrong with it: a part of a
+ * sentence. */
+const char *npy_read(const unsigned char *bytes, size_t length, struct array *array);
+
+/* A member of a zip file, which lies in the file's bytes. */
+struct zip_member {
+        const char *name;               /* name_length bytes */
+        size_t name_length;
+        const unsigned char *packed;
+        size_t packed_size, size;
+        unsigned crc, method;           /* 0: stored, 8: deflated */
+};
+/* All of them, in the order of the directory; NULL, or what is wrong: a part of a sentence. */
+const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t length,
+                     struct zip_member **members, int *count);
+/* Its bytes: those of the file, or (*owned) memory to free(). No more than `limit`. NULL, or what
+ * is wrong. */
+const char *zip_unpack(const struct zip_member *member, size_t limit, const unsigned char **data,
+                       unsigned char **owned);
+
+#endif

@@ -1,0 +1,279 @@
+/* The program that --calibrate looks into. The module gives all values asked for as outputs, and
+ * goes on through the passes of -O2: in a target of this processor, or, under --exact, for
+ * generic, so that each number is the same on every machine. Compiled, it is a process beside this
+ * one, which reads inputs from a pipe and writes outputs to another; without a compiler the
+ * interpreter runs it.
+ *
+ *      dnncc  --- a byte 1, inputs of a sample --->  program
+ *             <------------- outputs --------------                                              */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "codegen/targets.h"
+#include "compiler/calibrate.h"
+#include "ir/interp.h"
+
+#define PREFIX "calibrated"
+#define DEFAULT_CC "cc -O2"
+enum { FAILED = 16, PIECE = 64 * RANGE_BLOCK };           /* elements that are read at once */
+
+static const char main_text[] =
+        "#include <stdio.h>\n#include <stdlib.h>\n#include \"" PREFIX ".h\"\n"
+        "static int load(void *data, size_t bytes, FILE *f)\n{\n"
+        "        return data && f && fread(data, 1, bytes, f) == bytes;\n}\n"
+        "int main(void)\n{\n"
+        "        const struct dnncc_model_1 *m = " PREFIX "_describe();\n"
+        "        static void *region[8], *in[%d], *out[%d];\n"
+        "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
+        "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
+        "                    (m->regions[r].kind == 2 &&\n"
+        "                     !load(region[r], (size_t)m->regions[r].size, fopen(\"" PREFIX ".weights\", \"rb\"))))\n"
+        "                        return 1;\n"
+        "        for (unsigned k = 0; k < m->input_count; k++)\n"
+        "                in[k] = calloc(1, (size_t)m->inputs[k].bytes + 1);\n"
+        "        for (unsigned k = 0; k < m->output_count; k++)\n"
+        "                if (!(out[k] = calloc(1, (size_t)m->outputs[k].bytes + 1)))\n"
+        "                        return 1;\n"
+        "        while (getchar() == 1) {\n"
+        "                for (unsigned k = 0; k < m->input_count; k++)\n"
+        "                        if (!load(in[k], (size_t)m->inputs[k].bytes, stdin))\n"
+        "                                return 1;\n"
+        "                int code = m->run(region, (const void *const *)in, out, NULL);\n"
+        "                if (code)\n"
+        "                        return %d - code;\n"
+        "                for (unsigned k = 0; k < m->output_count; k++)\n"
+        "                        if (fwrite(out[k], 1, (size_t)m->outputs[k].bytes, stdout) != m->outputs[k].bytes)\n"
+        "                                return 1;\n"
+        "                fflush(stdout);\n"
+        "        }\n"
+        "        return 0;\n}\n";
+
+static const char *const endings[] = { ".c", ".h", ".weights", "_main.c", "" };
+enum { GENERATED = 3, ENDINGS = sizeof endings / sizeof *endings };
+
+static char *path_in(const struct observed *o, int ending)
+{
+        return arena_printf(o->arena, "%s/" PREFIX "%s", o->folder, endings[ending]);
+}
+
+/* ---- the module ---- */
+
+/* The values are its results, and nothing else. */
+static bool expose(struct module *m, struct value *const *values, int count, struct diag *diag)
+{
+        struct function *f = m->functions;
+        struct builder b = { .m = m, .region = &f->body, .diag = diag };
+        op_erase(f->body.last);
+        f->output_ports = arena_array(m->arena, (size_t)count, sizeof *f->output_ports);
+        for (int i = 0; i < count; i++)
+                f->output_ports[i].name = arena_printf(m->arena, "value_%d", i);
+        return build_yield(&b, values, count) != NULL;
+}
+
+/* what of the options is about other code than this */
+static void choose(struct observed *o)
+{
+        struct run *run = &o->run;
+        struct options *options = &run->options;
+        struct pass_context *context = &run->context;
+        options->weights = WEIGHTS_FILE;
+        options->no_descriptor = options->profile = 0;
+        options->fast_libm = options->flush_denormals = 0;
+        options->threads = 1;
+        run->prefix = PREFIX;
+        run->target_count = 1;
+        run->lesser = NULL;
+        context->target = context->least = target_find(options->exact ? "generic" : "native");
+        context->precision = E_F32;
+        context->memory = context->direct = context->unblocked = false;
+        context->max_ram = -1;
+        context->regions = NULL;
+        context->region_count = 0;
+        context->threads = 1;
+        context->book = NULL;
+        context->lower = (struct lower_options){ .views = true, .threads = 1,
+                                                 .target = context->target,
+                                                 .scheduler = context->lower.scheduler };
+}
+
+static void collect_ports(struct observed *o)
+{
+        for (const struct loop_buffer *b = o->run.state.program->buffers; b; b = b->next) {
+                if (b->space == SPACE_INPUT) {
+                        ARENA_GROW(o->arena, o->inputs, o->input_count);
+                        o->inputs[o->input_count++] = b;
+                } else if (b->space == SPACE_OUTPUT) {
+                        ARENA_GROW(o->arena, o->outputs, o->output_count);
+                        o->outputs[o->output_count++] = b;
+                }
+        }
+}
+
+static size_t element_bytes(const struct loop_buffer *b)
+{
+        return (size_t)element_info[b->element].bytes;
+}
+
+static size_t port_bytes(const struct loop_buffer *b)
+{
+        return (size_t)b->extent * element_bytes(b);
+}
+
+/* ---- compiled ---- */
+
+static bool cannot_write(struct observed *o)
+{
+        if (!o->run.diag.errors)
+                diag_error(&o->run.diag, EXIT_IO, "cannot write to %s: %s", o->folder,
+                           strerror(errno));
+        return false;
+}
+
+static bool write_sources(struct observed *o)
+{
+        FILE *files[GENERATED] = { 0 };
+        bool fine = true;
+        for (int i = 0; i < GENERATED; i++)
+                fine &= (files[i] = fopen(path_in(o, i), "wb")) != NULL;
+        fine = fine && emit_code(&o->run, PREFIX, files[0], files[1], files[2]);
+        for (int i = 0; i < GENERATED; i++)
+                fine = (!files[i] || !fclose(files[i])) && fine;
+        FILE *out = fine ? fopen(path_in(o, GENERATED), "w") : NULL;
+        if (out)
+                fprintf(out, main_text, o->input_count + 1, o->output_count + 1, FAILED);
+        return (out && !fclose(out)) || cannot_write(o);
+}
+
+static bool compile(struct observed *o)
+{
+        char folder[] = "/tmp/dnncc-calibrate-XXXXXX";
+        struct diag *diag = &o->run.diag;
+        if (!temporary_folder(folder)) {
+                diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+                return false;
+        }
+        o->folder = arena_string(o->arena, folder);
+        for (int i = 0; i < ENDINGS; i++)
+                temporary_expect(path_in(o, i));
+        if (!write_sources(o))
+                return false;
+        if (command_run(arena_printf(o->arena,
+                                     "cd %s && %s -o " PREFIX " " PREFIX "_main.c " PREFIX ".c",
+                                     folder, o->cc))) {
+                diag_error(diag, EXIT_IO, "%s failed to compile the generated code", o->cc);
+                return false;
+        }
+        if (!command_open(arena_printf(o->arena, "cd %s && exec ./" PREFIX, folder), &o->program)) {
+                diag_error(diag, EXIT_IO, "cannot run the compiled program: %s", strerror(errno));
+                return false;
+        }
+        return true;
+}
+
+static bool ended(struct observed *o, const char *sample)
+{
+        int status = command_close(&o->program);
+        bool failed = WIFEXITED(status) && WEXITSTATUS(status) > FAILED &&
+                      WEXITSTATUS(status) < 2 * FAILED;
+        o->program.in = NULL;
+        if (failed)
+                diag_error(&o->run.diag, EXIT_INVALID, "sample %s: the run ended with code %d",
+                           sample, FAILED - WEXITSTATUS(status));
+        else
+                diag_error(&o->run.diag, EXIT_INTERNAL,
+                           "sample %s: the compiled program failed (status %d)", sample, status);
+        return false;
+}
+
+static bool run_compiled(struct observed *o, const char *sample, const void *const *inputs,
+                         observed_take take, void *context)
+{
+        struct command *p = &o->program;
+        bool fine = fputc(1, p->in) == 1;
+        for (int k = 0; k < o->input_count && fine; k++)
+                fine = fwrite(inputs[k], 1, port_bytes(o->inputs[k]), p->in) ==
+                       port_bytes(o->inputs[k]);
+        if (!fine || fflush(p->in))
+                return ended(o, sample);
+        for (int k = 0; k < o->output_count; k++) {
+                const struct loop_buffer *b = o->outputs[k];
+                for (int64_t i = 0; i < b->extent; i += PIECE) {
+                        int64_t count = b->extent - i < PIECE ? b->extent - i : PIECE;
+                        size_t bytes = (size_t)count * element_bytes(b);
+                        if (fread(o->piece, 1, bytes, p->out) != bytes)
+                                return ended(o, sample);
+                        if (!take(context, k, i, o->piece, count))
+                                return false;
+                }
+        }
+        return true;
+}
+
+/* ---- interpreted ---- */
+
+static bool interpret(struct observed *o)
+{
+        uint64_t most = (uint64_t)o->run.context.limits.total_bytes;
+        o->interp = interp_new(o->run.state.program, false, most, &o->run.diag);
+        o->memory = arena_array(o->arena, (size_t)o->output_count, sizeof *o->memory);
+        for (int k = 0; k < o->output_count && o->interp; k++)
+                o->memory[k] = arena_alloc(o->arena, port_bytes(o->outputs[k]));
+        return o->interp;
+}
+
+static bool run_interpreted(struct observed *o, const char *sample, const void *const *inputs,
+                            observed_take take, void *context)
+{
+        int code = interp_run(o->interp, inputs, o->memory, 0, NULL);
+        if (code != INTERP_OK) {
+                diag_error(&o->run.diag, code < 0 ? EXIT_INVALID : EXIT_INTERNAL,
+                           "sample %s: the run ended with code %d", sample, code);
+                return false;
+        }
+        for (int k = 0; k < o->output_count; k++)
+                if (!take(context, k, 0, o->memory[k], o->outputs[k]->extent))
+                        return false;
+        return true;
+}
+
+/* ---- either ---- */
+
+static bool has_compiler(void) { return !command_run("command -v cc >/dev/null 2>&1"); }
+
+bool observed_begin(struct observed *o, struct run *run, struct value *const *values, int count)
+{
+        struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
+        *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
+        o->cc = run->options.cc ? run->options.cc : has_compiler() ? DEFAULT_CC : NULL;
+        o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
+        o->run.context.diag = &o->run.diag;
+        choose(o);
+        if (!expose(run->state.module, values, count, &o->run.diag) ||
+            !pipeline_run(&o->run.state, &pipeline, &o->run.context))
+                return false;
+        collect_ports(o);
+        if (!o->cc)
+                diag_warning(&o->run.diag,
+                             "there is no cc: the interpreter runs the samples, which takes long");
+        return o->cc ? compile(o) : interpret(o);
+}
+
+bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
+                  observed_take take, void *context)
+{
+        return (o->cc ? run_compiled : run_interpreted)(o, sample, inputs, take, context);
+}
+
+bool observed_end(struct observed *o)
+{
+        bool fine = true;
+        if (o->program.in)
+                fine = command_close(&o->program) == 0;
+        if (o->interp)
+                interp_free(o->interp);
+        if (o->run.diag.errors)
+                o->user->diag = o->run.diag;
+        arena_free(o->arena);
+        return fine;
+}

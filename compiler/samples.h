@@ -1,0 +1,32 @@
+/* Samples of a model's inputs: what --calibrate is given.
+ *
+ *   PATH.npz       arrays by the inputs' names, or input_K or arr_K (K counts inputs from 0); an
+ *                  .npy file does for a model of one input
+ *   a folder with  input_K.pb (one sample), or .npy files that are named like arrays of an .npz
+ *   a folder of    such folders and .npz files
+ *
+ * An array is of the input's shape (one sample), or has one dimension more in front, that of
+ * samples; or the input's first extent is 1, and the array's counts samples. All arrays of an .npz
+ * or a folder have the same number of samples.
+ *
+ * A sample is called like its folder or file, "NAME:I" where that has arrays. They are in the order
+ * of names (sample_order). */
+#ifndef COMPILER_SAMPLES_H
+#define COMPILER_SAMPLES_H
+
+#include "compiler/driver.h"
+#include "passes/quantize/calibration.h"
+
+struct samples;
+/* Those at a path for the inputs of f: at most `most`, where that is not 0. What is read is what
+ * the output depends on. NULL after one error, of EXIT_IO or, where there are none or not such as
+ * the model takes, EXIT_INVALID. */
+struct samples *samples_open(struct run *run, const char *path, const struct function *f,
+                             int64_t most);
+void samples_close(struct samples *s);                    /* NULL is fine */
+int64_t samples_count(const struct samples *s);
+/* Number i, and (*inputs)[k], dense and aligned, until the next one is read. False after an
+ * error. */
+bool samples_read(struct samples *s, int64_t i, struct sample *sample, const void *const **inputs);
+
+#endif
