@@ -8,7 +8,7 @@ struct contracting {
         struct arena *arena;
         const struct loop_library *library;
         struct map *twins;              /* of variables; NULL: they stay */
-        bool scalars;
+        bool scalars, rounded;
         int count;
 };
 
@@ -53,8 +53,11 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
         *copy = *e;
         if (e->variable && c->twins)
                 copy->variable = map_get(c->twins, (const char *)&e->variable, sizeof e->variable);
+        bool above = c->rounded;
+        c->rounded |= loop_is_round(e);
         for (int i = 0; i < e->arity; i++)
                 copy->args[i] = contracted(c, e->args[i]);
+        c->rounded = above;
         if (e->type.lanes == 1 && !c->scalars)
                 return copy;
         if (e->op == LOOP_CALL) {
@@ -62,7 +65,7 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
                 copy->function = twin ? twin : e->function;
                 c->count += twin != NULL;
         }
-        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) ||
+        if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || c->rounded ||
             !element_is_float((enum element)e->type.element))
                 return copy;
         struct loop_expr *a = copy->args[0], *b = copy->args[1];
@@ -74,9 +77,9 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
 }
 
 struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library,
-                                const struct loop_expr *e, bool scalars, int *count)
+                                const struct loop_expr *e, bool rounded, int *count)
 {
-        struct contracting c = { .arena = arena, .library = library, .scalars = scalars };
+        struct contracting c = { .arena = arena, .library = library, .rounded = rounded };
         struct loop_expr *result = contracted(&c, e);
         *count += c.count;
         return result;

@@ -6,10 +6,11 @@
 
 #include "ir/loop.h"
 
-/* A copy of e in which sums of products are fma, and calls those of twins; scalars: also what is no
- * vector. *count grows by how many. */
+/* A copy of e, on vectors, in which sums of products are fma, and calls those of twins. rounded: e is to
+ * become a whole number; such sums stay what they are, there and below `round`. *count grows by how
+ * many. */
 struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library,
-                                const struct loop_expr *e, bool scalars, int *count);
+                                const struct loop_expr *e, bool rounded, int *count);
 
 /* The twin of a function of f32; NULL where it has no such products, where it branches or loops,
  * where it needs more than 32 bits, and where it is exact. */

@@ -396,6 +396,11 @@ static struct loop_expr *narrowed_in_vain(const struct loop_expr *cast)
         return less && is_counted(x, &most) && !(most >> 8 * narrow->bytes) ? x : NULL;
 }
 
+bool loop_is_round(const struct loop_expr *e)
+{
+        return e->op == LOOP_CALL && !strcmp(e->function->name, "round");
+}
+
 /* a whole number, NaN or infinite: rounded, and perhaps moved by a whole number */
 static bool is_rounded(const struct loop_expr *e)
 {
@@ -404,7 +409,7 @@ static bool is_rounded(const struct loop_expr *e)
                 by = e->args[1]->literal.f;
                 return by == trunc(by) && is_rounded(e->args[0]);
         }
-        return e->op == LOOP_CALL && !strcmp(e->function->name, "round");
+        return loop_is_round(e);
 }
 
 /* f32(i32(u8(e)) - k), e rounded: min(max(e, 0), 255) - k; e that is NaN is 0. NULL: a is no such */

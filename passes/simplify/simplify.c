@@ -1,7 +1,7 @@
 /* simplify: algebraic rewrites, one rule a line in simplify.def with its class:
  *
  *   E  exact to the bit, NaN, -0 and infinities included        always
- *   R  real-number equality, rounding may change                not under --exact
+ *   R  real-number equality, rounding may change                not under --exact, nor between bytes
  *   D  true on finite values of the right domain only           with --assume-finite
  *
  * Every rule gives a value of the same type that uses no operation which uses the old one. Why
@@ -118,14 +118,17 @@ static bool apply(const struct rule *rule, struct op *op, struct pass_context *c
 static bool simplify_op(struct op *op, struct simplifying *s)
 {
         const struct rule_range r = s->range[op->code];
+        bool exact = simplify_is_between_bytes(op);
         for (int i = r.first; i < r.end; i++)
-                if (s->allowed[i] && rules[i].code == op->code &&
+                if (s->allowed[i] && rules[i].code == op->code && !(exact && rules[i].class == 'R') &&
                     apply(&rules[i], op, s->context)) {
                         s->applied[i]++;
                         return true;
                 }
         for (int i = 0; i < ELEMENTWISE_COUNT && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
-                if (s->allowed[RULE_COUNT + i] && apply(&elementwise_rules[i], op, s->context)) {
+                if (s->allowed[RULE_COUNT + i] &&
+                    !(exact && elementwise_rules[i].class == 'R') &&
+                    apply(&elementwise_rules[i], op, s->context)) {
                         s->applied[RULE_COUNT + i]++;
                         return true;
                 }

@@ -5,27 +5,85 @@
  *     exp(%v)                                           ->   exp_fused(%v)
  *
  * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own
- * keeps its rounding. */
+ * keeps its rounding. So does what becomes a whole number: beside a half, another last bit is
+ * another number, and quantized networks have the same bytes on every target.
+ *
+ *     let %v = %x * %a + %y * %b
+ *     %y[i] = u8(round(%v))                             stays */
 #include "ir/loop_contract.h"
 #include "passes/pass.h"
 
-struct contracting { struct loop_program *program; int count; };
+struct contracting {
+        struct loop_program *program;
+        struct map *made, *rounded;     /* by variable: the let that makes it; that of whole numbers */
+        struct pending { const struct loop_stmt *let; struct pending *next; } *pending;
+        int count;
+};
 
-static void contract(struct contracting *c, struct loop_expr **e)
+/* ---- what becomes whole numbers ---- */
+
+static const void *entry(const struct map *map, const struct loop_variable *v)
+{
+        return map_get(map, (const char *)&v, sizeof v);
+}
+
+static void find_made(struct loop_stmt *s, void *context)
+{
+        const struct contracting *c = context;
+        if (s->kind == STMT_LET)
+                map_set(c->made, (const char *)&s->variable, sizeof s->variable, s);
+}
+
+static void add_named(struct loop_expr *e, void *context)
+{
+        struct contracting *c = context;
+        const struct loop_stmt *let = e->variable ? entry(c->made, e->variable) : NULL;
+        if (!let || entry(c->rounded, e->variable))
+                return;
+        map_set(c->rounded, (const char *)&e->variable, sizeof e->variable, e->variable);
+        struct pending *p = ARENA_NEW(c->program->arena, struct pending);
+        *p = (struct pending){ let, c->pending };
+        c->pending = p;
+}
+
+static void find_round(struct loop_expr *e, void *context)
+{
+        if (loop_is_round(e))
+                loop_expr_walk(e, add_named, context);
+}
+
+static void find_rounded(struct contracting *c, const struct loop_function *f)
+{
+        c->made = map_new(c->program->arena);
+        c->rounded = map_new(c->program->arena);
+        loop_block_walk(f->body, find_made, NULL, c);
+        loop_block_walk(f->body, NULL, find_round, c);
+        while (c->pending) {
+                const struct loop_stmt *let = c->pending->let;
+                c->pending = c->pending->next;
+                loop_expr_walk(let->a, add_named, c);
+        }
+}
+
+/* ---- contracting ---- */
+
+static void contract(struct contracting *c, struct loop_expr **e, bool rounded)
 {
         const struct loop_program *p = c->program;
         int before = c->count;
         struct loop_expr *better =
-                *e ? loop_contract(p->arena, p->library, *e, false, &c->count) : NULL;
+                *e ? loop_contract(p->arena, p->library, *e, rounded, &c->count) : NULL;
         if (c->count > before)
                 *e = better;
 }
 
 static void contract_stmt(struct loop_stmt *s, void *context)
 {
-        contract(context, &s->a);
-        contract(context, &s->b);
-        contract(context, &s->c);
+        const struct contracting *c = context;
+        bool rounded = s->kind == STMT_LET && entry(c->rounded, s->variable);
+        contract(context, &s->a, rounded);
+        contract(context, &s->b, rounded);
+        contract(context, &s->c, rounded);
 }
 
 int pass_contract(struct loop_program *p, struct pass_context *context)
@@ -33,7 +91,9 @@ int pass_contract(struct loop_program *p, struct pass_context *context)
         struct contracting c = { .program = p };
         if (context->exact || !target_has_fma(context->target))
                 return 0;
-        for (struct loop_function *f = p->kernels; f; f = f->next)
+        for (struct loop_function *f = p->kernels; f; f = f->next) {
+                find_rounded(&c, f);
                 loop_block_walk(f->body, contract_stmt, NULL, &c);
+        }
         return c.count;
 }

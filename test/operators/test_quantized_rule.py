@@ -257,7 +257,7 @@ class Graph:
         sy, zero = F32(v.scale * F32(self.r.uniform(0.5, 2))), self.zero(t)
         return self.quantized(name, quantized.encode(x, sy, zero, t), sy, zero)
 
-    # ---- arithmetic of floats, whose sums and functions other orders and libraries round otherwise ----
+    # ---- arithmetic of floats: of two bytes it is exact, sums and functions other orders and libraries round otherwise ----
 
     def floats(self, v):
         t = v.q.dtype.type
@@ -286,7 +286,7 @@ class Graph:
             name = self.node(f"QLinear{kind}", [*parts, self.constant(sy), self.constant(zero)], DOMAIN, **attributes, **extra)
         else:
             name = self.quantized(self.node(kind, [self.dequantized(w) for w in [v, *more]], **attributes), y, sy, zero).name
-        self.results[name] = (y, 1)
+        self.results[name] = (y, 0 if kind in ("Add", "Mul") else 1)
 
     # ---- the graph ----
 
@@ -321,11 +321,11 @@ class Graph:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)], ir_version=8)
 
 
-def differences(graph, folder, target, threads):
+def differences(graph, folder, target, threads, flags=()):
     """[(result, how many bytes differ by more than they may, of how many, the largest difference)]"""
     folder.mkdir()
     onnx.save(graph.model(), folder / "model.onnx")
-    dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}", f"--threads={threads}"])
+    dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}", f"--threads={threads}", *flags])
     if threads > 1:
         with open(folder / "model.c", "a") as file:
             file.write(BACKWARDS)
@@ -376,6 +376,31 @@ def test_halves(tmp_path):
     assert off > 20             # the rule is to be seen here
     for target in processor.these(TARGETS):
         assert not any(r[1] for r in differences(graph, tmp_path / target, target, 1)), target
+
+
+# scales of x, y and the result, and zero points: any; ties that only the graph's own roundings decide, so that no other formula will do
+PAIRS = [(0.0371, 0.0412, 0.0629, 128, 117, 131), (0.1, 0.1, 0.2, 3, 250, 77), (0.02, 0.05, 0.061, 0, 0, 0), (0.1, 0.05, 0.3, 0, 128, 200),
+         (0.0123, 0.0369, 0.0246, 128, 128, 128), (1e-4, 0.5, 0.7, 5, 100, 0), (0.011, 0.007, 2e-5, 1, 2, 3)]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (i > 2)) for i, case in enumerate(PAIRS)], ids=str)
+def test_pairs(case, tmp_path):
+    """sums, differences and products of all pairs of bytes have the bytes that the graph's floats say, on every target"""
+    graph, every = Graph(0, "qdq", False), np.arange(256).astype(U8)
+    sx, sy, scale, zx, zy, zero = case
+    x, y = Value("x", np.repeat(every, 256), sx, U8(zx)), Value("y", np.tile(every, 256), sy, U8(zy))
+    graph.given = {"x": x.q, "y": y.q}
+    a, b = x.decoded(), y.decoded()
+    for op, real in ("Add", a + b), ("Sub", a - b), ("Mul", a * b), ("Relu", np.maximum(a + b, F32(0))):
+        of_result = F32(np.abs(real).max() / 100 if op == "Mul" else scale)
+        name = graph.node("Add" if op == "Relu" else op, [graph.dequantized(x), graph.dequantized(y)])
+        name = graph.node("Relu", [name]) if op == "Relu" else name
+        v = graph.quantized(name, quantized.encode(real, of_result, U8(zero), U8), of_result, U8(zero))
+        graph.results[v.name] = (v.q, 0)
+        assert len(np.unique(v.q)) > 1
+    for i, (target, flags) in enumerate([*((t, []) for t in processor.these(TARGETS)), ("generic", ["--exact"])]):
+        wrong = [r for r in differences(graph, tmp_path / str(i), target, 1, flags) if r[1]]
+        assert not wrong, (target, flags, wrong)
 
 
 @pytest.mark.parametrize("depth, unit", [(24, 1 << 13), (300, 1 << 17)])

@@ -293,6 +293,8 @@ static void every_row(void **state)
                         continue;
                 for (const struct spelling *row = t->spellings; row->text; row++)
                         add_row(&s, t, row);
+                if (!s.count)           /* tiles alone */
+                        continue;
                 check(&s, t);
                 const char *c = slurp("model.c");
                 for (const struct spelling *row = t->spellings; row->text; row++)
