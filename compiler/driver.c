@@ -14,6 +14,7 @@
 #include "compiler/import/import.h"
 #include "compiler/process.h"
 #include "kernels/kernels.h"
+#include "passes/quantize/quantize.h"
 #include "schedule/book.h"
 
 /* ---- options to context ---- */
@@ -374,17 +375,22 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!read_model(run) || !read_schedules(run) || !check_calibration(run))
+        if (!read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+            !quantization_read(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);
         double weights = weights_of(run->state.module);
+        const char *list = quantization_passes(run, passes_asked(run));
+        if (run->diag.errors)
+                return false;
         struct pipeline_options pipeline = {
-                .passes = passes_asked(run),
+                .passes = list,
                 .level = o->level,
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
+                .neutral = o->quantize || o->calibrate ? target_at(0) : NULL,
                 .verify = !o->no_verify,
                 .check = o->check,
                 .time = o->time_passes,
@@ -420,6 +426,8 @@ static bool compile_as_asked(struct run *run)
 
 static bool print_help(const struct options *o)
 {
+        bool help_steps = o->quantize_steps && !strcmp(o->quantize_steps, "help");
+        bool help_observers = o->observer && !strcmp(o->observer, "help");
         bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
         if (o->help)
                 options_help();
@@ -431,6 +439,10 @@ static bool print_help(const struct options *o)
                 report_operations();
         else if (help_limits)
                 report_limits();
+        else if (help_steps)
+                quantize_steps_help();
+        else if (help_observers)
+                observer_help();
         else if (!strcmp(o->target, "help"))
                 target_help();
         else

@@ -47,6 +47,11 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
 /* the output depends on this file, which no output may replace */
 void run_depends(struct run *run, const char *path);
 
+/* --quantize (quantization.c): context.quantize, when the model is read; and the passes that go with
+ * it, of a list or NULL, the default. NULL after an error. */
+bool quantization_read(struct run *run);
+const char *quantization_passes(struct run *run, const char *list);
+
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
 

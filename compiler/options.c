@@ -186,6 +186,22 @@ static void add_binding(struct text *text, struct arena *arena, const char *opti
                 text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
 }
 
+static const char *remark(const char *text) { return text_is_remark(text, strlen(text)) ? text : "?"; }
+
+/* by which ranges, is a path */
+static void add_quantization(struct text *text, const struct options *o)
+{
+        if (o->quantize)
+                text_add(text, " --quantize=FILE");
+        if (o->observer)
+                text_add(text, " --observer=%s", remark(o->observer));
+        if (o->activations)
+                text_add(text, " --activations=%s",
+                         o->activations == ACTIVATIONS_S8 ? "s8" : "s8-symmetric");
+        if (o->quantize_steps)
+                text_add(text, " --quantize-steps=%s", remark(o->quantize_steps));
+}
+
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
@@ -199,6 +215,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 text_add(&text, " --threads=%d", options->threads);
         if (options->precision)
                 text_add(&text, " --precision=bf16");
+        add_quantization(&text, options);
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");
         if (options->max_ram >= 0)
@@ -207,6 +224,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
                 { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },
                 { "--limit", offsetof(struct options, limits) },
+                { "--keep-float", offsetof(struct options, keep_float) },
         };
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
                 const struct list *list = (const void *)((const char *)options + lists[i].field);

@@ -17,20 +17,22 @@ enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 enum { GOAL_SPEED, GOAL_MEMORY };
+enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule,
                 *calibrate;
+        const char *quantize, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads, precision, goal, no_alias;
+        int emit, weights, level, threads, precision, goal, no_alias, activations;
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int64_t max_ram, max_consts;    /* -1: no budget */
         int64_t samples;                /* 0: all */
         int channels;                   /* enum channel_axis */
-        struct list dims, inputs, outputs, keep, regions, limits, tests, merge;
+        struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float;
 };
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */

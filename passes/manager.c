@@ -298,6 +298,17 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
         return count;
 }
 
+/* how many passes of the list are for options->neutral */
+static int neutral_passes(const struct pipeline_options *options, const struct pass *const *list,
+                          int count)
+{
+        int end = options->neutral ? count : 0;
+        for (int i = 0; i < end; i++)
+                if (!strcmp(list[i]->name, "quantize"))
+                        end = i + 1;
+        return end;
+}
+
 /* ---- all of them ---- */
 
 /* one pass, and all that the options want around it */
@@ -373,8 +384,15 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         struct check *check = options->check ? check_begin(state, options, context) : NULL;
         bool fine = true;
         double start = clock_seconds();
-        for (int i = 0; i < end && fine; i++)
+        const struct target *target = context->target, *least = context->least;
+        const int neutral = options->resumed ? 0 : neutral_passes(options, list, end);
+        for (int i = 0; i < end && fine; i++) {
+                context->target = i < neutral ? options->neutral : target;
+                context->least = i < neutral ? options->neutral : least;
                 fine = step(state, list[i], ++number, options, check, context);
+        }
+        context->target = target;
+        context->least = least;
         if (fine && options->time)
                 fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes",
                         1e3 * (clock_seconds() - start));

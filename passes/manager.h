@@ -30,6 +30,9 @@ struct pipeline_options {
         int level;                      /* -O0 .. -O3 */
         const char *print_after, *print_before;         /* a pass, "all", or NULL; to standard error */
         const char *dump_dir;           /* numbered files after every pass; NULL: none */
+        const struct target *neutral;   /* that the passes up to quantize (all, where it is not among
+                                         * them) are for, so that one calibration serves all
+                                         * targets; NULL: as the others */
         bool verify;
         bool check;                     /* compare before and after each pass on random inputs */
         bool time, stats;               /* reports to standard error */

@@ -10,6 +10,7 @@
 #include "ir/tensor.h"
 
 struct schedule_book;
+struct quantize_policy;
 
 struct limits {                         /* --limit NAME=N; limits.def */
 #define LIMIT(name, preset, doc) int64_t name;
@@ -42,6 +43,8 @@ struct pass_context {
         const char *rule;               /* simplify: by this rule alone; NULL: by all */
         struct text *notes;             /* --stats: what a pass did in particular, "name count, ..."; or NULL */
         const struct schedule_book *book;         /* schedules given by the user; or NULL */
+        const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
+                                                   * NULL */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };

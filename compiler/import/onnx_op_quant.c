@@ -7,6 +7,7 @@
 
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
+#include "ir/affine_numbers.h"
 
 /* ---- scales and zero points that no quantizer writes ---- */
 
@@ -100,6 +101,8 @@ static struct value *quantize(struct onnx_import *im, struct value *real, struct
 {
         double number, least, most;
 
+        if (real && element_is_integer(to))
+                return build_rounded(&im->b, real, zero_point, to);
         if (!element_is_float(onnx_plain_element(to)))
                 real = onnx_unary(im, OP_round, real);
         if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
@@ -115,35 +118,14 @@ struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct
         return quantize(im, real, zero_point, to, true);
 }
 
-/* a constant, perhaps spread, of nothing but zeros */
-static bool is_zero(const struct value *v)
-{
-        while (op_is(v, OP_broadcast))
-                v = op_operand(v->op, 0);
-        int64_t count = value_is_constant(v) && element_is_integer(v->type->element)
-                                ? type_elements(v->type)
-                                : 0,
-                i = 0;
-        while (i < count && !constant_element(v->constant, i).i)
-                i++;
-        return count && i == count;
-}
-
-/* they are not decoded here: passes want to see whole numbers */
-static bool is_weights(const struct value *x) { return value_is_constant(x) && x->type->rank > 1; }
-
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
                             enum element as)
 {
-        if (!x)
-                return NULL;
-        if (!zero_point || is_zero(zero_point))
-                return x;
-        zero_point = onnx_cast(im, zero_point, as);
-        const struct builder folds = im->b;
-        if (is_weights(x))
-                im->b.fold = NULL;
-        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), zero_point);
+        if (!x || !zero_point || element_is_integer(onnx_element(x)))
+                return build_centered(&im->b, x, zero_point, as);
+        const struct builder folds = im->b;      /* several numbers in a byte */
+        im->b.fold = value_is_constant(x) && x->type->rank > 1 ? NULL : folds.fold;
+        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), onnx_cast(im, zero_point, as));
         im->b.fold = folds.fold;
         return x;
 }
@@ -277,8 +259,10 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
          * no place */
         enum element plain = onnx_plain_element(onnx_element(x));
         scale = onnx_cast(im, scale, computed);
+        if (element_is_integer(onnx_element(x)) && to == computed)
+                return onnx_output(n, 0, build_dequantize(&im->b, x, scale, zero));
         const struct builder folds = im->b;
-        if (is_weights(x))
+        if (value_is_constant(x) && x->type->rank > 1)  /* passes want to see the numbers */
                 im->b.fold = NULL;
         x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
         struct value *real =

@@ -228,11 +228,19 @@ struct value *rewrite_min_before(struct builder *b, struct op *op, struct pass_c
 
 /* ---- quantized, moved, and quantized as before ---- */
 
-/* what only moves numbers: of products with one positive scale, too */
+/* what only moves numbers: of products with one positive scale, too; around what is padded, 0 */
 static bool is_mover(const struct op *op)
 {
-        return op->code == OP_reshape || op->code == OP_transpose ||
-               (op->code == OP_reduce_window && op_int(op, "kind") == REDUCE_max);
+        double around = 0;
+        switch (op->code) {
+        case OP_reshape: case OP_transpose: case OP_slice: case OP_concat: return true;
+        case OP_reduce_window: return op_int(op, "kind") == REDUCE_max;
+        case OP_gather: return !value_is_constant(op_operand(op, 0));
+        case OP_pad:
+                return !op_operand(op, 1) ||
+                       (value_is_splat(op_operand(op, 1), &around) && around == 0);
+        default: return false;
+        }
 }
 
 /* Bytes x, less *zero, bounded by c, a whole number of which is round(c / s): rounding keeps order,
@@ -250,20 +258,52 @@ static struct value *bounded_bytes(struct builder *b, const struct op *op, struc
         return build_binary(b, op->code, x, constant_number(b->m, x->type, bound));
 }
 
-/* the numbers of v * 1 / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
+/* the numbers of v / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
+static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero);
+
+static bool same_zero(const struct value *x, const struct value *y)
+{
+        double a = 0, c = 0;
+        return (!x || value_is_splat(x, &a)) && (!y || value_is_splat(y, &c)) && a == c;
+}
+
+/* the same move of bytes, all of them with one zero point */
+static struct value *move_bytes(struct builder *b, const struct op *op, double s,
+                                struct value **zero)
+{
+        int count = op->operand_count, moved = op->code == OP_concat ? count : 1;
+        struct value **operands = arena_array(b->m->arena, (size_t)count, sizeof *operands);
+        for (int i = 0; i < count; i++) {
+                struct value *own = NULL;
+                operands[i] = i < moved ? moved_bytes(b, op_operand(op, i), s, &own)
+                                        : op_operand(op, i);
+                if (i < moved && (!operands[i] || (i && (!same_zero(*zero, own) ||
+                                                         operands[i]->type->element !=
+                                                                 operands[0]->type->element))))
+                        return NULL;
+                *zero = i ? *zero : own;
+        }
+        const struct type *t = operands[0]->type;
+        double number = 0;
+        if (*zero)
+                value_is_splat(*zero, &number);
+        if (op->code == OP_pad && op_operand(op, 1))
+                operands[1] = constant_number(b->m, type_scalar(b->m, (enum element)t->element), number);
+        return value_build(b, op->code, operands, count, op->attrs,
+                           type_with_element(b->m, op_result(op)->type, (enum element)t->element));
+}
+
 static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero)
 {
         double scale;
-        if (v->kind != VALUE_RESULT || !value_has_one_use(v))
+        if (v->kind != VALUE_RESULT)
                 return NULL;
-        if (is_mover(v->op)) {
-                struct value *x = moved_bytes(b, op_operand(v->op, 0), s, zero);
-                return x ? value_build(b, v->op->code, &x, 1, v->op->attrs,
-                                       type_with_element(b->m, v->type, x->type->element))
-                         : NULL;
-        }
+        if (is_mover(v->op))
+                return value_has_one_use(v) ? move_bytes(b, v->op, s, zero) : NULL;
         if (op_is(v, OP_max) || op_is(v, OP_min)) {
-                struct value *x = moved_bytes(b, op_operand(v->op, 0), s, zero);
+                struct value *x = value_has_one_use(v)
+                                          ? moved_bytes(b, op_operand(v->op, 0), s, zero)
+                                          : NULL;
                 return x ? bounded_bytes(b, v->op, x, s, *zero) : NULL;
         }
         if (!op_is(v, OP_mul) || !value_is_splat(op_operand(v->op, 1), &scale) || scale != s)

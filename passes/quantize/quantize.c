@@ -1,0 +1,282 @@
+/* quantize: layers multiply bytes, by what calibration has seen (static quantization after training).
+ *
+ *   %1 = convolve(%0, @w)               %1 = (u8(round(%0 / sx)) - zx) * sx      ; as Q and DQ nodes write it
+ *   %2 = add(%1, @bias)         ->      %2 = convolve(%1, i8(@w) * sw)           ; sw of each output
+ *   %3 = max(%2, 0.0)                   %3 = add(%2, whole(@bias) * sx * sw)
+ *                                       %4 = (u8(round(%3 / sy)) - zy) * sy
+ *
+ * It writes what the importer makes of QuantizeLinear and DequantizeLinear (ir/affine_numbers.h), so that
+ * the rules of simplify do with it what they do with models that come so: sums of whole numbers,
+ * one rounding behind them, moves of bytes, tables. What is quantized already has no layers of
+ * floats, and stays as it is.
+ *
+ *   prepare     layers that can be, with --keep-float; their numbers from the calibration
+ *   bytes       which values are kept in bytes             (quantize_bytes.c)
+ *   scales      in which steps, and the bytes themselves   (quantize_scales.c)
+ *   layers      weights, biases                            (quantize_layers.c)
+ *
+ * Jacob et al., Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+ * Inference, 2018; Nagel et al., A White Paper on Neural Network Quantization, 2021. */
+#include "passes/quantize/quantize.h"
+
+#include <string.h>
+
+/* ---- steps ---- */
+
+static const struct { const char *name, *doc; bool preset; } steps[] = {
+#define STEP(id, preset_, doc_) { #id, doc_, preset_ },
+#include "passes/quantize/quantize_steps.def"
+};
+
+void quantize_steps_preset(bool chosen[STEP_COUNT])
+{
+        for (int i = 0; i < STEP_COUNT; i++)
+                chosen[i] = steps[i].preset;
+}
+
+static int step_find(const char *name, size_t length)
+{
+        int i = 0;
+        while (i < STEP_COUNT &&
+               !(strlen(steps[i].name) == length && !strncmp(steps[i].name, name, length)))
+                i++;
+        return i;
+}
+
+bool quantize_steps_parse(const char *list, bool chosen[STEP_COUNT], const char **name)
+{
+        for (const char *p = list; *p;) {
+                size_t length = strcspn(p, ",");
+                bool add = *p == '+', take = *p == '-';
+                int i = step_find(p + (add || take), length - (add || take));
+                *name = p;
+                if (i == STEP_COUNT)
+                        return false;
+                if (p == list && !add && !take)
+                        memset(chosen, 0, STEP_COUNT * sizeof *chosen);
+                chosen[i] = !take;
+                p += length + (p[length] == ',');
+        }
+        return true;
+}
+
+void quantize_steps_help(void)
+{
+        for (int i = 0; i < STEP_COUNT; i++)
+                printf("%-10s %s%s\n", steps[i].name, steps[i].doc,
+                       steps[i].preset ? " (default)" : "");
+}
+
+/* ---- values and their numbers ---- */
+
+static bool is_site(const struct value *v)
+{
+        return v->type->kind == TYPE_TENSOR && v->type->element == E_F32 &&
+               type_is_static(v->type) && type_elements(v->type) > 0;
+}
+
+static void add_site(struct quantizing *q, struct value *v)
+{
+        if (!is_site(v))
+                return;
+        struct site *s = &q->sites[q->site_count++];
+        *s = (struct site){ .value = v };
+        v->scratch = s;
+}
+
+static void find_sites(struct quantizing *q)
+{
+        const struct region *body = &q->f->body;
+        size_t count = (size_t)body->argument_count + 1;
+        for (const struct op *op = body->first; op; op = op->next)
+                count += (size_t)op->result_count;
+        q->sites = arena_array(q->arena, count, sizeof *q->sites);
+        for (int i = 0; i < body->argument_count; i++)
+                add_site(q, &body->arguments[i]);
+        for (const struct op *op = body->first; op; op = op->next)
+                for (int i = 0; i < op->result_count; i++)
+                        add_site(q, &op->results[i]);
+}
+
+static void find_ranges(struct quantizing *q, const struct calibrated *known, int count)
+{
+        for (int i = 0; i < count; i++) {
+                struct site *s = site_of(known[i].value);
+                int from = i;
+                const struct range *r = calibration_find(q->policy->calibration, known[i].name);
+                while (!r && known[from].same >= 0) {     /* the same numbers elsewhere */
+                        from = known[from].same;
+                        r = calibration_find(q->policy->calibration, known[from].name);
+                }
+                if (!s)
+                        continue;
+                s->name = known[i].name;
+                s->range = r;
+                s->unfit = r && r->infinite;
+        }
+}
+
+static bool is_of_this_model(const struct quantizing *q)
+{
+        char digest[65];
+        calibration_digest(q->m, digest);
+        if (!strcmp(digest, q->policy->calibration->digest))
+                return true;
+        diag_error(q->context->diag, EXIT_INVALID,
+                   "the ranges are of another model: they are for %.12s.., and this is %.12s..; calibrate this one (options that change what is computed count)",
+                   q->policy->calibration->digest, digest);
+        return false;
+}
+
+/* ---- layers ---- */
+
+static void find_layers(struct quantizing *q)
+{
+        int count = 0;
+        for (const struct op *op = q->f->body.first; op; op = op->next)
+                count += op->code == OP_convolve || op->code == OP_dot;
+        q->layers = arena_array(q->arena, (size_t)count + 1, sizeof *q->layers);
+        for (struct op *op = q->f->body.first; op; op = op->next) {
+                if ((op->code != OP_convolve && op->code != OP_dot) || !site_of_op(op))
+                        continue;
+                bool both = !value_is_constant(op_operand(op, 0)) && !value_is_constant(op_operand(op, 1));
+                if (both && (!q->policy->steps[STEP_products] || op->code != OP_dot))
+                        continue;
+                struct layer *l = &q->layers[q->layer_count++];
+                *l = (struct layer){ .op = op, .x = site_of(op_operand(op, 0)), .both = both };
+                l->obstacle = quantize_obstacle(q, l);
+                if (!l->obstacle && (l->x->unfit || (both && site_of(op_operand(op, 1))->unfit)))
+                        l->obstacle = "what it multiplies is not always finite";
+                site_of_op(op)->layer = l;
+        }
+}
+
+static void keep_ends(struct quantizing *q)
+{
+        struct layer *first = NULL, *last = NULL;
+        for (int i = 0; i < q->layer_count; i++) {
+                struct layer *l = &q->layers[i];
+                if (l->obstacle || l->both)
+                        continue;
+                first = first ? first : l;
+                last = l;
+        }
+        if (first && q->policy->first)
+                first->obstacle = "it is the first one, which is kept so";
+        if (last && q->policy->last)
+                last->obstacle = "it is the last one, which is kept so";
+}
+
+/* name is one of a list's, ", " between them */
+static bool is_among(const char *name, const char *list)
+{
+        size_t length = strlen(name);
+        for (const char *p = list; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
+                if (!strncmp(p, name, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
+                        return true;
+        return false;
+}
+
+static bool is_called(const struct site *s, const char *name)
+{
+        const char *where = s->value->kind == VALUE_RESULT ? s->value->op->location : NULL;
+        return (s->name && !strcmp(s->name, name)) || is_among(name, where);
+}
+
+static const char kept[] = "--keep-float says so";
+
+/* Of an input: all layers that read it. */
+static void keep_site(struct site *s)
+{
+        s->keep = true;
+        if (s->layer && !s->layer->obstacle)
+                s->layer->obstacle = kept;
+        for (const struct use *u = s->value->kind == VALUE_ARGUMENT ? s->value->uses : NULL; u;
+             u = u->next) {
+                struct layer *l = layer_of(u->user);
+                if (l && !l->obstacle)
+                        l->obstacle = kept;
+        }
+}
+
+static bool keep_named(struct quantizing *q)
+{
+        for (int i = 0; i < q->policy->keep_float_count; i++) {
+                const char *name = text_safe(q->arena, q->policy->keep_float[i],
+                                             strlen(q->policy->keep_float[i]));
+                bool found = false;
+                for (int k = 0; k < q->site_count; k++)
+                        if (is_called(&q->sites[k], name)) {
+                                keep_site(&q->sites[k]);
+                                found = true;
+                        }
+                if (found)
+                        continue;
+                diag_error(q->context->diag, EXIT_USAGE,
+                           "--keep-float=%s: no node or value of the model is called that", name);
+                return false;
+        }
+        return true;
+}
+
+/* ---- what became of it ---- */
+
+static void report(const struct quantizing *q)
+{
+        int whole = 0;
+        for (int i = 0; i < q->layer_count; i++) {
+                const struct layer *l = &q->layers[i];
+                const char *where = l->op->location ? l->op->location : "a layer";
+                whole += !l->obstacle;
+                if (l->obstacle)
+                        diag_note(q->context->diag, "%s (%s) stays in floats: %s", where,
+                                  op_info[l->op->code].name, l->obstacle);
+        }
+        if (q->context->notes)
+                text_add(q->context->notes, "%d of %d layers in bytes, %d values", whole,
+                         q->layer_count, q->byte_count);
+}
+
+static bool quantize(struct quantizing *q)
+{
+        int count;
+        const struct calibrated *known = calibrated_values(q->arena, q->f, &count);
+        find_sites(q);
+        find_ranges(q, known, count);
+        find_layers(q);
+        if (!keep_named(q))
+                return false;
+        keep_ends(q);
+        quantize_choose_bytes(q);
+        if (!quantize_choose_scales(q) || !quantize_insert(q))
+                return false;
+        for (int i = 0; i < q->layer_count; i++)
+                if (!q->layers[i].obstacle && !q->layers[i].both &&
+                    !quantize_layer(q, &q->layers[i]))
+                        return false;
+        report(q);
+        return true;
+}
+
+int pass_quantize(struct function *f, struct pass_context *context)
+{
+        struct quantizing q = { .f = f, .m = f->module, .context = context,
+                                .policy = context->quantize };
+        if (!q.policy) {
+                diag_error(context->diag, EXIT_USAGE,
+                           "pass quantize wants ranges: --quantize=FILE, which --calibrate writes");
+                return -1;
+        }
+        if (f != f->module->functions)
+                return 0;
+        if (!is_of_this_model(&q))
+                return -1;
+        q.arena = arena_new();
+        bool fine = quantize(&q);
+        for (int i = 0; i < q.site_count; i++)
+                q.sites[i].value->scratch = NULL;
+        arena_free(q.arena);
+        if (fine)
+                pass_dce(f, context);
+        return fine ? q.byte_count : -1;
+}

@@ -1,0 +1,124 @@
+/* The pass quantize: which values are kept in bytes (quantize_bytes.c), with which steps
+ * (quantize_steps.c), what layers are made of (quantize_layers.c). */
+#ifndef PASSES_QUANTIZE_QUANTIZE_H
+#define PASSES_QUANTIZE_QUANTIZE_H
+
+#include "passes/pass.h"
+#include "passes/quantize/calibration.h"
+
+/* ---- what is asked for ---- */
+
+enum quantize_step {
+#define STEP(id, ...) STEP_##id,
+#include "passes/quantize/quantize_steps.def"
+        STEP_COUNT
+};
+
+struct quantize_policy {
+        const struct calibration *calibration;
+        enum observer observer;
+        struct grid grid;               /* of activations */
+        bool steps[STEP_COUNT];
+        bool first, last;               /* the first layer, the last one stays in floats */
+        const char *const *keep_float;  /* nodes or values */
+        int keep_float_count;
+};
+
+/* the default steps, and those of a comma list: names, or names with + or - in front. False: *name
+ * points at what is none. */
+void quantize_steps_preset(bool steps[STEP_COUNT]);
+bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char **name);
+void quantize_steps_help(void);         /* on standard output */
+
+/* ---- one run of the pass ---- */
+
+struct site;
+struct layer {
+        struct op *op;                  /* convolve or dot of floats */
+        const char *obstacle;           /* to quantizing it, part of a sentence; NULL: it is quantized */
+        struct site *x;                 /* operand 0 */
+        bool both;                      /* a product of two activations */
+};
+
+/* A value of floats whose shape is known, of the function's body. */
+struct site {
+        struct value *value;
+        struct layer *layer;            /* whose result it is; or NULL */
+        const char *name;               /* of the calibration; or NULL */
+        const struct range *range;      /* or NULL */
+        struct site *root;              /* what is stored in the end of what is computed of it, element
+                                         * by element; itself: it is stored */
+        struct site *sum;               /* of the one contraction whose sums reach it unstored; or
+                                         * NULL */
+        struct site *same;              /* has the same step: towards the one that stands for all;
+                                         * NULL: it does */
+        int members;                    /* that it stands for, but itself */
+        struct extent extent;           /* of all that have its step; at the one that stands for
+                                         * them */
+        struct affine affine;           /* the same */
+        bool keep;                      /* its operation works on floats: --keep-float */
+        bool unfit;                     /* not all of its numbers are finite */
+        bool pinned;                    /* decoded bytes of the model's own, in steps of its own */
+        bool cut;                       /* stored in bytes though a kernel could go on with it */
+        bool norm;                      /* made with sums of rows that are spread over them */
+        bool reduced, spread;           /* made of a reduction; and spread */
+        bool bytes;                     /* what reads it reads decoded bytes: layers, and what is in
+                                         * bytes */
+        bool carried;                   /* its operation works on bytes */
+        struct value *decoded;          /* what they read */
+};
+
+struct quantizing {
+        struct function *f;
+        struct module *m;
+        struct pass_context *context;
+        const struct quantize_policy *policy;
+        struct arena *arena;
+        struct site *sites;             /* arguments, then results, in order */
+        int site_count;
+        struct layer *layers;           /* in order */
+        int layer_count;
+        int byte_count;                 /* values in bytes */
+};
+
+static inline struct site *site_of(const struct value *v) { return v ? v->scratch : NULL; }
+static inline struct site *site_of_op(const struct op *op)
+{
+        return op->result_count == 1 ? site_of(op_result(op)) : NULL;
+}
+static inline struct layer *layer_of(const struct op *op)
+{
+        struct site *s = site_of_op(op);
+        return s ? s->layer : NULL;
+}
+/* the layer's quantized operands: x, and the other where it is no constant */
+static inline bool layer_reads(const struct layer *l, int operand)
+{
+        return l && !l->obstacle && (operand == 0 || (operand == 1 && l->both));
+}
+
+/* What an operation does to bytes. */
+enum carrying {
+        CARRY_NONE,                     /* works on floats */
+        CARRY_MAP,                      /* element by element */
+        CARRY_MOVE,                     /* hands on some of its operands' numbers, and perhaps 0 */
+        CARRY_SUM                       /* adds them up */
+};
+enum carrying quantize_carrying(const struct op *op);
+
+/* Which values are in bytes: sites' bytes and carried, from the layers that are quantized. */
+void quantize_choose_bytes(struct quantizing *q);
+/* decoded bytes of the grid's element with one step for all: which? */
+bool quantize_find_decoded(const struct value *v, enum element to, struct affine *a);
+/* The steps of values in bytes. False after an error. */
+bool quantize_choose_scales(struct quantizing *q);
+const struct affine *quantize_affine(struct site *s);
+/* Puts bytes into the graph where they were chosen. */
+bool quantize_insert(struct quantizing *q);
+
+/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say */
+const char *quantize_obstacle(const struct quantizing *q, const struct layer *l);
+/* weights and bias of a layer whose x is decoded; it may find an obstacle yet */
+bool quantize_layer(struct quantizing *q, struct layer *l);
+
+#endif

@@ -1,0 +1,217 @@
+/* quantize: which values are kept in bytes.
+ *
+ * A value is stored where something else than element-wise operations reads it, or operations of
+ * several kernels; its site's root is what is stored in the end. Stored values are in bytes where a
+ * quantized layer reads them, or something that works on bytes because its own result is in bytes.
+ * So no floats are stored between layers, and nothing is rounded that a kernel hands on to itself:
+ *
+ *      convolve -> add bias -> relu -> [bytes] -> convolve -> add bias --\
+ *                                 \----------------------------------- add -> relu -> [bytes]
+ *
+ * but that of two layers' sums that meet in a kernel the first is stored, in bytes, and that what a
+ * dear function reads is in bytes, too (steps `functions`, `sigmoids`), so that it is a table.
+ *
+ * Norms and softmax work on floats: what reductions make of rows and is spread over them again has
+ * more digits than a byte. What they read is not rounded for them, nor, going back from there, what
+ * is added up for them alone (the sums beside the layers of a transformer). */
+#include "passes/quantize/quantize.h"
+
+/* ---- kinds of operations ---- */
+
+static bool is_floats(const struct value *v) { return v && v->type->element == E_F32; }
+
+/* numbers around x that a byte has: none, or 0 */
+static bool pads_zeros(const struct op *op)
+{
+        double number;
+        const struct value *around = op_operand(op, 1);
+        return !around || (value_is_splat(around, &number) && number == 0);
+}
+
+static enum carrying carrying_reduction(const struct op *op, const char *kind)
+{
+        switch (op_int(op, kind)) {
+        case REDUCE_max: case REDUCE_min: return CARRY_MOVE;
+        case REDUCE_sum: return CARRY_SUM;
+        default: return CARRY_NONE;
+        }
+}
+
+enum carrying quantize_carrying(const struct op *op)
+{
+        if (op->result_count != 1 || !is_floats(op_result(op)))
+                return CARRY_NONE;
+        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                return op->code == OP_cast || op->code == OP_bitcast ? CARRY_NONE : CARRY_MAP;
+        switch (op->code) {
+        case OP_reshape: case OP_transpose: case OP_broadcast: case OP_slice: case OP_concat:
+                return CARRY_MOVE;
+        case OP_gather: case OP_gather_elements: case OP_gather_nd:
+                return value_is_constant(op_operand(op, 0)) ? CARRY_NONE : CARRY_MOVE;
+        case OP_pad: return pads_zeros(op) ? CARRY_MOVE : CARRY_NONE;
+        case OP_reduce: case OP_reduce_window: return carrying_reduction(op, "kind");
+        default: return CARRY_NONE;
+        }
+}
+
+static bool is_map(const struct op *op) { return quantize_carrying(op) == CARRY_MAP; }
+
+/* A function of the library that is to be a table. Those of one exponential cost vectors less than a
+ * table does. */
+static bool is_function(const struct quantizing *q, const struct op *op)
+{
+        switch (op->code) {
+        case OP_div: case OP_reciprocal: case OP_sqrt: case OP_rem: case OP_mod: return false;
+        case OP_exp: case OP_sigmoid: case OP_tanh: return q->policy->steps[STEP_sigmoids];
+        default:
+                return op_info[op->code].traits & TRAIT_COSTLY &&
+                       q->policy->steps[STEP_functions];
+        }
+}
+
+static bool is_contraction(const struct op *op)
+{
+        return op_info[op->code].traits & TRAIT_CONTRACTION;
+}
+
+/* ---- norms ---- */
+
+static void mark_norm(struct site *s, const struct op *op)
+{
+        enum carrying carrying = quantize_carrying(op);
+        bool reduced = false, spread = false;
+        for (int i = 0; carrying != CARRY_NONE && i < op->operand_count; i++) {
+                const struct site *x = site_of(op_operand(op, i));
+                reduced |= x && x->reduced;
+                spread |= x && x->spread;
+        }
+        s->norm = spread && carrying == CARRY_MAP;
+        s->spread = (spread && carrying == CARRY_MOVE) || (reduced && op->code == OP_broadcast);
+        s->reduced = !s->norm && !s->spread && (op->code == OP_reduce || reduced);
+}
+
+/* ---- what kernels hand on ---- */
+
+/* the root of the operation that reads it, where that alone computes something of it, element by
+ * element; NULL: it is stored */
+static struct site *root_of(const struct quantizing *q, const struct site *s)
+{
+        struct site *root = NULL;
+        if (s->value->kind != VALUE_RESULT)
+                return NULL;
+        for (const struct use *u = s->value->uses; u; u = u->next) {
+                struct site *y = site_of_op(u->user);
+                if (u->user->region != &q->f->body || !is_map(u->user) || !y ||
+                    (root && y->root != root))
+                        return NULL;
+                root = y->root;
+        }
+        return root;
+}
+
+static void find_roots(struct quantizing *q)
+{
+        for (int i = q->site_count; i-- > 0;) {
+                struct site *s = &q->sites[i], *root = s->cut ? NULL : root_of(q, s);
+                s->root = root ? root : s;
+        }
+}
+
+/* sums that reach x unstored, where it is computed further in a kernel with s */
+static struct site *sum_in(const struct site *x, const struct site *s)
+{
+        return x && !x->cut && x->root == s->root ? x->sum : NULL;
+}
+
+/* one kernel has the sums of one layer: of two, the earlier ones are stored */
+static void cut_joins(struct quantizing *q)
+{
+        for (int i = 0; i < q->site_count; i++) {
+                struct site *s = &q->sites[i], *first = NULL;
+                const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
+                if (!op)
+                        continue;
+                s->sum = is_contraction(op) ? s : NULL;
+                for (int k = 0; is_map(op) && k < op->operand_count; k++) {
+                        struct site *x = site_of(op_operand(op, k)), *sum = sum_in(x, s);
+                        if (!sum || sum == s->sum)
+                                continue;
+                        if (s->sum)
+                                (sum < s->sum ? x : first)->cut = true;
+                        if (!s->sum || sum > s->sum) {
+                                s->sum = sum;
+                                first = x;
+                        }
+                }
+        }
+}
+
+/* x, where v is a function of one value x and of numbers; NULL: of several */
+static struct value *only_operand(const struct op *op)
+{
+        struct value *x = NULL;
+        double number;
+        for (int i = 0; i < op->operand_count; i++) {
+                struct value *v = op_operand(op, i);
+                if (value_is_splat(v, &number) || v == x)
+                        continue;
+                if (x)
+                        return NULL;
+                x = v;
+        }
+        return x;
+}
+
+/* what a function reads becomes bytes, behind the layer's bias */
+static void cut_functions(struct quantizing *q)
+{
+        for (int i = 0; i < q->site_count; i++) {
+                const struct site *s = &q->sites[i];
+                if (s->value->kind != VALUE_RESULT || !is_map(s->value->op) ||
+                    !is_function(q, s->value->op))
+                        continue;
+                struct value *x = only_operand(s->value->op);
+                while (x && value_has_one_use(x) && x->kind == VALUE_RESULT && is_map(x->op) &&
+                       only_operand(x->op))
+                        x = only_operand(x->op);
+                struct site *from = site_of(x);
+                if (sum_in(from, s))
+                        from->cut = true;
+        }
+}
+
+/* ---- bytes ---- */
+
+static bool is_read_as_bytes(const struct quantizing *q, const struct site *s)
+{
+        for (const struct use *u = s->value->uses; u; u = u->next) {
+                const struct site *y = site_of_op(u->user);
+                if (u->user->region == &q->f->body && y &&
+                    (y->carried || layer_reads(y->layer, u->index)))
+                        return true;
+        }
+        return false;
+}
+
+static void choose(struct quantizing *q)
+{
+        for (int i = q->site_count; i-- > 0;) {
+                struct site *s = &q->sites[i];
+                const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
+                s->bytes = s->root == s && !s->unfit && is_read_as_bytes(q, s);
+                s->carried = op && s->root->bytes && !s->norm && !s->spread && !s->keep &&
+                             quantize_carrying(op) != CARRY_NONE;
+        }
+}
+
+void quantize_choose_bytes(struct quantizing *q)
+{
+        for (int i = 0; i < q->site_count; i++)
+                if (q->sites[i].value->kind == VALUE_RESULT)
+                        mark_norm(&q->sites[i], q->sites[i].value->op);
+        find_roots(q);
+        cut_joins(q);
+        cut_functions(q);
+        find_roots(q);
+        choose(q);
+}

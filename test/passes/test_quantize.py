@@ -1,0 +1,387 @@
+"""--quantize: small models against a statement of their own in numpy (test/support/quantizing.py) of what is rounded where; choices,
+errors, and that the same is made everywhere and of what is quantized already."""
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+import quantized  # noqa: E402
+import quantizing  # noqa: E402
+from quantized import F32, I64  # noqa: E402
+from quantizing import Bytes  # noqa: E402
+from test_schedule import TARGETS  # noqa: E402
+from test_strips import BACKWARDS  # noqa: E402
+
+SAMPLES = 6
+PLAIN = "--quantize-steps=-correct"     # biases are the model's own, rounded
+
+
+class Model:
+    """An ONNX model that is written node by node, calibrated, and compiled."""
+
+    def __init__(self, folder, shape, seed=1):
+        self.folder, self.shape, self.r = folder, shape, np.random.default_rng(seed)
+        self.nodes, self.constants, self.count = [], {}, 0
+
+    def constant(self, array, name=None):
+        name = name or f"c{len(self.constants)}"
+        self.constants[name] = np.ascontiguousarray(array)
+        return name
+
+    def node(self, op, inputs, name=None, **attributes):
+        self.count += 1
+        name = name or f"{op.lower()}{self.count}"
+        inputs = [self.constant(i) if isinstance(i, np.ndarray) else i for i in inputs]
+        self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
+        return name
+
+    def weights(self, *shape):
+        return self.r.normal(0, 1 / np.sqrt(np.prod(shape[1:])), shape).astype(F32)
+
+    def biases(self, count):
+        return self.r.normal(0, .3, count).astype(F32)
+
+    def finish(self, *outputs):
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(self.nodes, "m", [value("x", TensorProto.FLOAT, self.shape)],
+                                  [value(y, TensorProto.UNDEFINED, None) for y in outputs],
+                                  [numpy_helper.from_array(a, name) for name, a in self.constants.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        self.path = self.folder / "source.onnx"
+        onnx.save(model, self.path)
+        samples = self.r.normal(0, 1, (SAMPLES, *self.shape)).astype(F32)
+        self.file = quantizing.calibrate(self.path, self.folder, {"x": samples})
+        self.ranges = quantizing.ranges(self.file)
+        self.x = self.r.normal(0, 1, self.shape).astype(F32)
+        return self
+
+    def stats(self, *options):
+        return quantizing.stats(self.path, [f"--quantize={self.file}", *options])
+
+    def bytes(self, name, *how):
+        return Bytes(*self.ranges[name], *how)
+
+    def run(self, *options, target="generic", quantize=True):
+        folder = self.folder / f"run{len(list(self.folder.iterdir()))}"
+        folder.mkdir()
+        given = [f"--quantize={self.file}"] if quantize else []
+        dnncc.compile_model(self.path, folder, [*given, f"--target={target}", *options])
+        if "--threads=2" in options:
+            with open(folder / "model.c", "a") as file:
+                file.write(BACKWARDS)
+        return dnncc.run_host(dnncc.build_host(folder, ["-O1"]), [self.x])
+
+
+def along(v, s):
+    return v.reshape(-1, *[1] * (s.ndim - 2)) if s.ndim > 2 else v
+
+
+def sums(q, x, w, pads=0, groups=1, axis=0):
+    """of bytes q of x by the numbers of w; and their scales"""
+    numbers, sw = quantizing.weights(w, axis)
+    centered = quantized.wide(q, x.zero)
+    if w.ndim == 2:
+        return centered @ (numbers.astype(I64) if axis else numbers.astype(I64).T), sw
+    return quantized.convolve(centered, numbers.astype(I64), [1, 1], [1, 1], [pads] * 4, groups), sw
+
+
+def layer(q, x, w, b, y, pads=0, groups=1, axis=0, low=None, high=None):
+    """bytes of y: one rounding"""
+    s, sw = sums(q, x, w, pads, groups, axis)
+    s = s + along(quantizing.bias(b, x.scale, sw), s)
+    m = F32(F32(x.scale * sw) / y.scale)
+    return quantized.requantize(s, along(m, s), y.zero, y.t, low, high)
+
+
+def reals(q, x, w, b, pads=0, axis=0):
+    """sums as floats: a layer whose result stays such"""
+    s, sw = sums(q, x, w, pads, 1, axis)
+    whole = quantizing.bias(b, x.scale, sw).astype(F32) * F32(x.scale * sw)
+    return s.astype(F32) * along(F32(x.scale * sw), s) + along(whole, s)
+
+
+def pooled(q):
+    n, c, h, w = q.shape
+    return q.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
+
+
+# ---- what is rounded where ----
+
+def chain(folder, activations=np.uint8):
+    m = Model(folder, [1, 3, 8, 8])
+    w = [m.weights(8, 3, 3, 3), m.weights(8, 1, 3, 3), m.weights(20, 8 * 4 * 4)]
+    b = [m.biases(8), m.biases(8), m.biases(20)]
+    m.node("Conv", ["x", w[0], b[0]], "conv1", pads=[1] * 4)
+    m.node("Relu", ["conv1"], "relu1")
+    m.node("Conv", ["relu1", w[1], b[1]], "conv2", pads=[1] * 4, group=8)
+    m.node("Clip", ["conv2", np.array(0, F32), np.array(.5, F32)], "clip")
+    m.node("MaxPool", ["clip"], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    m.node("Flatten", ["pool"], "flat")
+    m.node("Gemm", ["flat", w[2], b[2]], "gemm", transB=1)
+    return m.finish("gemm"), w, b
+
+
+@pytest.mark.parametrize("how", ["u8", "s8", "s8-symmetric"])
+def test_chain(how, tmp_path):
+    """layers with biases, bounds and a pool: bytes from end to end; a bound of what follows is where its bytes end"""
+    m, w, b = chain(tmp_path)
+    form = (np.uint8 if how == "u8" else np.int8, how == "s8-symmetric")
+    x, y1, y2 = (m.bytes(name, *form) for name in ("x", "relu1.max", "clip.min"))
+    if how != "s8-symmetric":
+        assert y1.zero == np.iinfo(form[0]).min and abs(y2.scale - F32(.5 / 255)) < 1e-9
+    q = layer(x.encode(m.x), x, w[0], b[0], y1, 1, low=0)
+    q = layer(q, y1, w[1], b[1], y2, 1, 8, low=0, high=F32(F32(.5) / y2.scale))
+    flat = pooled(q).reshape(1, -1)
+    expected = reals(flat, y2, w[2], b[2])
+    result, = m.run(PLAIN, f"--activations={how}")
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+    assert m.stats(f"--activations={how}") == (3, 3, 5)
+
+
+def test_biases_are_corrected(tmp_path):
+    """by what rounding the weights takes from the mean of x"""
+    m, w, b = chain(tmp_path)
+    plain, corrected, original = m.run(PLAIN)[0], m.run()[0], m.run(quantize=False)[0]
+    assert not np.array_equal(plain, corrected)
+    numbers, sw = quantizing.weights(w[2], 0)
+    lost = (w[2].astype(np.float64) - numbers * sw.astype(np.float64)[:, None]).sum(1)
+    mean = quantizing.means(m.file)["flat.reshape"]
+    keep = ("--keep-float=conv1", "--keep-float=conv2")
+    difference = m.run(*keep)[0] - m.run(PLAIN, *keep)[0]
+    np.testing.assert_allclose(difference[0], lost * mean, rtol=1e-3, atol=5e-6)
+    assert np.abs(corrected - original).mean() < np.abs(original).mean() / 20
+
+
+def test_sums_of_layers(tmp_path):
+    """what a kernel adds to a layer's sums is not rounded before; of two layers', the earlier ones are"""
+    m = Model(tmp_path, [1, 4, 6, 6])
+    w, b = [m.weights(4, 4, 3, 3) for _ in range(4)], [m.biases(4) for _ in range(4)]
+    for i, (source, name) in enumerate((("x", "a"), ("ra", "b"), ("s", "c"), ("x", "d"))):
+        m.node("Conv", [source, w[i], b[i]], name, pads=[1] * 4)
+        if name == "a":
+            m.node("Relu", ["a"], "ra")
+        if name == "b":
+            m.node("Add", ["b", "ra"], "s")
+    m.node("Add", ["c", "d"], "t")
+    m.node("Relu", ["t"], "rt")
+    w5, b5 = m.weights(3, 4, 1, 1), m.biases(3)
+    m.node("Conv", ["rt", w5, b5], "e")
+    m.finish("e")
+    x, ra, s, c, rt = (m.bytes(name) for name in ("x", "ra.max", "s.add", "c.add", "rt.max"))
+    qx = x.encode(m.x)
+    qa = layer(qx, x, w[0], b[0], ra, 1, low=0)
+    qs = s.encode(reals(qa, ra, w[1], b[1], 1) + ra.decode(qa))
+    first = c.through(reals(qs, s, w[2], b[2], 1)) if "d" > "c" else None
+    qt = rt.encode(np.maximum(first + reals(qx, x, w[3], b[3], 1), 0))
+    expected = reals(qt, rt, w5, b5)
+    result, = m.run(PLAIN)
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+    assert m.stats() == (5, 5, 5)
+
+
+def test_concat_has_one_step(tmp_path):
+    """what is put together has the steps of all of it"""
+    m = Model(tmp_path, [1, 4, 6, 6])
+    w, b = [m.weights(4, 4, 1, 1), m.weights(4, 4, 1, 1), m.weights(3, 8, 1, 1)], [m.biases(4), m.biases(4), m.biases(3)]
+    for i, name in enumerate("ab"):
+        m.node("Conv", ["x", w[i], b[i]], name)
+        m.node("Relu", [name], "r" + name)
+    m.node("Concat", ["ra", "rb"], "both", axis=1)
+    m.node("MaxPool", ["both"], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    m.node("Conv", ["pool", w[2], b[2]], "c")
+    m.finish("c")
+    x = m.bytes("x")
+    least, most = zip(m.ranges["ra.max"], m.ranges["rb.max"])
+    y = Bytes(min(least), max(most))
+    q = np.concatenate([layer(x.encode(m.x), x, w[i], b[i], y, low=0) for i in range(2)], 1)
+    result, = m.run(PLAIN)
+    np.testing.assert_allclose(result, reals(pooled(q), y, w[2], b[2]), rtol=1e-5, atol=1e-6)
+
+
+def test_means_have_steps_of_their_own(tmp_path):
+    m = Model(tmp_path, [1, 4, 6, 6])
+    w, b = [m.weights(8, 4, 3, 3), m.weights(5, 8)], [m.biases(8), m.biases(5)]
+    m.node("Conv", ["x", w[0], b[0]], "a")
+    m.node("Relu", ["a"], "ra")
+    m.node("GlobalAveragePool", ["ra"], "mean")
+    m.node("Flatten", ["mean"], "flat")
+    m.node("Gemm", ["flat", w[1], b[1]], "y", transB=1)
+    m.finish("y")
+    x, a = m.bytes("x"), m.bytes("ra.max")
+    mean = m.bytes("mean.reduce")         # a sum: what it is divided by is a factor of the weights
+    q = layer(x.encode(m.x), x, w[0], b[0], a, low=0)
+    total = a.decode(q).astype(np.float64).sum((2, 3)).astype(F32)
+    result, = m.run(PLAIN)
+    np.testing.assert_allclose(result, reals(mean.encode(total), mean, w[1] * F32(1 / 16), b[1]), rtol=1e-5, atol=1e-6)
+
+
+def test_norms_stay_in_floats(tmp_path):
+    """what is added up for norms alone is not rounded; what layers read is"""
+    m = Model(tmp_path, [1, 5, 16])
+    w, b = [m.weights(16, 16).T.copy() for _ in range(2)], [m.biases(16) for _ in range(2)]
+    gain, shift = m.r.uniform(.5, 2, 16).astype(F32), m.biases(16)
+    m.node("MatMul", ["x", w[0]], "p")
+    m.node("Add", ["p", b[0]], "pb")
+    m.node("Add", ["pb", "x"], "s")
+    m.node("LayerNormalization", ["s", gain, shift], "norm", axis=-1)
+    m.node("MatMul", ["norm", w[1]], "o")
+    m.node("Add", ["o", b[1]], "ob")
+    m.node("Add", ["ob", "norm"], "y")
+    m.node("ReduceSum", ["y", np.array([2])], "total", keepdims=1)
+    m.node("Sub", ["y", "total"], "z")
+    m.finish("z")
+    assert m.stats() == (2, 2, 2)
+    x = m.bytes("x")
+    s = reals(x.encode(m.x)[0], x, w[0], b[0], axis=1) + m.x[0]
+    centered = s.astype(np.float64) - s.astype(np.float64).mean(-1, keepdims=True)
+    norm = (centered / np.sqrt((centered ** 2).mean(-1, keepdims=True) + 1e-5) * gain + shift).astype(F32)
+    name = [n for n in m.ranges if n.startswith("norm.")][-1]
+    q = m.bytes(name)
+    y = reals(q.encode(norm), q, w[1], b[1], axis=1) + norm
+    result, = m.run(PLAIN)
+    np.testing.assert_allclose(result[0], y - y.sum(-1, keepdims=True), rtol=1e-4, atol=1e-4)
+
+
+def test_functions_are_tables(tmp_path):
+    """what erf and, if asked for, sigmoid read is rounded; else it stays in its kernel"""
+    m = Model(tmp_path, [1, 4, 8, 8])
+    w, b = [m.weights(16, 4, 1, 1), m.weights(3, 16, 1, 1)], [m.biases(16), m.biases(3)]
+    m.node("Conv", ["x", w[0], b[0]], "a")
+    m.node("Sigmoid", ["a"], "gate")
+    m.node("Mul", ["a", "gate"], "silu")
+    m.node("Conv", ["silu", w[1], b[1]], "y")
+    m.finish("y")
+    assert m.stats() == (2, 2, 2) and m.stats("--quantize-steps=+sigmoids") == (2, 2, 3)
+    x, a, silu = (m.bytes(name) for name in ("x", "a.add", "silu.mul"))
+
+    def activated(v):
+        v = v.astype(np.float64)
+        return (v / (1 + np.exp(-v))).astype(F32)
+
+    q = x.encode(m.x)
+    for option, v in ((PLAIN, reals(q, x, w[0], b[0])), (PLAIN + ",+sigmoids", a.decode(layer(q, x, w[0], b[0], a)))):
+        expected = reals(silu.encode(activated(v)), silu, w[1], b[1])
+        np.testing.assert_allclose(m.run(option)[0], expected, rtol=1e-5, atol=1e-6, err_msg=option)
+
+
+def test_products(tmp_path):
+    m = Model(tmp_path, [1, 2, 6, 16])
+    w = m.weights(16, 16).T.copy()
+    m.node("MatMul", ["x", w], "k")
+    m.node("Transpose", ["k"], "t", perm=[0, 1, 3, 2])
+    m.node("MatMul", ["x", "t"], "y")
+    m.finish("y")
+    assert m.stats() == (1, 1, 1) and m.stats("--quantize-steps=+products") == (2, 2, 2)
+    x, k = m.bytes("x"), m.bytes("k.dot")
+    q = x.encode(m.x)
+    s, sw = sums(q[0], x, w, axis=1)
+    qk = quantized.requantize(s, F32(F32(x.scale * sw) / k.scale), k.zero, k.t)
+    product = quantized.wide(q[0], x.zero) @ quantized.wide(qk, k.zero).transpose(0, 2, 1)
+    result, = m.run("--quantize-steps=products")
+    np.testing.assert_allclose(result[0], product.astype(F32) * F32(x.scale * k.scale), rtol=1e-5, atol=1e-6)
+
+
+# ---- choices ----
+
+def test_keep_float(tmp_path):
+    m, w, b = chain(tmp_path)
+    assert m.stats("--keep-float=first") == (2, 3, 4) and m.stats("--keep-float=last") == (2, 3, 2)
+    assert m.stats("--keep-float=conv2") == (2, 3, 4) and m.stats("--keep-float=conv1", "--keep-float=conv2", "--keep-float=gemm") == (0, 3, 0)
+    assert m.stats("--keep-float=x") == (2, 3, 4)
+    kept = m.run("--keep-float=first", "--keep-float=last", "--keep-float=conv2")[0]
+    np.testing.assert_array_equal(kept, m.run(quantize=False)[0])
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--keep-float=conv9"], "no node or value of the model is called that"),
+    (["--observer=least"], "nothing is called 'least'"),
+    (["--quantize-steps=+correct,blur"], "nothing is called 'blur'"),
+    (["--exact"], "not with --exact"),
+    (["--passes=simplify,lower"], "wants the pass quantize"),
+])
+def test_wrong_options(options, text, tmp_path):
+    m, *_ = chain(tmp_path)
+    with pytest.raises(dnncc.CompileError) as error:
+        m.run(*options)
+    assert error.value.code == dnncc.USAGE and text in error.value.text
+    assert not list(tmp_path.glob("run*/model.c"))
+
+
+@pytest.mark.parametrize("option", ["--keep-float=a", "--observer=mse", "--activations=s8", "--quantize-steps=none", "--passes=+quantize"])
+def test_options_without_ranges(option, tmp_path):
+    m, *_ = chain(tmp_path)
+    with pytest.raises(dnncc.CompileError) as error:
+        m.run(option, quantize=False)
+    assert error.value.code == dnncc.USAGE and "--quantize=FILE" in error.value.text
+
+
+# ---- files of ranges ----
+
+def change(m, old, new):
+    text = m.file.read_text()
+    assert old in text
+    m.file.write_text(text.replace(old, new, 1))
+
+
+def test_ranges_of_another_model(tmp_path):
+    m, *_ = chain(tmp_path)
+    change(m, "function " + m.file.read_text().split("function ")[1][:8], "function 00000000")
+    with pytest.raises(dnncc.CompileError) as error:
+        m.run()
+    assert error.value.code == dnncc.INVALID and "of another model" in error.value.text
+
+
+def test_missing_ranges(tmp_path):
+    m, *_ = chain(tmp_path)
+    change(m, "tensor relu1.max ", "tensor relu9.max ")
+    with pytest.raises(dnncc.CompileError) as error:
+        m.run()
+    assert error.value.code == dnncc.INVALID and "relu1.max" in error.value.text
+
+
+# ---- the same everywhere ----
+
+def test_all_targets(tmp_path):
+    """bytes of a quantized output, and the same C again"""
+    m = Model(tmp_path, [1, 3, 8, 8])
+    for i, source in enumerate(("x", "r0", "r1")):
+        m.node("Conv", [source, m.weights(5, 5 if i else 3, 3, 3), m.biases(5)], f"a{i}", pads=[1] * 4)
+        m.node("Relu", [f"a{i}"], f"r{i}")
+    m.node("QuantizeLinear", ["r2", np.array(.02, F32), np.array(7, np.uint8)], "y")
+    m.finish("y")
+    expected = m.run()[0]
+    assert len(np.unique(expected)) > 20
+    for target in processor.these(TARGETS):
+        for threads in (1, 2):
+            np.testing.assert_array_equal(m.run(f"--threads={threads}", target=target)[0], expected, err_msg=target)
+    texts = set()
+    for i in range(2):
+        (tmp_path / f"again{i}").mkdir()
+        dnncc.compile_model(m.path, tmp_path / f"again{i}", [f"--quantize={m.file}"])
+        texts.add((tmp_path / f"again{i}" / "model.c").read_bytes())
+    assert len(texts) == 1
+
+
+def test_twice(tmp_path):
+    """what is quantized stays as it is"""
+    m, *_ = chain(tmp_path)
+    text = tmp_path / "once.dnn"
+    done = dnncc.run([dnncc.DNNCC, m.path, f"--quantize={m.file}", "--passes=simplify,fold,cse,dce,quantize,simplify,fold,cse,dce",
+                      "--emit=ir", "-o", text])
+    assert done.returncode == 0, done.stderr
+    samples = {"x": np.stack([m.x, -m.x])}
+    again = quantizing.calibrate(text, tmp_path, samples)
+    codes = []
+    for options in ([], [f"--quantize={again}"]):
+        (tmp_path / f"c{len(codes)}").mkdir()
+        dnncc.compile_model(text, tmp_path / f"c{len(codes)}", options)
+        code = (tmp_path / f"c{len(codes)}" / "model.c").read_text()
+        codes.append(re.sub("BUILD_[0-9A-F]+", "", code[code.index("#include"):]))
+    assert codes[0] == codes[1]

@@ -1,0 +1,92 @@
+"""What --quantize makes of a model, stated once more in numpy: steps from ranges, weights, biases, and which values are rounded. Nothing
+here knows how dnncc does it; docs/quantization.md has the formulas."""
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+
+import dnncc
+import quantized
+
+F32 = np.float32
+
+
+# ---- dnncc ----
+
+def calibrate(model, folder, samples, options=()):
+    """the file of ranges of a model; samples: a dictionary of arrays whose first dimension is that of samples"""
+    folder = pathlib.Path(folder)
+    np.savez(folder / "samples.npz", **samples)
+    done = dnncc.run([dnncc.DNNCC, model, f"--calibrate={folder / 'samples.npz'}", "-o", folder / "model.ranges", *options])
+    assert done.returncode == 0, done.stderr
+    return folder / "model.ranges"
+
+
+def tensors(path):
+    """(name, {word: what stands behind it}) of each"""
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line.startswith("tensor "):
+            words = line.split()
+            yield words[1], {w: words[i + 1:i + 3] for i, w in enumerate(words)}
+
+
+def ranges(path):
+    """{name: (least, most)}"""
+    return {name: (F32(words["extent"][0]), F32(words["extent"][1])) for name, words in tensors(path)}
+
+
+def means(path):
+    """{name: mean}; sums are whole numbers of powers of two, in hex"""
+    result = {}
+    for name, words in tensors(path):
+        number, exponent = words["sum"][0].split("p")
+        result[name] = int(number, 16) * 2.0 ** int(exponent) / int(words["count"][0])
+    return result
+
+
+def stats(model, options):
+    """(layers in bytes, layers, values in bytes)"""
+    done = dnncc.run([dnncc.DNNCC, model, "--stats", "--emit=ir", "-o", "-", *options])
+    assert done.returncode == 0, done.stderr
+    return tuple(map(int, re.search(r"quantize .*: (\d+) of (\d+) layers in bytes, (\d+) values", done.stderr).groups()))
+
+
+# ---- the formulas ----
+
+class Bytes:
+    """a value kept in bytes"""
+
+    def __init__(self, least, most, t=np.uint8, symmetric=False):
+        self.t, i = t, np.iinfo(t)
+        least, most = min(F32(least), F32(0)), max(F32(most), F32(0))
+        if symmetric:
+            largest = max(-least, most)
+            self.scale, self.zero = F32(float(largest) / 127), np.array((i.min + i.max + 1) // 2, t)
+        else:
+            self.scale = F32((float(most) - float(least)) / 255)
+            self.zero = np.array(np.clip(np.rint(i.min - float(least) / float(self.scale)), i.min, i.max), t)
+        if self.scale == 0:
+            self.scale, self.zero = F32(1), np.array(0, t)
+
+    def encode(self, real):
+        return quantized.encode(real, self.scale, self.zero, self.t)
+
+    def decode(self, q):
+        return quantized.decode(q, self.scale, self.zero)
+
+    def through(self, real):
+        return self.decode(self.encode(real))
+
+
+def weights(w, axis):
+    """numbers and scales of w, outputs along axis"""
+    others = tuple(d for d in range(w.ndim) if d != axis)
+    scales = F32(np.abs(w).max(axis=others).astype(np.float64) / 127)
+    spread = np.expand_dims(scales.astype(np.float64), others)
+    return np.clip(np.rint(w.astype(np.float64) / spread), -127, 127).astype(np.int8), scales
+
+
+def bias(b, sx, sw):
+    """whole numbers of steps"""
+    return np.rint(b / (F32(sx) * sw)).astype(np.int32)
