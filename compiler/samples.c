@@ -441,9 +441,10 @@ bool samples_read(struct samples *s, int64_t i, struct sample *sample, const voi
                            set->name);
                 return false;
         }
+        struct arena *arena = s->run->arena;              /* names outlive the samples */
         sample->name = set->kind == SET_TENSORS
-                               ? set->name
-                               : arena_printf(s->run->arena, "%s:%" PRId64, set->name, i);
+                               ? arena_string(arena, set->name)
+                               : arena_printf(arena, "%s:%" PRId64, set->name, i);
         for (int k = 0; k < s->input_count; k++) {
                 size_t bytes = (size_t)type_bytes(input_type(s, k));
                 const struct part *part = &s->parts[k];

@@ -93,11 +93,12 @@ bool exact_sum_parse(const char *token, struct exact_sum *sum)
         static const char hex[] = "0123456789abcdef";
         const char *digits = token + (*token == '-');
         size_t count = strspn(digits, hex);
-        const char *tail = digits + count + 1, *p = tail + (*tail == '-');
         int exponent = 0;
         *sum = (struct exact_sum){ { 0 } };
-        if (!count || count > EXACT_SUM_DIGITS || digits[count] != 'p' || !*p ||
-            strspn(p, "0123456789") != strlen(p) || strlen(p) > EXPONENT_LENGTH)
+        if (!count || count > EXACT_SUM_DIGITS || digits[count] != 'p')
+                return false;
+        const char *tail = digits + count + 1, *p = tail + (*tail == '-');
+        if (!*p || strspn(p, "0123456789") != strlen(p) || strlen(p) > EXPONENT_LENGTH)
                 return false;
         for (; *p; p++)
                 exponent = 10 * exponent + *p - '0';

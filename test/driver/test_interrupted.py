@@ -182,3 +182,36 @@ def test_testing_stops(tmp_path):
     assert folder.is_dir()
     os.killpg(process.pid, signal.SIGTERM)
     assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGTERM and not folder.exists()
+
+
+def samples(folder):
+    (folder / "set").mkdir()
+    (folder / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 1, 8, 8), np.float32)).SerializeToString())
+    return f"--calibrate={folder / 'set'}", "-o", folder / "m.ranges"
+
+
+COMPILES, RUNS = "pwd > {0}/began; sleep 9; cc", "printf '#!/bin/sh\\ncat >{0}/given\\n' > calibrated; chmod +x calibrated; pwd > {0}/began; :"
+
+
+@pytest.mark.parametrize("when, group", [(COMPILES, True), (RUNS, False), (RUNS, True)], ids=["compiles", "runs", "runs in a group"])
+def test_calibrating_stops(when, group, tmp_path):
+    process, folder = started(tmp_path, *samples(tmp_path), "--cc=" + when.format(tmp_path))
+    if "given" in when:
+        while not (tmp_path / "given").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+    assert folder.is_dir()
+    (os.killpg if group else os.kill)(process.pid, signal.SIGTERM)
+    assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGTERM
+    assert not folder.exists() and not list(tmp_path.glob("m.ranges*"))
+
+
+@pytest.mark.parametrize("program, code, said", [
+    ("exit 3", dnncc.INTERNAL, "sample set: the compiled program failed"), ("kill -9 $$", dnncc.INTERNAL, "sample set: the compiled program failed"),
+    ("head -c 1 >/dev/null; head -c 9 /dev/zero", dnncc.INTERNAL, "sample set: the compiled program failed"),
+    ("exit 19", dnncc.INVALID, "sample set: the run ended with code -3")])
+def test_program_that_fails(program, code, said, tmp_path):
+    cc = f"--cc=printf '#!/bin/sh\\n{program}\\n' > calibrated; chmod +x calibrated; pwd > {tmp_path}/folder; :"
+    done = subprocess.run([dnncc.DNNCC, DIGITS, *map(str, samples(tmp_path)), cc], capture_output=True, text=True)
+    assert done.returncode == code and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not pathlib.Path((tmp_path / "folder").read_text().strip()).exists() and not list(tmp_path.glob("m.ranges*"))
