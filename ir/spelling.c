@@ -137,7 +137,7 @@ struct loop_expr *spelling_operand(const struct spelling *row, const struct loop
         struct loop_expr *operand = e->args[k];
         bool negated = row->op == SPELL_FMA_LESS ? k == 2
                                                  : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
-        if (negated)
+        if (negated || row->op == SPELL_CAST_ROUNDED)
                 return operand->args[0];
         return row->lane && k == 1 ? operand->args[0]->args[0] : operand;
 }
@@ -160,6 +160,18 @@ static const struct spelling *spelling_of_fma(const struct target *t, const stru
         int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
         const struct spelling *row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
+}
+
+static const struct spelling *spelling_of_cast(const struct target *t, const struct loop_expr *e)
+{
+        struct spelling want = { .op = (uint8_t)e->op, .element = e->args[0]->type.element, .to = e->type.element };
+        const struct spelling *row = NULL;
+        if (e->op == LOOP_CAST && loop_is_round(e->args[0])) {
+                want.op = SPELL_CAST_ROUNDED;
+                row = find(t, want, e->type.lanes);
+                want.op = LOOP_CAST;
+        }
+        return row ? row : find(t, want, e->type.lanes);
 }
 
 static const struct spelling *spelling_of_load(const struct target *t, const struct loop_expr *e)
@@ -215,10 +227,7 @@ const struct spelling *spelling_of(const struct target *t, const struct loop_exp
                 break;
         case LOOP_FMA: return spelling_of_fma(t, e);
         case LOOP_CALL: return spelling_of_call(t, e);
-        case LOOP_CAST: case LOOP_BITCAST:
-                want.element = e->args[0]->type.element;
-                want.to = e->type.element;
-                break;
+        case LOOP_CAST: case LOOP_BITCAST: return spelling_of_cast(t, e);
         case LOOP_RAMP:
                 if (e->args[0]->op != LOOP_LITERAL)
                         return NULL;

@@ -30,6 +30,8 @@ enum spelling_op {
         SPELL_SCATTER_MASKED,           /* the same, mask */
         SPELL_FMA_LESS,                 /* a * b - c: FMA whose third operand is a negation */
         SPELL_FMA_FROM,                 /* c - a * b: FMA whose first or second operand is one */
+        SPELL_CAST_ROUNDED,             /* CAST whose operand is a call of round, which it makes
+                                         * itself */
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH,                 /* address; `level` says where to */
         /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
@@ -50,7 +52,7 @@ struct spelling {
                                          * place */
         const char *definition;         /* of the function that `text` calls, from its result type
                                          * on; or NULL */
-        uint8_t to;                     /* CAST, BITCAST: the result's element */
+        uint8_t to;                     /* CAST, CAST_ROUNDED, BITCAST: the result's element */
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS:
                                          * elements of a word */
         const char *function;           /* CALL: of the library */
@@ -72,8 +74,8 @@ const struct spelling *spelling_of_products(const struct target *t, enum element
 
 /* The subscripts of a gather that a row can print: index(v) of a vector v of i32; else NULL. */
 const struct loop_expr *spelling_subscripts(const struct loop_expr *index);
-/* Operand k of e as its row has it: of an FMA without the negation that the row is for, of a CALL
- * the vector whose lane it is for. */
+/* Operand k of e as its row has it: of an FMA without the negation that the row is for, of a CAST
+ * what it rounds, of a CALL the vector whose lane it is for. */
 struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k);
 /* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l for lane
  * l. */

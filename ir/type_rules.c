@@ -335,6 +335,31 @@ bool type_cast(struct module *m, struct op *op, struct diag *diag)
         return rule_result(m, op, 0, type_with_element(m, operand_type(op, 0), to), diag);
 }
 
+bool type_requantize(struct module *m, struct op *op, struct diag *diag)
+{
+        enum { SHIFT_MAX = 63 };
+        const struct type *x = operand_type(op, 0);
+        enum element to = (enum element)op_int(op, "to");
+        int64_t shift = op_int(op, "shift");
+        if (!element_is_integer(to) || element_info[to].bytes > 2)
+                return rule_fail(op, diag, "to is %s, want integers of 8 or 16 bits",
+                                 element_info[to].text);
+        if (shift < 1 || shift > SHIFT_MAX)
+                return rule_fail(op, diag, "shift is %lld, want 1 to %d", (long long)shift,
+                                 SHIFT_MAX);
+        if (op_int(op, "low") > op_int(op, "high"))
+                return rule_fail(op, diag, "low is %lld and high is %lld",
+                                 (long long)op_int(op, "low"), (long long)op_int(op, "high"));
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct type *want = type_with_element(m, x, i == 2 ? E_I64 : E_I32);
+                if (operand_type(op, i) != want)
+                        return rule_fail(op, diag, "operand %s is %s, want %s",
+                                         op_info[op->code].operands[i].name,
+                                         rule_type(m, operand_type(op, i)), rule_type(m, want));
+        }
+        return rule_result(m, op, 0, type_with_element(m, x, to), diag);
+}
+
 bool type_bitcast(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0);

@@ -48,6 +48,8 @@ static const struct spelling spellings[] = {
         OP(DIV, F32, "vdivq_f32($0, $1)"),
         CHOICE(MAX, "max", OR_NAN("vcgtq_f32")), CHOICE(MIN, "min", OR_NAN("vcltq_f32")),
         MATH("sqrt", F32, "vsqrtq_f32($0)"), MATH("round", F32, "vrndnq_f32($0)"),
+        ROUNDED(F32, U8, "vqmovn_u16(vcombine_u16(vqmovn_u32(vcvtnq_u32_f32($0)), vdup_n_u16(0)))"),
+        ROUNDED(F32, I8, "vqmovn_s16(vcombine_s16(vqmovn_s32(vcvtnq_s32_f32($0)), vdup_n_s16(0)))"),
         MATH("floor", F32, "vrndmq_f32($0)"), MATH("ceil", F32, "vrndpq_f32($0)"), MATH("trunc", F32, "vrndq_f32($0)"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
           .text = "vget_lane_f32(vsqrt_f32(vdup_n_f32($0)), 0)" },

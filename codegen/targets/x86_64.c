@@ -158,6 +158,21 @@ static const struct spelling spellings[] = {
                 "        const __m128i words = _mm_packs_epi32(c, c);\n"
                 "        return _mm_packs_epi16(words, words);\n"
                 "}"),
+        ROUNDED(F32, U8, "u8_rounded_f32x4($0)",
+                "__m128i u8_rounded_f32x4(__m128 a)\n"
+                "{\n"
+                "        const __m128i b = _mm_cvtps_epi32(_mm_min_ps(_mm_set1_ps(255.0f), a));\n"
+                "        const __m128i words = _mm_packs_epi32(b, b);\n"
+                "        return _mm_packus_epi16(words, words);\n"
+                "}"),
+        ROUNDED(F32, I8, "i8_rounded_f32x4($0)",
+                "__m128i i8_rounded_f32x4(__m128 a)\n"
+                "{\n"
+                "        const __m128 number = _mm_and_ps(a, _mm_cmpord_ps(a, a));\n"
+                "        const __m128i b = _mm_cvtps_epi32(_mm_min_ps(number, _mm_set1_ps(127.0f)));\n"
+                "        const __m128i words = _mm_packs_epi32(b, b);\n"
+                "        return _mm_packs_epi16(words, words);\n"
+                "}"),
         CONVERT(CAST, F32, U32, "u32_from_f32x4($0)",
                 "__m128i u32_from_f32x4(__m128 a)\n"
                 "{\n"

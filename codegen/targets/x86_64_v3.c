@@ -121,6 +121,23 @@ static const struct spelling spellings[] = {
                 "                                               _mm256_extracti128_si256(c, 1));\n"
                 "        return _mm_packs_epi16(halves, halves);\n"
                 "}"),
+        ROUNDED(F32, U8, "u8_rounded_f32x8($0)",
+                "__m128i u8_rounded_f32x8(__m256 a)\n"
+                "{\n"
+                "        const __m256i b = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(255.0f), a));\n"
+                "        const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(b),\n"
+                "                                               _mm256_extracti128_si256(b, 1));\n"
+                "        return _mm_packus_epi16(halves, halves);\n"
+                "}"),
+        ROUNDED(F32, I8, "i8_rounded_f32x8($0)",
+                "__m128i i8_rounded_f32x8(__m256 a)\n"
+                "{\n"
+                "        const __m256 number = _mm256_and_ps(a, _mm256_cmp_ps(a, a, _CMP_ORD_Q));\n"
+                "        const __m256i b = _mm256_cvtps_epi32(_mm256_min_ps(number, _mm256_set1_ps(127.0f)));\n"
+                "        const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(b),\n"
+                "                                               _mm256_extracti128_si256(b, 1));\n"
+                "        return _mm_packs_epi16(halves, halves);\n"
+                "}"),
         CONVERT(CAST, F32, U32, "u32_from_f32x8($0)",
                 "__m256i u32_from_f32x8(__m256 a)\n"
                 "{\n"

@@ -130,6 +130,19 @@ static const struct spelling spellings[] = {
                 "        const __m512 b = _mm512_min_ps(_mm512_max_ps(a, _mm512_set1_ps(-128.0f)), _mm512_set1_ps(127.0f));\n"
                 "        return _mm512_cvtepi32_epi8(_mm512_maskz_cvttps_epi32(number, b));\n"
                 "}"),
+        ROUNDED(F32, U8, "u8_rounded_f32x16($0)",
+                "__m128i u8_rounded_f32x16(__m512 a)\n"
+                "{\n"
+                "        const __m512i b = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(255.0f), a));\n"
+                "        return _mm512_cvtepi32_epi8(_mm512_max_epi32(b, _mm512_setzero_si512()));\n"
+                "}"),
+        ROUNDED(F32, I8, "i8_rounded_f32x16($0)",
+                "__m128i i8_rounded_f32x16(__m512 a)\n"
+                "{\n"
+                "        const __mmask16 number = _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);\n"
+                "        const __m512 b = _mm512_min_ps(a, _mm512_set1_ps(127.0f));\n"
+                "        return _mm512_cvtsepi32_epi8(_mm512_maskz_cvtps_epi32(number, b));\n"
+                "}"),
         CONVERT(CAST, U32, F32, "_mm512_cvtepu32_ps($0)"),
         OP(SUM_LANES, F32, "sum_lanes_f32x16($0)",
            "float sum_lanes_f32x16(__m512 a)\n"

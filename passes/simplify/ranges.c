@@ -91,3 +91,26 @@ double whole_sum_bound(const struct op *op)
 }
 
 bool whole_in_floats(const struct op *op) { return whole_sum_bound(op) <= WHOLE_IN_FLOATS; }
+
+struct whole_range *whole_ranges_of_sums(struct arena *arena, const struct op *op)
+{
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        int along = whole_outputs(op);
+        if (along < 0 || !value_is_constant(w) || !element_is_integer(x->type->element) ||
+            !element_is_integer(w->type->element) || !type_is_static(w->type))
+                return NULL;
+        const struct whole_range numbers = whole_range_of(x);
+        const double low = fmin(numbers.low, 0), high = fmax(numbers.high, 0);
+        const struct type *t = w->type;
+        int64_t inner = 1, count = type_elements(t), outputs = t->dims[along];
+        struct whole_range *sums = arena_array(arena, (size_t)outputs + 1, sizeof *sums);
+        for (int d = along + 1; d < t->rank; d++)
+                inner *= t->dims[d];
+        for (int64_t i = 0; i < count; i++) {
+                double number = (double)constant_element(w->constant, i).i;
+                struct whole_range *sum = &sums[i / inner % outputs];
+                sum->low += fmin(number * low, number * high);
+                sum->high += fmax(number * low, number * high);
+        }
+        return sums;
+}

@@ -28,6 +28,10 @@ static inline double whole_largest(struct whole_range r)
 {
         return -r.low > r.high ? -r.low : r.high;
 }
+/* The sums of each output of a convolve or dot, and whatever part of one a border leaves, of whole
+ * constant weights: one range for each place of w's dimension whole_outputs(op). NULL: it is none
+ * such. */
+struct whole_range *whole_ranges_of_sums(struct arena *arena, const struct op *op);
 /* the dimension of w that is an output's, of a convolution or a product of matrices; -1: there is
  * no one */
 int whole_outputs(const struct op *op);

@@ -139,7 +139,7 @@ def test_names_and_places(tmp_path):
     assert passes("--passes=strip_unused,fold_constants,fold_batch_norms,remove_identities,round_weights,quantize_weights,lower,legalize,plan") == \
         "dce,fold,fold_batch_norms,remove_identities,round_weights,quantize_weights,lower,legalize,plan"
     usual = passes()
-    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,dce,hoist")), ("quantize_weights", usual.index("fuse,")),
+    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,requantize,dce,hoist")), ("quantize_weights", usual.index("fuse,")),
                          ("vectorize", usual.index("vectorize,")), ("plan", len(usual) + 1)):
         found = passes(f"--passes=+{extra}")
         assert sorted(found.split(",")) == sorted([*usual.split(","), extra]), found

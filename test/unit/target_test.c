@@ -253,6 +253,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                                  row->level));
         else if (row->op == LOOP_CAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "%s($a)", text_of(row->to)));
+        else if (row->op == SPELL_CAST_ROUNDED)
+                add(s, lanes, e, text_of(row->to), arena_printf(arena, "%s(round($a))", text_of(row->to)));
         else if (row->op == LOOP_BITCAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "bits_%s($a)", text_of(row->to)));
         else if (row->op == LOOP_CALL)

@@ -1,0 +1,238 @@
+/* Whole multipliers that are a rounding in floats, to the bit.
+ *
+ *      value                                             v  <=> least(v) <= s < least(v + 1)
+ *        |               ________ v + 1
+ *        |       _______|                                for each v:
+ *        |   ___| v                                        least(v) * m + b >= v << shift
+ *        |__|                                              (least(v) - 1) * m + b < v << shift
+ *        +--------------------------- s
+ *
+ * A monotone formula is known by its thresholds, at most 255, and so is (s * m + b) >> shift: both
+ * are one function where the thresholds are the same, which says between which numbers b lies for an
+ * m. The upper end is the least, the lower one the largest, of some linear functions of m: their
+ * difference, the room for b, is concave, and so the best m is found where a first guess has none.
+ *
+ * f32 rounds a product to a half where it is nearer to it than 2^-18 or so, and such halves go to
+ * even numbers: thresholds of even values lie that much lower, of odd ones higher. So an even value
+ * may have a b of its own, b + even. With n = (s * m + b - half) >> shift, the number below the half
+ * that is next, a sum is near no threshold but that of n + 1; |even| < half / 2, so that it is n or
+ * n + 1 whichever of the two b it has.
+ *
+ * The formula itself is evaluated in f32, operation by operation, as the IR defines it (C with
+ * binary32 and without contraction, which ISO mode ensures). */
+#include "passes/quantize/multiplier.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int formula_at(const struct formula *f, int64_t s)
+{
+        float x = (float)(int32_t)(s + f->bias);
+        for (int i = 0; i < f->count; i++) {
+                float c = f->steps[i].number;
+                switch (f->steps[i].code) {
+                case OP_mul: x *= c; break;
+                case OP_div: x /= c; break;
+                case OP_add: x += c; break;
+                case OP_sub: x -= c; break;
+                case OP_max: x = x < c ? c : x; break;
+                case OP_min: x = x > c ? c : x; break;
+                default: x = rintf(x); break;
+                }
+        }
+        return x <= (float)f->low ? f->low : x >= (float)f->high ? f->high : (int)x;
+}
+
+bool formula_is_finite(const struct formula *f)
+{
+        double largest = ldexp(1, 31);
+        for (int i = 0; i < f->count; i++) {
+                double c = fabs((double)f->steps[i].number);
+                switch (f->steps[i].code) {
+                case OP_mul: largest *= c; break;
+                case OP_div: largest /= c; break;
+                case OP_max: case OP_min: largest = fmax(largest, c); break;
+                default: largest += c; break;
+                }
+                if (!(largest < 1e38))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- thresholds ---- */
+
+static double slope_of(const struct formula *f)
+{
+        double slope = 1;
+        for (int i = 0; i < f->count; i++)
+                if (f->steps[i].code == OP_mul)
+                        slope *= (double)f->steps[i].number;
+                else if (f->steps[i].code == OP_div)
+                        slope /= (double)f->steps[i].number;
+        return slope;
+}
+
+static bool reaches(const struct formula *f, const struct thresholds *t, int64_t s, int value)
+{
+        return formula_at(f, t->falls ? -s : s) >= value;
+}
+
+/* The least number that becomes `value` or more: above `below`, at most `above`; first around a
+ * guess, in steps that double, then by halves. */
+static int64_t least_of(const struct formula *f, const struct thresholds *t, int value,
+                        int64_t below, int64_t above, int64_t guess)
+{
+        for (int64_t step = 1; guess > below && guess < above; step *= 2)
+                if (reaches(f, t, guess, value)) {
+                        above = guess;
+                        guess -= step;
+                } else {
+                        below = guess;
+                        guess += step;
+                }
+        while (above - below > 1) {
+                int64_t middle = below + (above - below) / 2;
+                if (reaches(f, t, middle, value))
+                        above = middle;
+                else
+                        below = middle;
+        }
+        return above;
+}
+
+void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct thresholds *t)
+{
+        double slope = slope_of(f);
+        *t = (struct thresholds){ .falls = slope < 0, .bottom = f->low, .top = f->high,
+                                  .slope = fabs(slope) };
+        t->low = t->falls ? -high : low;
+        t->high = t->falls ? -low : high;
+        t->first = formula_at(f, t->falls ? high : low);
+        t->count = formula_at(f, t->falls ? low : high) - t->first;
+        int64_t last = t->low, gap = 1;
+        for (int i = 0; i < t->count; i++) {
+                t->least[i] = least_of(f, t, t->first + 1 + i, i ? last - 1 : t->low, t->high,
+                                       last + gap);
+                gap = t->least[i] - last;
+                last = t->least[i];
+        }
+}
+
+/* ---- multipliers ---- */
+
+/* Products are less than 2^FAR, and so is b: neither sums nor differences of two overflow. */
+enum { FAR = 61 };
+
+/* The numbers that b may be, and those that b + even may be where each output has an `even` of its
+ * own: values that are even have their thresholds there. None where low > high. */
+enum { PARTS = 2 };
+struct room { int64_t low[PARTS], high[PARTS]; };
+
+static int part_of(int64_t value, const struct form *form) { return form->each && value % 2 == 0; }
+
+/* the b from which on s becomes `value` */
+static int64_t bound_of(int64_t value, int64_t s, int64_t m, const struct form *form)
+{
+        int64_t even = form->each || value % 2 ? 0 : form->even;
+        return value * (INT64_C(1) << form->shift) - s * m - even;
+}
+
+static void at_least(struct room *room, int64_t value, int64_t s, int64_t m,
+                     const struct form *form)
+{
+        int64_t b = bound_of(value, s, m, form), *low = &room->low[part_of(value, form)];
+        *low = b > *low ? b : *low;
+}
+
+static void below(struct room *room, int64_t value, int64_t s, int64_t m, const struct form *form)
+{
+        int64_t b = bound_of(value, s, m, form) - 1, *high = &room->high[part_of(value, form)];
+        *high = b < *high ? b : *high;
+}
+
+static struct room room_of(const struct thresholds *t, int64_t m, const struct form *form)
+{
+        const int64_t far = INT64_C(1) << FAR;
+        struct room room = { { -far, -far }, { far, far } };
+        int last = t->first + t->count;
+        for (int i = 0; i < t->count; i++) {
+                at_least(&room, t->first + 1 + i, t->least[i], m, form);
+                below(&room, t->first + 1 + i, t->least[i] - 1, m, form);
+        }
+        if (t->first > t->bottom)
+                at_least(&room, t->first, t->low, m, form);
+        if (last < t->top)
+                below(&room, last + 1, t->high, m, form);
+        return room;
+}
+
+/* of its smaller part; negative: there is none */
+static int64_t size_of(const struct room *room)
+{
+        int64_t one = room->high[0] - room->low[0], other = room->high[1] - room->low[1];
+        return one < other ? one : other;
+}
+
+/* the m from `from` to `to` that leaves most room; as soon as it leaves any */
+static int64_t roomiest(const struct thresholds *t, int64_t from, int64_t to,
+                        const struct form *form)
+{
+        while (to - from > 2) {
+                int64_t a = from + (to - from) / 3, b = to - (to - from) / 3;
+                const struct room at_a = room_of(t, a, form), at_b = room_of(t, b, form);
+                int64_t size_a = size_of(&at_a), size_b = size_of(&at_b);
+                if (size_a >= 0 || size_b >= 0)
+                        return size_a >= 0 ? a : b;
+                from = size_a < size_b ? a + 1 : size_a == size_b ? a : from;
+                to = size_a > size_b ? b - 1 : size_a == size_b ? b : to;
+        }
+        for (; from < to; from++) {
+                const struct room room = room_of(t, from, form);
+                if (size_of(&room) >= 0)
+                        break;
+        }
+        return from;
+}
+
+/* the m around `guess` that leaves room; *room: how much */
+static int64_t best_around(const struct thresholds *t, int64_t guess, const struct form *form,
+                           struct room *room)
+{
+        enum { NEAR = 4096 };           /* a slope is off by less than this part of it */
+        int64_t around = guess / NEAR + 2;
+        *room = room_of(t, guess, form);
+        if (size_of(room) >= 0 || !t->count)
+                return guess;
+        int64_t m = roomiest(t, guess > around ? guess - around : 0,
+                             guess + around < INT32_MAX ? guess + around : INT32_MAX, form);
+        *room = room_of(t, m, form);
+        return m;
+}
+
+static int64_t clamped(int64_t x, int64_t low, int64_t high)
+{
+        return x < low ? low : x > high ? high : x;
+}
+
+bool multiplier_find(const struct thresholds *t, const struct form *form, struct multiplier *found)
+{
+        double guess = t->count ? rint(ldexp(t->slope, form->shift)) : 0,
+               far = fmax(fabs((double)t->low), fabs((double)t->high));
+        if (!(guess <= INT32_MAX) || 2 * (guess + 2) * far >= ldexp(1, FAR))
+                return false;
+        struct room room;
+        int64_t m = best_around(t, (int64_t)guess, form, &room), even = form->even;
+        if (size_of(&room) < 0)
+                return false;
+        if (form->each) {
+                even = clamped(0, room.low[1] - room.high[0], room.high[1] - room.low[0]);
+                room.low[0] = clamped(room.low[0], room.low[1] - even, INT64_MAX);
+                room.high[0] = clamped(room.high[0], INT64_MIN, room.high[1] - even);
+        }
+        if (even != (int32_t)even || llabs(even) >= INT64_C(1) << form->shift >> 2)
+                return false;
+        int64_t b = room.low[0] + (room.high[0] - room.low[0]) / 2;
+        *found = (struct multiplier){ (int32_t)(t->falls ? -m : m), (int32_t)even, b };
+        return true;
+}

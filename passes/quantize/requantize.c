@@ -1,0 +1,358 @@
+/* requantize: a sum of whole numbers becomes a byte by a whole multiplier and a shift.
+ *
+ *   %1 = convolve(%0, @w) accumulator=i32             %1 = convolve(%0, @w) accumulator=i32
+ *   %2 = add(%1, @bias)                       ->      %2 = requantize(%1, @m, @b, 0) shift=36
+ *   %3 = mul(cast(%2) to=f32, 0.0031)
+ *   %4 = cast(round(%3) + 4.0) to=i8
+ *
+ * Exact to the bit. What floats make of a sum is monotone, and known by where it takes another
+ * value (multiplier.h): @m and @b are such that the integers give the same byte for each sum that
+ * there can be, which follows from the weights, the bytes they are multiplied by, and the bias. One
+ * output for which there are no such numbers keeps all of its layer as it is. The bias is in @b; the
+ * last operand makes halves go to even numbers, where that is to be seen.
+ *
+ * Where that is predicted to be faster (cost/bytes.h): on small cores, which convert and round
+ * slowly. */
+#include <math.h>
+#include <string.h>
+
+#include "cost/bytes.h"
+#include "passes/pass.h"
+#include "passes/quantize/multiplier.h"
+#include "passes/simplify/ranges.h"
+
+enum { SUMMANDS = 4 };
+
+/* a constant, the same in all places, or one number for each along a dimension */
+struct spread { const struct constant *constant; bool splat; };
+
+/* The operations between a sum and a byte, as they stand: numbers differ along dimension `along`
+ * of the values at most; -1: in none */
+struct chain {
+        struct value *sum;              /* the bias, and all that is constant, taken off */
+        const struct type *type;
+        int along, step_count, summand_count, operations;
+        enum opcode codes[FORMULA_STEPS];
+        struct spread steps[FORMULA_STEPS], summands[SUMMANDS];
+        bool less[SUMMANDS];
+        int low, high;                  /* of the bytes */
+};
+
+/* ---- what there is ---- */
+
+/* The constant that v is spread from; *along: the dimension that its numbers lie along, unless it
+ * was another one before. False: it is no such. */
+static bool find_spread(const struct value *v, int *along, struct spread *s)
+{
+        int place[RANK_MAX], dimension = -1;
+        for (int d = 0; d < v->type->rank; d++)
+                place[d] = d;
+        while (op_is(v, OP_broadcast)) {
+                const int64_t *dims = op_ints(v->op, "dims", NULL);
+                v = op_operand(v->op, 0);
+                for (int d = 0; d < v->type->rank; d++)
+                        place[d] = place[dims[d]];
+        }
+        if (!value_is_constant(v) || !type_is_static(v->type))
+                return false;
+        *s = (struct spread){ v->constant, value_is_splat(v, NULL) };
+        for (int d = 0; d < v->type->rank && !s->splat; d++)
+                if (v->type->dims[d] != 1) {
+                        if (dimension >= 0)
+                                return false;
+                        dimension = place[d];
+                }
+        if (dimension >= 0 && *along >= 0 && *along != dimension)
+                return false;
+        *along = dimension >= 0 ? dimension : *along;
+        return true;
+}
+
+static union scalar number_of(const struct spread *s, int64_t i)
+{
+        return constant_element(s->constant, s->splat ? 0 : i);
+}
+
+/* takes the last operation of v off, as a step of floats; NULL: it is none */
+static struct value *take_step(struct chain *c, struct value *v)
+{
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        int step = c->step_count, first = 0;          /* of the operands that may be a number */
+        if (!op || step == FORMULA_STEPS || v->type->element != E_F32 || !value_has_one_use(v))
+                return NULL;
+        c->codes[step] = op->code;
+        switch (op->code) {
+        case OP_round: c->step_count++; return op_operand(op, 0);
+        case OP_mul: case OP_add: case OP_max: case OP_min: break;
+        case OP_div: case OP_sub: first = 1; break;
+        default: return NULL;
+        }
+        for (int i = 1; i >= first; i--)
+                if (find_spread(op_operand(op, i), &c->along, &c->steps[step])) {
+                        c->step_count++;
+                        return op_operand(op, 1 - i);
+                }
+        return NULL;
+}
+
+/* takes what is constant off a sum; NULL: there is nothing */
+static struct value *take_summand(struct chain *c, struct value *v)
+{
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        if (!op || c->summand_count == SUMMANDS || (op->code != OP_add && op->code != OP_sub))
+                return NULL;
+        for (int i = 1; i >= (op->code == OP_sub); i--)
+                if (find_spread(op_operand(op, i), &c->along, &c->summands[c->summand_count])) {
+                        c->less[c->summand_count++] = op->code == OP_sub;
+                        return op_operand(op, 1 - i);
+                }
+        return NULL;
+}
+
+static bool find_chain(const struct op *op, struct chain *c)
+{
+        struct value *v = op->code == OP_cast ? op_operand(op, 0) : NULL, *next;
+        *c = (struct chain){ .along = -1, .type = op_result(op)->type };
+        enum element to = (enum element)c->type->element;
+        if (!v || !element_is_integer(to) || element_info[to].bytes != 1 ||
+            !type_is_static(c->type) || !type_elements(c->type))
+                return false;
+        while ((next = take_step(c, v)))
+                v = next;
+        if (!op_is(v, OP_cast) || v->type->element != E_F32 || !c->step_count ||
+            op_operand(v->op, 0)->type->element != E_I32)
+                return false;
+        c->operations = c->step_count + 1;
+        v = op_operand(v->op, 0);
+        while ((next = take_summand(c, v)))
+                v = next;
+        c->sum = v;
+        return true;
+}
+
+/* ---- what its sums can be ---- */
+
+static struct whole_range merged(const struct whole_range *ranges, int64_t count)
+{
+        struct whole_range all = ranges[0];
+        for (int64_t i = 1; i < count; i++) {
+                all.low = fmin(all.low, ranges[i].low);
+                all.high = fmax(all.high, ranges[i].high);
+        }
+        return all;
+}
+
+/* of the sum before what is constant, for each of `count` numbers */
+static struct whole_range *ranges_of(struct arena *arena, const struct chain *c, int64_t count)
+{
+        struct whole_range *ranges = arena_array(arena, (size_t)count, sizeof *ranges), *known = NULL,
+                           all = whole_range_of(c->sum);
+        const struct op *op = c->sum->kind == VALUE_RESULT ? c->sum->op : NULL;
+        bool contraction = op && (op->code == OP_convolve || op->code == OP_dot);
+        int outputs = op && op->code == OP_convolve ? 1 : c->type->rank - 1;
+        if (contraction && type_elements(op_operand(op, 1)->type))
+                known = whole_ranges_of_sums(arena, op);
+        int64_t known_count = known ? op_operand(op, 1)->type->dims[whole_outputs(op)] : 0;
+        struct whole_range within = known ? merged(known, known_count) : all;
+        if (within.low >= all.low && within.high <= all.high)         /* else it wraps */
+                all = within;
+        for (int64_t i = 0; i < count; i++)
+                ranges[i] = known && c->along == outputs && count == known_count &&
+                                            known[i].low >= INT32_MIN && known[i].high <= INT32_MAX
+                                    ? known[i]
+                                    : all;
+        return ranges;
+}
+
+/* what is added to all sums at place i */
+static int64_t bias_at(const struct chain *c, int64_t i)
+{
+        int64_t bias = 0;
+        for (int k = 0; k < c->summand_count; k++) {
+                int64_t number = number_of(&c->summands[k], i).i;
+                bias += c->less[k] ? -number : number;
+        }
+        return bias;
+}
+
+/* the formula at place i; false: it is none that is monotone */
+static bool formula_of(const struct chain *c, int64_t i, struct formula *f)
+{
+        *f = (struct formula){ .bias = bias_at(c, i), .count = c->step_count, .low = c->low,
+                               .high = c->high };
+        for (int k = 0; k < f->count; k++) {
+                int from = f->count - 1 - k;
+                float number = c->codes[from] == OP_round
+                                       ? 0
+                                       : (float)number_of(&c->steps[from], i).f;
+                if (!isfinite(number) || (c->codes[from] == OP_div && number == 0))
+                        return false;
+                f->steps[k] = (struct formula_step){ c->codes[from], number };
+        }
+        return formula_is_finite(f);
+}
+
+/* Finds the ends of the bytes that any sum becomes, at any of `count` places: of their type, or as a
+ * bound has them. False: it is no formula. */
+static bool find_ends(struct chain *c, int64_t count)
+{
+        const struct whole_range bytes =
+                whole_range_of_element((enum element)c->type->element);
+        int low = (int)bytes.high, high = (int)bytes.low;
+        c->low = (int)bytes.low;
+        c->high = (int)bytes.high;
+        for (int64_t i = 0; i < count; i++) {
+                struct formula f;
+                if (!formula_of(c, i, &f))
+                        return false;
+                int ends[] = { formula_at(&f, INT32_MIN - f.bias), formula_at(&f, INT32_MAX - f.bias) };
+                for (int k = 0; k < 2; k++) {
+                        low = ends[k] < low ? ends[k] : low;
+                        high = ends[k] > high ? ends[k] : high;
+                }
+        }
+        c->low = low;
+        c->high = high;
+        return true;
+}
+
+static struct thresholds *all_thresholds(struct arena *arena, const struct chain *c, int64_t count)
+{
+        struct thresholds *t = arena_array(arena, (size_t)count, sizeof *t);
+        const struct whole_range *ranges = ranges_of(arena, c, count);
+        for (int64_t i = 0; i < count; i++) {
+                struct formula f;
+                if (!formula_of(c, i, &f) || ranges[i].low + (double)f.bias < INT32_MIN ||
+                    ranges[i].high + (double)f.bias > INT32_MAX)
+                        return NULL;
+                thresholds_of(&f, (int64_t)ranges[i].low, (int64_t)ranges[i].high, &t[i]);
+        }
+        return t;
+}
+
+/* ---- the rewrite ---- */
+
+static bool find_all(const struct thresholds *t, int64_t count, const struct form *form,
+                     struct multiplier *found)
+{
+        for (int64_t i = 0; i < count; i++)
+                if (!multiplier_find(&t[i], form, &found[i]))
+                        return false;
+        return true;
+}
+
+/* The first form that there is for all, in order of preference: without `even`, then with one for
+ * all, as far from 0 as halves of f32 are from where they should be, on either side, for the zero
+ * point may be odd; then with one for each. Shifts by 32 are none at all on small machines; larger
+ * ones are more precise. */
+static bool find_form(const struct thresholds *t, int64_t count, struct form *form,
+                      struct multiplier *found)
+{
+        static const int shifts[] = { 32, 36, 38, 40, 44, 48, 28, 24, 20 };
+        enum { SHIFTS = sizeof shifts / sizeof *shifts, WAYS = 4, HALVES = 18 };
+        for (int k = 0; k < SHIFTS * WAYS; k++) {
+                int shift = shifts[k % SHIFTS], way = k / SHIFTS;
+                int64_t half = (INT64_C(1) << shift) >> HALVES;
+                *form = (struct form){ shift, way == 1 ? half : way == 2 ? -half : 0, way == 3 };
+                if (find_all(t, count, form, found))
+                        return true;
+        }
+        return false;
+}
+
+/* numbers along c's dimension, or one */
+static struct value *spread_numbers(struct builder *b, const struct chain *c, enum element e,
+                                    const void *numbers, int64_t count, const char *name)
+{
+        const struct type *to = type_with_element(b->m, c->type, e);
+        const size_t bytes = (size_t)element_info[e].bytes;
+        bool same = true;
+        for (int64_t i = 1; i < count; i++)
+                same &= !memcmp(numbers, (const char *)numbers + (size_t)i * bytes, bytes);
+        if (same)
+                return constant_splat(b->m, to, numbers);
+        const dim_t dims = count;
+        const int64_t onto = c->along;
+        return build_broadcast(b, constant_dense(b->m, type_tensor(b->m, e, 1, &dims),
+                                                 arena_copy(b->m->arena, numbers,
+                                                            (size_t)count * bytes),
+                                                 name),
+                               to, &onto);
+}
+
+static struct value *multiplied(struct builder *b, const struct chain *c,
+                                const struct multiplier *found, int64_t count,
+                                const struct form *form)
+{
+        struct arena *arena = b->m->arena;
+        int32_t *m = arena_array(arena, (size_t)count, sizeof *m),
+                *even = arena_array(arena, (size_t)count, sizeof *even);
+        int64_t *offsets = arena_array(arena, (size_t)count, sizeof *offsets);
+        for (int64_t i = 0; i < count; i++) {
+                m[i] = found[i].m;
+                even[i] = found[i].even;
+                offsets[i] = found[i].b;
+        }
+        struct value *operands[] = { c->sum,
+                                     spread_numbers(b, c, E_I32, m, count, "multiplier"),
+                                     spread_numbers(b, c, E_I64, offsets, count, "offset"),
+                                     spread_numbers(b, c, E_I32, even, count, "even") };
+        struct attr *attrs = attrs_new(b->m, OP_requantize);
+        attr_set(attrs, OP_requantize, "shift", form->shift);
+        attr_set(attrs, OP_requantize, "to", c->type->element);
+        const struct whole_range bytes =
+                whole_range_of_element((enum element)c->type->element);
+        if (c->low > bytes.low)
+                attr_set(attrs, OP_requantize, "low", c->low);
+        if (c->high < bytes.high)
+                attr_set(attrs, OP_requantize, "high", c->high);
+        return operands[1] && operands[2] && operands[3]
+                       ? value_build(b, OP_requantize, operands, 4, attrs, NULL)
+                       : NULL;
+}
+
+static bool is_cheaper(const struct chain *c, bool even, const struct pass_context *context)
+{
+        return bytes_cost_of_integers(even, context->target) <
+               bytes_cost_of_floats(c->operations, context->target);
+}
+
+/* 1: done; 0: it stays; -1: after an error */
+static int rewrite(struct op *op, struct arena *arena, struct pass_context *context)
+{
+        struct chain c;
+        struct form form;
+        if (!find_chain(op, &c) || !is_cheaper(&c, false, context))
+                return 0;
+        int64_t count = c.along < 0 ? 1 : c.type->dims[c.along];
+        const struct thresholds *t =
+                find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
+        struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
+        if (!t || !find_form(t, count, &form, found) ||
+            !is_cheaper(&c, form.even || form.each, context))
+                return 0;
+        struct builder b = { .m = op->region->function->module,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
+                             .diag = context->diag };
+        struct value *y = multiplied(&b, &c, found, count, &form);
+        if (!y)
+                return -1;
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return 1;
+}
+
+int pass_requantize(struct function *f, struct pass_context *context)
+{
+        int rewrites = 0;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op && rewrites >= 0; op = next) {
+                struct arena *arena = arena_new();
+                next = region_walk(&f->body, op);
+                int done = rewrite(op, arena, context);
+                rewrites = done < 0 ? -1 : rewrites + done;
+                arena_free(arena);
+        }
+        return rewrites;
+}
