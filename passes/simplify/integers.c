@@ -100,9 +100,11 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
         return build_binary(b, OP_mul, x, y);
 }
 
-/* numbers of 8 bits, perhaps less a zero point */
+/* numbers of 8 bits, perhaps less a zero point, and moved */
 static bool is_bytes(struct value *v)
 {
+        while (op_is(v, OP_transpose) || op_is(v, OP_reshape))
+                v = op_operand(v->op, 0);
         v = uncast(op_is(v, OP_sub) ? op_operand(v->op, 0) : v);
         return element_info[v->type->element].bytes == 1;
 }

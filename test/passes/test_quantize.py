@@ -9,9 +9,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "bench")]
 import dnncc  # noqa: E402
 import processor  # noqa: E402
+import quantization  # noqa: E402
 import quantized  # noqa: E402
 import quantizing  # noqa: E402
 from quantized import F32, I64  # noqa: E402
@@ -278,7 +279,7 @@ def test_products(tmp_path):
     m.node("Transpose", ["k"], "t", perm=[0, 1, 3, 2])
     m.node("MatMul", ["x", "t"], "y")
     m.finish("y")
-    assert m.stats() == (1, 1, 1) and m.stats("--quantize-steps=+products") == (2, 2, 2)
+    assert m.stats("--quantize-steps=-products") == (1, 1, 1) and m.stats() == (2, 2, 2)
     x, k = m.bytes("x"), m.bytes("k.dot")
     q = x.encode(m.x)
     s, sw = sums(q[0], x, w, axis=1)
@@ -346,6 +347,16 @@ def test_missing_ranges(tmp_path):
     assert error.value.code == dnncc.INVALID and "relu1.max" in error.value.text
 
 
+@pytest.mark.parametrize("size, floats", [(1e20, 0), (3e38, 0), (1e-38, 1)])
+def test_huge_ranges(size, floats, tmp_path):
+    """steps of any size; a layer stays in floats where what it reads is not finite, or its steps have no product"""
+    m, *_ = chain(tmp_path)
+    m.file = quantizing.calibrate(m.path, tmp_path, {"x": np.full((2, *m.shape), size, F32)})
+    whole, layers, _ = m.stats()
+    assert whole < layers if floats else whole == layers
+    assert np.isfinite(m.run()[0]).all()
+
+
 # ---- the same everywhere ----
 
 def test_all_targets(tmp_path):
@@ -385,3 +396,33 @@ def test_twice(tmp_path):
         code = (tmp_path / f"c{len(codes)}" / "model.c").read_text()
         codes.append(re.sub("BUILD_[0-9A-F]+", "", code[code.index("#include"):]))
     assert codes[0] == codes[1]
+
+
+# ---- models that are trained ----
+
+def answers(model, x, options=()):
+    return quantization.outputs(model, x, options).argmax(1)
+
+
+def test_digits(tmp_path):
+    """examples/digits: of the digits it never saw, one at most gets another answer; the last third calibrates"""
+    text = (dnncc.ROOT / "examples" / "digits" / "samples.h").read_text()
+    numbers = np.array([int(n) for n in re.findall(r"\d+", text[text.index("= {"):])]).reshape(-1, 65)
+    x = (numbers[:, 1:] / 16).astype(F32).reshape(-1, 1, 1, 8, 8)
+    model = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+    file = quantizing.calibrate(model, tmp_path, {"image": x[40:]})
+    plain, made = answers(model, x), answers(model, x, [f"--quantize={file}"])
+    assert (plain != made).sum() <= 1 and (made == numbers[:, 0]).sum() >= 57
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, points", [("mnist", .05), ("cifar", .5)])
+def test_accuracy(name, points, tmp_path):
+    """on the whole test set, where that is there"""
+    data = quantization.TASKS[name]()
+    if data is None or not data[0].exists():
+        pytest.skip(f"no data of {name}")
+    model, samples, x, labels = data
+    file = quantizing.calibrate(model, tmp_path, {quantization.inputs(model)[0].name: samples[:, None]})
+    plain, made = ((answers(model, x, options) == labels).mean() for options in ([], [f"--quantize={file}"]))
+    assert made >= plain - points / 100

@@ -1,0 +1,228 @@
+"""What quantization costs in accuracy: models that are trained, on data they were not calibrated with, by dnncc and by onnxruntime's
+quantizer (QDQ, a step for each output's weights); and models of the zoo, by the distance of their outputs from those in f32.
+
+    build/venv/bin/python test/bench/quantization.py [NAME ..]          names of TASKS and of zoo models; default: all tasks there is data for
+
+Data is loaded, never kept here: digits comes with scikit-learn (pip install scikit-learn==1.9.1), MNIST is two files of
+../shared/data/mnist (DNNCC_DATA), CIFAR-10 the folder cifar-10-batches-py that DNNCC_CIFAR10 names. Calibration takes images alone, no labels.
+"""
+import gzip
+import logging
+import os
+import pathlib
+import pickle
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "test" / "support"), str(ROOT / "test" / "bench")]
+import dnncc  # noqa: E402
+import quantizing  # noqa: E402
+
+MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
+DATA = pathlib.Path(os.environ.get("DNNCC_DATA", ROOT.parent / "shared" / "data"))
+CALIBRATED = 100                        # images
+TARGET = "native"
+VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activations=s8-symmetric",), ("--quantize-steps=-correct",),
+            ("--keep-float=first", "--keep-float=last"))
+METHODS = ("MinMax", "Entropy", "Percentile")
+MANY = """
+#include <stdio.h>
+#include "model.h"
+MODEL_WORKSPACE_DEFINE(workspace);
+int main(int count, char **paths)
+{
+        static float x[IN], y[OUT];
+        FILE *in = fopen(paths[1], "rb"), *out = fopen(paths[count - 1], "wb");
+        while (fread(x, sizeof x, 1, in) == 1) {
+                if (model_run(&workspace, x, y))
+                        return 1;
+                fwrite(y, sizeof y, 1, out);
+        }
+        return fclose(out) != 0;
+}
+"""
+
+
+# ---- models and data: (model, images to calibrate with, images, labels), or None where data is not there ----
+
+def digits():
+    """360 of scikit-learn's digits that examples/digits was not trained on, as its train.py splits them"""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        return None
+    data = load_digits()
+    x = (data.images / 16).astype(np.float32)[:, None]
+    order = np.random.default_rng(1).permutation(len(x))
+    return ROOT / "examples" / "digits" / "digits.onnx", x[order[360:360 + CALIBRATED]], x[order[:360]], data.target[order[:360]]
+
+
+def mnist():
+    """the 10,000 test images; the first hundred calibrate, too"""
+    folder = DATA / "mnist"
+    if not folder.exists():
+        return None
+    x = np.frombuffer(gzip.open(folder / "t10k-images-idx3-ubyte.gz").read(), np.uint8, offset=16).reshape(-1, 1, 28, 28).astype(np.float32)
+    y = np.frombuffer(gzip.open(folder / "t10k-labels-idx1-ubyte.gz").read(), np.uint8, offset=8)
+    return MODELS / "mnist_cnn" / "model.onnx", x[:CALIBRATED], x, y
+
+
+def cifar():
+    """ResNet-8 on the 10,000 test images; training images calibrate"""
+    folder = os.environ.get("DNNCC_CIFAR10")
+    if not folder:
+        return None
+
+    def batch(name):
+        data = pickle.loads((pathlib.Path(folder) / name).read_bytes(), encoding="bytes")
+        return data[b"data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).astype(np.float32), np.array(data[b"labels"])
+
+    x, y = batch("test_batch")
+    return MODELS / "resnet8_fp32" / "model.onnx", batch("data_batch_1")[0][:CALIBRATED], x, y
+
+
+TASKS = {"digits": digits, "mnist": mnist, "cifar": cifar}
+
+
+# ---- running ----
+
+def outputs(model, x, options=()):
+    """of the compiled model, for each of x"""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        dnncc.compile_model(model, folder, [f"--target={TARGET}", *options])
+        count = int(next(line for line in (folder / "model.h").read_text().splitlines() if "_ELEMS" in line and "define" in line and
+                         not line.split()[1].startswith(tuple(f"MODEL_{i.name.upper()}_" for i in inputs(model)))).split()[-1].strip("()u"))
+        (folder / "many.c").write_text(MANY)
+        done = dnncc.run([dnncc.CC, "-O2", "-march=native", f"-DIN={x[0].size}", f"-DOUT={count}", f"-I{folder}", folder / "many.c", folder / "model.c",
+                          "-o", folder / "many", "-lm"])
+        assert done.returncode == 0, done.stderr
+        x.astype("<f4").tofile(folder / "x")
+        assert dnncc.run([folder / "many", folder / "x", folder / "y"], timeout=600).returncode == 0
+        return np.fromfile(folder / "y", "<f4").reshape(len(x), count)
+
+
+def inputs(model):
+    graph = onnx.load(model).graph
+    constants = {i.name for i in graph.initializer}
+    return [i for i in graph.input if i.name not in constants]
+
+
+def newest(model):
+    """as onnxruntime's quantizer wants it: constants no inputs, opset 13"""
+    model = onnx.load(model)
+    kept = [i for i in model.graph.input if i.name not in {c.name for c in model.graph.initializer}]
+    model.ir_version = max(model.ir_version, 8)
+    if model.opset_import[0].version < 13:
+        model = onnx.version_converter.convert_version(model, 13)
+        names = {i.name for i in kept}
+        kept = [i for i in model.graph.input if i.name in names]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return model
+
+
+def by_onnxruntime(model, samples, x, method):
+    import onnxruntime
+    from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+    name = inputs(model)[0].name
+
+    class Reader(CalibrationDataReader):
+        def __init__(self):
+            self.samples = iter(samples)
+
+        def get_next(self):
+            sample = next(self.samples, None)
+            return None if sample is None else {name: sample[None]}
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, ready, made = (f"{folder}/{step}.onnx" for step in ("source", "ready", "made"))
+        onnx.save(newest(model), source)
+        quant_pre_process(source, ready, skip_symbolic_shape=True)
+        quantize_static(ready, made, Reader(), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
+                        per_channel=True, calibrate_method=CalibrationMethod[method])
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(made, options, providers=["CPUExecutionProvider"])
+        return np.concatenate([session.run(None, {name: v[None]})[0] for v in x])
+
+
+def line(what, y, labels, original):
+    noise = np.sqrt(np.mean(np.square(y.astype(np.float64) - original)) / np.mean(np.square(original.astype(np.float64))))
+    right = int((y.argmax(1) == labels).sum())
+    print(f"  {what:44s} {right:6d} of {len(labels)}  {100 * right / len(labels):6.2f} %   {-20 * np.log10(max(noise, 1e-9)):6.1f} dB", flush=True)
+    return right
+
+
+def task(name):
+    data = TASKS[name]()
+    if data is None:
+        print(f"{name}: no data")
+        return
+    model, samples, x, labels = data
+    original = outputs(model, x)
+    print(name)
+    line("f32", original, labels, original)
+    with tempfile.TemporaryDirectory() as folder:
+        file = quantizing.calibrate(model, folder, {inputs(model)[0].name: samples[:, None]})
+        for options in VARIANTS:
+            line(" ".join(["dnncc", *options]), outputs(model, x, [f"--quantize={file}", *options]), labels, original)
+    for method in METHODS:
+        try:
+            with open(os.devnull, "w") as null:
+                before, sys.stdout = sys.stdout, null
+                try:
+                    y = by_onnxruntime(model, samples, x, method)
+                finally:
+                    sys.stdout = before
+            line(f"onnxruntime {method}", y, labels, original)
+        except ValueError as error:     # its histograms do not take every model
+            print(f"  onnxruntime {method}: {error}")
+
+
+# ---- models without a task: the distance from f32 ----
+
+def distance(a, b):
+    return float(np.sqrt(np.mean(np.square(a.astype(np.float64) - b))))
+
+
+def decibels(y, original):
+    return 20 * np.log10(distance(original, 0) / max(distance(y, original), 1e-30))
+
+
+def of_zoo(name):
+    """signal to noise of all outputs, on an input that did not calibrate"""
+    import zoo
+    from zoo import quantized
+    model, given = zoo.build(name), zoo.inputs(name, 1)
+    original = quantized.run(str(model), given)
+    seen = [zoo.inputs(name, seed) for seed in quantized.CALIBRATION]
+    print(name)
+    with tempfile.TemporaryDirectory() as folder:
+        file = quantizing.calibrate(model, folder, {k: np.stack([s[k] for s in seen]) for k in seen[0]})
+        for options in VARIANTS:
+            made = pathlib.Path(folder) / "made"
+            made.mkdir(exist_ok=True)
+            dnncc.compile_model(model, made, [f"--target={TARGET}", f"--quantize={file}", "--weights=file", *options], timeout=600)
+            program = dnncc.build_host(made, ["-O1", "-march=native"])
+            ports = [p for p in dnncc.describe(program) if p[0]]
+            results = dnncc.run_host(program, [given[p[1]] for p in ports])
+            print(f"  {' '.join(['dnncc', *options]):44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
+    for q in (q for q in quantized.MODELS.values() if q.of == name and q.how == "static"):
+        results = quantized.run(str(quantized.build(q.name)), given)
+        print(f"  {q.name:44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
+
+
+def main():
+    logging.disable(logging.WARNING)
+    for name in sys.argv[1:] or TASKS:
+        task(name) if name in TASKS else of_zoo(name)
+
+
+if __name__ == "__main__":
+    main()
