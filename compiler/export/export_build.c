@@ -4,7 +4,7 @@
 #include "compiler/export/exporter.h"
 
 enum {
-        OPSET = 21, /* what is written unless a node needs more */
+        OPSET = 20,                    /* what is written unless a node needs more */
         NAME_PIECE = 48, /* characters of a name before its number */
         SMALL_BYTES = 128, /* initializers up to here are shared */
         SPLAT_BYTES = 1024 /* larger ones of one number are made by a node */
@@ -87,6 +87,8 @@ static void need(struct export *e, int opset) { e->opset = e->opset < opset ? op
 static void need_type(struct export *e, const struct type *type)
 {
         enum element t = type->element;
+        if (t == E_I4 || t == E_U4)
+                need(e, 21);
         if (t == E_BF16)
                 need(e, 22);
         if (t == E_F4E2M1)
@@ -116,11 +118,20 @@ static bool moves_anything(const char *op)
         return found;
 }
 
+/* to or from 16 bits, since opset 21 */
+static bool is_wide_quantization(const char *op, const struct type *to, const struct made *x)
+{
+        const struct type *numbers = !strcmp(op, "QuantizeLinear")     ? to
+                                     : !strcmp(op, "DequantizeLinear") ? x->type
+                                                                       : NULL;
+        return numbers && element_info[numbers->element].bytes == 2;
+}
+
 struct made *export_node(struct export *e, const char *op, const struct type *to, struct made *const *operands,
                          int count)
 {
         struct node *node = ARENA_NEW(e->arena, struct node);
-        need(e, strcmp(op, "BitCast") ? OPSET : 26);
+        need(e, !strcmp(op, "BitCast") ? 26 : is_wide_quantization(op, to, operands[0]) ? 21 : OPSET);
         for (int i = 0; i < count; i++) {
                 if (!operands[i])
                         continue;

@@ -7,9 +7,6 @@
 #include "onnx.pb-c.h"
 
 enum {
-        IR_VERSION = 10, /* of opset 21 */
-        IR_VERSION_LATE = 13, /* of opset 26 */
-        LATE_OPSET = 24,
         DATA_LEAST = 1024, /* bytes of what goes into the data file */
         DATA_ALIGN = 64
 };
@@ -194,6 +191,9 @@ static Onnx__GraphProto *graph(struct export *e, const struct graph *g, const st
 
 /* ---- the model ---- */
 
+/* of the format, which the operators of an opset came with */
+static int ir_version(int opset) { return opset <= 20 ? 9 : opset <= 22 ? 10 : 13; }
+
 struct sink {
         ProtobufCBuffer base;
         FILE *file;
@@ -230,7 +230,7 @@ void export_write(FILE *out, struct export *e, const struct graph *g, const stru
         opset.domain = bytes_of("");
         opset.version = e->opset;
         model.has_ir_version = model.has_producer_name = model.has_producer_version = 1;
-        model.ir_version = e->opset < LATE_OPSET ? IR_VERSION : IR_VERSION_LATE;
+        model.ir_version = ir_version(e->opset);
         model.producer_name = bytes_of("dnncc");
         model.producer_version = bytes_of(o->version);
         model.n_opset_import = 1;

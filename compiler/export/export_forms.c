@@ -179,11 +179,17 @@ static void write_quantization(struct export *e, const struct op *op, const stru
         export_result(e, op, 0, y);
 }
 
+double export_per_axis_number(const struct per_axis *p, int64_t i)
+{
+        return number_of(p, count_of(p) == 1 ? 0 : i);
+}
+
 bool export_per_axis_known(const struct per_axis *p) { return is_known(p); }
 
-struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element)
+struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element,
+                                  int64_t count)
 {
-        return numbers_made(e, p, element, count_of(p));
+        return numbers_made(e, p, element, count ? count : count_of(p));
 }
 
 static bool has_8_bits(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
@@ -278,6 +284,22 @@ bool match_dequantize(struct export *e, const struct op *op, struct plan *plan)
 void write_dequantize(struct export *e, const struct op *op, const struct plan *plan)
 {
         write_quantization(e, op, plan, "DequantizeLinear", E_F32, plan->wants[0]->type->element);
+}
+
+bool export_decoded_scale(struct export *e, const struct value *v, struct per_axis *scale)
+{
+        struct value *wants[4];
+        struct plan plan = { .wants = wants };
+        bool moved = false;
+        while (op_is(v, OP_transpose) || op_is(v, OP_reshape) ||
+               (op_is(v, OP_reduce_window) && op_int(v->op, "kind") == REDUCE_max)) {
+                v = op_operand(v->op, 0);
+                moved = true;
+        }
+        if (!op_is(v, OP_mul) || !match_dequantize(e, v->op, &plan) || !is_known(&plan.scale))
+                return false;
+        *scale = plan.scale;
+        return !moved || scale->axis < 0;
 }
 
 /* ---- integers of 4 and 2 bits ----

@@ -1,4 +1,6 @@
 /* Contractions: convolve and dot. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "compiler/export/exporter.h"
@@ -182,44 +184,108 @@ void write_convolve(struct export *e, const struct op *op, const struct plan *pl
                 export_result(e, op, 0, convolution(e, op, NULL));
 }
 
-/* The side of an addition that is such an operation, read nowhere else and in floats, where the other
- * side is one number for each index of `axis`; -1: none. */
-static int biased(const struct op *add, enum opcode code, int axis)
+/* An addition of such an operation, read nowhere else and in floats, and of one number for each index
+ * of `axis`: what is wanted for both as one; false: it is none. */
+static bool want_biased(struct export *e, const struct op *add, enum opcode code, int axis,
+                        struct plan *plan)
 {
         for (int i = 0; i < 2; i++) {
-                const struct value *y = op_operand(add, i), *b = op_operand(add, !i);
-                if (op_is(y, code) && value_has_one_use(y) && y->type->rank >= 2 &&
-                    element_is_float(y->type->element) && op_int(y->op, "accumulator") == E_COMPUTE &&
-                    op_is(b, OP_broadcast) && op_operand(b->op, 0)->type->rank == 1 &&
-                    op_operand(b->op, 0)->type->dims[0] == y->type->dims[axis] &&
-                    op_ints(b->op, "dims", NULL)[0] == axis)
-                        return i;
+                struct value *y = op_operand(add, i);
+                if (!op_is(y, code) || !value_has_one_use(y) || y->type->rank <= axis ||
+                    !element_is_float(y->type->element) ||
+                    op_int(y->op, "accumulator") != E_COMPUTE ||
+                    !export_per_axis(e, op_operand(add, !i), &plan->bias) ||
+                    (plan->bias.axis != axis && (plan->bias.axis >= 0 || plan->bias.source)))
+                        continue;
+                plan->bias.axis = axis;
+                plan->product = y->op;
+                plan->wants[0] = op_operand(y->op, 0);
+                plan->wants[1] = op_operand(y->op, 1);
+                plan->wants[2] = (struct value *)(uintptr_t)plan->bias.source;
+                plan->want_count = export_per_axis_known(&plan->bias) ? 2 : 3;
+                return true;
         }
-        return -1;
+        return false;
 }
 
-static bool want_biased(const struct op *add, int side, struct plan *plan)
+/* The bias, of which number i stands for numbers[i] * step to the bit; false: it does not. */
+static bool is_whole(float bias, float step, int32_t *number)
 {
-        if (side < 0)
+        float n = rintf(bias / step);
+        if (!(step >= FLT_MIN && fabsf(n) < 0x1p31f) || n * step != bias || (bias == 0 && signbit(bias)))
                 return false;
-        const struct op *product = op_operand(add, side)->op;
-        plan->wants[0] = op_operand(product, 0);
-        plan->wants[1] = op_operand(product, 1);
-        plan->wants[2] = op_operand(op_operand(add, !side)->op, 0);
-        plan->want_count = 3;
+        *number = (int32_t)n;
         return true;
+}
+
+/* Numbers from..to - 1 in steps of their scales' product; whoever wrote the model may have rounded
+ * that otherwise. */
+static bool make_whole(const struct per_axis *bias, float step, int64_t from, int64_t to,
+                       int32_t *numbers, float *steps)
+{
+        const float tries[] = { step, nextafterf(step, 0), nextafterf(step, INFINITY) };
+        for (size_t k = 0; k < sizeof tries / sizeof *tries; k++) {
+                int64_t i = from;
+                while (i < to && is_whole((float)export_per_axis_number(bias, i), tries[k], &numbers[i]))
+                        steps[i++] = tries[k];
+                if (i == to)
+                        return true;
+        }
+        return false;
+}
+
+/* The bias as whole numbers of steps, scale of x times scale of w, if it is nothing else: such a bias
+ * runtimes add to their sums of integers. axis_w: the dimension of w that is the bias's. */
+static struct made *whole_bias(struct export *e, const struct plan *plan, int64_t count, int axis_w)
+{
+        struct per_axis x, w;
+        bool fine = export_per_axis_known(&plan->bias) &&
+                    export_decoded_scale(e, plan->wants[0], &x) && x.axis < 0 &&
+                    export_decoded_scale(e, plan->wants[1], &w) &&
+                    (w.axis < 0 || w.axis == axis_w);
+        int32_t *numbers = arena_array(e->arena, (size_t)count + 1, sizeof *numbers);
+        float *steps = arena_array(e->arena, (size_t)count + 1, sizeof *steps);
+        int64_t alike = fine && w.axis >= 0 ? 1 : count;        /* of one step */
+        for (int64_t i = 0; i < count && fine; i += alike) {
+                float step = (float)export_per_axis_number(&x, 0) *
+                             (float)export_per_axis_number(&w, i);
+                fine = make_whole(&plan->bias, step, i, i + alike, numbers, steps);
+        }
+        if (!fine || !count)
+                return NULL;
+        const dim_t dims[1] = { count };
+        const char *name = plan->bias.source ? plan->bias.source->constant->name : NULL;
+        struct made *operands[2] = {
+                export_dense(e, export_base(e, name), type_tensor(e->m, E_I32, 1, dims), numbers),
+                export_dense(e, "c", type_tensor(e->m, E_F32, w.axis >= 0, dims), steps)
+        };
+        const struct op *own = e->op;
+        e->op = NULL;                   /* it vanishes when the model is read */
+        struct made *bias = export_node(e, "DequantizeLinear", type_tensor(e->m, E_F32, 1, dims),
+                                        operands, 2);
+        if (w.axis >= 0)
+                export_int(e, "axis", 0);
+        e->op = own;
+        return bias;
+}
+
+/* axis: of the result */
+static struct made *bias_of(struct export *e, const struct plan *plan, int axis, int axis_w)
+{
+        const struct type *t = op_result(plan->product)->type;
+        int64_t count = t->dims[axis];
+        struct made *whole = t->element == E_F32 ? whole_bias(e, plan, count, axis_w) : NULL;
+        return whole ? whole : export_per_axis_made(e, &plan->bias, t->element, count);
 }
 
 bool match_convolve_bias(struct export *e, const struct op *op, struct plan *plan)
 {
-        (void)e;
-        return op_result(op)->type->rank > 2 && want_biased(op, biased(op, OP_convolve, 1), plan);
+        return op_result(op)->type->rank > 2 && want_biased(e, op, OP_convolve, 1, plan);
 }
 
 void write_convolve_bias(struct export *e, const struct op *op, const struct plan *plan)
 {
-        const struct op *product = op_operand(op, biased(op, OP_convolve, 1))->op;
-        export_result(e, op, 0, convolution(e, product, export_value(e, plan->wants[2])));
+        export_result(e, op, 0, convolution(e, plan->product, bias_of(e, plan, 1, 0)));
 }
 
 /* ---- products of bytes ---- */
@@ -249,9 +315,9 @@ static struct made *of_bytes(struct export *e, const struct op *op, const struct
         bool none_w = is_none(&plan->zero_w), none = none_w && is_none(&plan->zero);
         struct made *operands[4] = { x, w };
         if (!none)
-                operands[2] = export_per_axis_made(e, &plan->zero, x->type->element);
+                operands[2] = export_per_axis_made(e, &plan->zero, x->type->element, 0);
         if (!none_w)
-                operands[3] = export_per_axis_made(e, &plan->zero_w, w->type->element);
+                operands[3] = export_per_axis_made(e, &plan->zero_w, w->type->element, 0);
         return export_node(e, name, op_result(op)->type, operands, none ? 2 : none_w ? 3 : 4);
 }
 
@@ -386,20 +452,17 @@ void write_dot(struct export *e, const struct op *op, const struct plan *plan)
 
 bool match_dot_bias(struct export *e, const struct op *op, struct plan *plan)
 {
-        int side = op_result(op)->type->rank == 2 ? biased(op, OP_dot, 1) : -1;
-        (void)e;
-        if (side < 0)
+        if (op_result(op)->type->rank != 2 || !want_biased(e, op, OP_dot, 1, plan))
                 return false;
-        const struct sides s = sides_of(op_operand(op, side)->op);
-        return is_gemm(op_operand(op, side)->op, &s) && want_biased(op, side, plan);
+        const struct sides s = sides_of(plan->product);
+        return is_gemm(plan->product, &s);
 }
 
 void write_dot_bias(struct export *e, const struct op *op, const struct plan *plan)
 {
-        const struct op *product = op_operand(op, biased(op, OP_dot, 1))->op;
-        export_result(e, op, 0,
-                      gemm(e, product, export_value(e, plan->wants[0]), export_value(e, plan->wants[1]),
-                           export_value(e, plan->wants[2])));
+        struct made *a = export_value(e, plan->wants[0]), *b = export_value(e, plan->wants[1]);
+        int columns = op_ints(plan->product, "contract_b", NULL)[0] == 0;
+        export_result(e, op, 0, gemm(e, plan->product, a, b, bias_of(e, plan, 1, columns)));
 }
 
 /* as MatMulInteger has them: rows by columns, each batch by itself, or all by one matrix */

@@ -1,4 +1,4 @@
-/* Reductions: along axes, and of windows. */
+/* Reductions of windows: pools, sums of slices, running sums. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,70 +13,6 @@ enum {
 };
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* ---- along axes ---- */
-
-/* what such a node computes elements of op's operand in */
-static enum element reduced_in(const struct op *op)
-{
-        enum element own = op_operand(op, 0)->type->element;
-        enum reducer kind = (enum reducer)op_int(op, "kind");
-        if (own == E_BOOL)
-                return kind == REDUCE_max || kind == REDUCE_min ? E_U8 : E_I32;
-        if (element_is_float(own) && op_int(op, "accumulator") == E_COMPUTE)
-                return own;
-        if ((kind == REDUCE_max || kind == REDUCE_min) && (own == E_I8 || own == E_U8))
-                return own;
-        return op_accumulator(op);
-}
-
-static void write_along(struct export *e, const struct op *op, struct made *axes)
-{
-        static const char *const names[] = {
-                [REDUCE_sum] = "ReduceSum",
-                [REDUCE_prod] = "ReduceProd",
-                [REDUCE_max] = "ReduceMax",
-                [REDUCE_min] = "ReduceMin",
-        };
-        const struct type *to = op_result(op)->type;
-        enum element computed = reduced_in(op);
-        struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed);
-        struct made *y = export_binary(e, names[op_int(op, "kind")], type_with_element(e->m, to, computed), x, axes);
-        export_int(e, "keepdims", to->rank == x->type->rank);
-        if (!type_elements(axes->type))
-                export_int(e, "noop_with_empty_axes", 1);
-        export_result(e, op, 0, export_cast(e, y, to->element));
-}
-
-void write_reduce(struct export *e, const struct op *op, const struct plan *plan)
-{
-        (void)plan;
-        write_along(e, op, export_value(e, op_operand(op, 1)));
-}
-
-/* select(axes < 0, axes + rank, axes), as the importer writes them */
-bool match_reduce_listed(struct export *e, const struct op *op, struct plan *plan)
-{
-        const struct value *axes = op_operand(op, 1);
-        double zero, rank;
-        (void)e;
-        if (!op_is(axes, OP_select) || !op_is(op_operand(axes->op, 0), OP_lt) ||
-            !op_is(op_operand(axes->op, 1), OP_add))
-                return false;
-        struct value *given = op_operand(axes->op, 2);
-        const struct op *less = op_operand(axes->op, 0)->op, *add = op_operand(axes->op, 1)->op;
-        plan->wants[0] = op_operand(op, 0);
-        plan->wants[1] = given;
-        plan->want_count = 2;
-        return op_operand(less, 0) == given && value_is_splat(op_operand(less, 1), &zero) && zero == 0 &&
-               op_operand(add, 0) == given && value_is_splat(op_operand(add, 1), &rank) &&
-               rank == op_operand(op, 0)->type->rank;
-}
-
-void write_reduce_listed(struct export *e, const struct op *op, const struct plan *plan)
-{
-        write_along(e, op, export_value(e, plan->wants[1]));
-}
 
 /* ---- windows ---- */
 
@@ -269,7 +205,7 @@ void write_reduce_window(struct export *e, const struct op *op, const struct pla
         const struct type *to = op_result(op)->type;
         struct image im = image_of(op);
         int64_t size = window_size(op);
-        enum element computed = reduced_in(op);
+        enum element computed = export_reduced_in(op);
         (void)plan;
         struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed), *y;
         bool real = element_is_float(computed), poolable = is_poolable(&im) && type_elements(to);

@@ -83,6 +83,9 @@ struct plan {
         struct value **wants; /* what is to be written before */
         int want_count;
         struct per_axis scale, zero, zero_w; /* of quantizations, and of integer products */
+        struct per_axis bias;           /* of `product`, by which an addition is its bias */
+        const struct op *product;
+        int axis; /* of Softmax */
         double low, high; /* of Clip */
         bool has_low, has_high;
         bool full; /* of an element-wise one: the first operand is wanted as it
@@ -162,9 +165,15 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
 
 /* v as numbers per index of an axis, over a tensor */
 bool export_per_axis(struct export *e, const struct value *v, struct per_axis *p);
-/* of type `element`; what has an axis is a list, else a scalar */
-struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element);
+/* of type `element`; what has an axis is a list, of `count` numbers (0: as many as there are), else a
+ * scalar */
+struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element,
+                                  int64_t count);
 bool export_per_axis_known(const struct per_axis *p);
+double export_per_axis_number(const struct per_axis *p, int64_t i); /* of known ones */
+/* the scale of what is decoded, behind moves that keep elements: one number, or one for each index
+ * of an axis of v itself */
+bool export_decoded_scale(struct export *e, const struct value *v, struct per_axis *scale);
 /* i32(q) - zero, i32(q) or q, of 8 bits: q, or NULL */
 struct value *export_centered(struct export *e, struct value *v, struct per_axis *zero);
 
@@ -174,6 +183,11 @@ void plan_elementwise(struct export *e, const struct op *op, struct plan *plan);
 /* the operand as it broadcasts to the result */
 struct made *export_over(struct export *e, const struct op *op, int operand, const struct plan *plan);
 void write_one(struct export *e, const struct op *op, const struct plan *plan);
+
+/* ---- export_reductions.c ---- */
+
+/* what a node computes a reduce or reduce_window in */
+enum element export_reduced_in(const struct op *op);
 
 /* ---- the table ---- */
 

@@ -47,7 +47,7 @@ def test_standard_output_has_the_bytes_of_the_file(tmp_path):
     done = subprocess.run([dnncc.DNNCC, str(DIGITS), "--emit=onnx", "-o", "-"], capture_output=True)
     assert done.returncode == 0 and done.stdout == path.read_bytes()
     model = onnx.load_model_from_string(done.stdout)
-    assert model.producer_name == "dnncc" and model.opset_import[0].version == 21
+    assert model.producer_name == "dnncc" and model.opset_import[0].version == 20
 
 
 def test_data_file(tmp_path):

@@ -41,6 +41,16 @@ def session(path):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
+def optimized(path, scratch):
+    """operators of what onnxruntime makes of a model before it runs it"""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.optimized_model_filepath = str(scratch)
+    options.log_severity_level = 3
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return [node.op_type for node in onnx.load(str(scratch)).graph.node]
+
+
 def run_session(path, inputs):
     s = session(path)
     return s.run(None, {port.name: array for port, array in zip(s.get_inputs(), inputs)})

@@ -1,0 +1,292 @@
+/* Reductions along axes, and what is made of them: means, Softmax. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/export/exporter.h"
+
+/* ---- what a reduction is ---- */
+
+enum element export_reduced_in(const struct op *op)
+{
+        enum element own = op_operand(op, 0)->type->element;
+        enum reducer kind = (enum reducer)op_int(op, "kind");
+        if (own == E_BOOL)
+                return kind == REDUCE_max || kind == REDUCE_min ? E_U8 : E_I32;
+        if (element_is_float(own) && op_int(op, "accumulator") == E_COMPUTE)
+                return own;
+        if ((kind == REDUCE_max || kind == REDUCE_min) && (own == E_I8 || own == E_U8))
+                return own;
+        return op_accumulator(op);
+}
+
+/* the set of its axes; 0: they are not known, or there are none */
+static unsigned axes_of(const struct op *reduce)
+{
+        int64_t axes[RANK_MAX];
+        unsigned set = 0;
+        int count;
+        if (!value_ints(op_operand(reduce, 1), axes, RANK_MAX, &count))
+                return 0;
+        for (int i = 0; i < count; i++)
+                set |= 1u << axes[i];
+        return set;
+}
+
+/* x's type with extents of 1 along axes */
+static const struct type *kept_type(struct module *m, const struct type *x, unsigned axes)
+{
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < x->rank; d++)
+                dims[d] = axes >> d & 1 ? 1 : x->dims[d];
+        return type_tensor(m, x->element, x->rank, dims);
+}
+
+/* v, of the dimensions that axes leave of x, spread over all of x's again */
+static bool is_spread_back(const struct op *broadcast, const struct type *x, unsigned axes)
+{
+        const int64_t *dims = op_ints(broadcast, "dims", NULL);
+        const struct type *from = op_operand(broadcast, 0)->type, *to = op_result(broadcast)->type;
+        int kept = 0;
+        if (!type_same_dims(to, x))
+                return false;
+        for (int d = 0; d < x->rank; d++)
+                if (!(axes >> d & 1) && (kept == from->rank || dims[kept++] != d))
+                        return false;
+        return kept == from->rank;
+}
+
+/* Whether v, of the dimensions that axes leave, is wanted for nothing but that: then nodes keep the
+ * axes. */
+static bool is_kept(const struct value *v, const struct type *x, unsigned axes)
+{
+        bool all = v->uses != NULL && axes;
+        for (const struct use *u = v->uses; u && all; u = u->next)
+                all = u->user->code == OP_broadcast && is_spread_back(u->user, x, axes);
+        return all;
+}
+
+/* ---- along axes ---- */
+
+static struct made *reduction(struct export *e, const struct op *op, const char *name,
+                              struct made *axes, const struct type *to, bool kept)
+{
+        enum element computed = export_reduced_in(op);
+        struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed);
+        struct made *y =
+                export_binary(e, name, type_with_element(e->m, to, computed), x, axes);
+        export_int(e, "keepdims", kept);
+        if (!axes->type->dims[0])
+                export_int(e, "noop_with_empty_axes", 1);
+        return export_cast(e, y, op_result(op)->type->element);
+}
+
+static const char *name_of(const struct op *op)
+{
+        static const char *const names[] = {
+                [REDUCE_sum] = "ReduceSum", [REDUCE_prod] = "ReduceProd",
+                [REDUCE_max] = "ReduceMax", [REDUCE_min] = "ReduceMin",
+        };
+        return names[op_int(op, "kind")];
+}
+
+void write_reduce(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const struct type *x = op_operand(op, 0)->type, *to = op_result(op)->type;
+        unsigned axes = axes_of(op);
+        bool kept = is_kept(op_result(op), x, axes);
+        (void)plan;
+        if (kept)
+                to = type_with_element(e->m, kept_type(e->m, x, axes), to->element);
+        struct made *list = export_value(e, op_operand(op, 1));
+        export_result(e, op, 0, reduction(e, op, name_of(op), list, to, kept || to->rank == x->rank));
+}
+
+/* select(axes < 0, axes + rank, axes), as the importer writes them */
+bool match_reduce_listed(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *axes = op_operand(op, 1);
+        double zero, rank;
+        (void)e;
+        if (!op_is(axes, OP_select) || !op_is(op_operand(axes->op, 0), OP_lt) ||
+            !op_is(op_operand(axes->op, 1), OP_add))
+                return false;
+        struct value *given = op_operand(axes->op, 2);
+        const struct op *less = op_operand(axes->op, 0)->op, *add = op_operand(axes->op, 1)->op;
+        plan->wants[0] = op_operand(op, 0);
+        plan->wants[1] = given;
+        plan->want_count = 2;
+        return op_operand(less, 0) == given && value_is_splat(op_operand(less, 1), &zero) &&
+               zero == 0 && op_operand(add, 0) == given &&
+               value_is_splat(op_operand(add, 1), &rank) && rank == op_operand(op, 0)->type->rank;
+}
+
+void write_reduce_listed(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const struct type *to = op_result(op)->type;
+        export_result(e, op, 0,
+                      reduction(e, op, name_of(op), export_value(e, plan->wants[1]), to,
+                                to->rank == op_operand(op, 0)->type->rank));
+}
+
+/* ---- means ---- */
+
+/* the sum of which v is the mean, in floats; NULL: none */
+static const struct op *sum_of_mean(const struct value *v)
+{
+        double count, wanted = 1;
+        if (!op_is(v, OP_div) || !op_is(op_operand(v->op, 0), OP_reduce) ||
+            !value_is_splat(op_operand(v->op, 1), &count))
+                return NULL;
+        const struct op *sum = op_operand(v->op, 0)->op;
+        const struct type *x = op_operand(sum, 0)->type;
+        unsigned axes = axes_of(sum);
+        for (int d = 0; d < x->rank; d++)
+                wanted *= axes >> d & 1 ? (double)x->dims[d] : 1;
+        bool fits = axes && op_int(sum, "kind") == REDUCE_sum && element_is_float(x->element) &&
+                    op_int(sum, "accumulator") == E_COMPUTE && count == wanted && wanted > 0 &&
+                    value_has_one_use(op_operand(v->op, 0));
+        return fits ? sum : NULL;
+}
+
+static bool want_reduced(const struct op *reduce, struct plan *plan)
+{
+        if (!reduce)
+                return false;
+        plan->product = reduce;
+        plan->wants[0] = op_operand(reduce, 0);
+        plan->wants[1] = op_operand(reduce, 1);
+        plan->want_count = 2;
+        return true;
+}
+
+/* over the spatial dimensions of images, kept: the pool that every runtime has */
+static struct made *mean(struct export *e, const struct op *sum, const struct plan *plan,
+                         const struct type *to, bool kept)
+{
+        int rank = op_operand(sum, 0)->type->rank;
+        if (kept && rank > 3 && axes_of(sum) == (1u << rank) - 4)
+                return export_unary(e, "GlobalAveragePool", to, export_value(e, plan->wants[0]));
+        return reduction(e, sum, "ReduceMean", export_value(e, plan->wants[1]), to, kept);
+}
+
+bool match_mean(struct export *e, const struct op *op, struct plan *plan)
+{
+        (void)e;
+        return want_reduced(sum_of_mean(op_result(op)), plan);
+}
+
+void write_mean(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const struct type *x = op_operand(plan->product, 0)->type;
+        unsigned axes = axes_of(plan->product);
+        bool kept = is_kept(op_result(op), x, axes);
+        const struct type *to = kept ? kept_type(e->m, x, axes) : op_result(op)->type;
+        export_result(e, op, 0, mean(e, plan->product, plan, to, kept));
+}
+
+/* ---- axes that stay as extents of 1 ---- */
+
+bool match_keep(struct export *e, const struct op *op, struct plan *plan)
+{
+        const struct value *v = op_operand(op, 0);
+        const struct op *reduce = op_is(v, OP_reduce) ? v->op : sum_of_mean(v);
+        if (!reduce || !axes_of(reduce) || !value_has_one_use(v))
+                return false;
+        const struct type *kept = kept_type(e->m, op_operand(reduce, 0)->type, axes_of(reduce));
+        return type_same_dims(kept, op_result(op)->type) && want_reduced(reduce, plan);
+}
+
+void write_keep(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const struct op *reduce = plan->product;
+        const struct type *to = op_result(op)->type;
+        export_result(e, op, 0,
+                      !op_is(op_operand(op, 0), OP_reduce)
+                              ? mean(e, reduce, plan, to, true)
+                              : reduction(e, reduce, name_of(reduce),
+                                          export_value(e, plan->wants[1]), to, true));
+}
+
+/* ---- Softmax ---- */
+
+/* What of is reduced along one axis and spread back, as v: *of; the axis, or -1. */
+static int spread_reduction(const struct value *v, enum reducer kind, bool logarithm,
+                            struct value **of)
+{
+        if (!op_is(v, OP_broadcast))
+                return -1;
+        const struct value *reduced = op_operand(v->op, 0);
+        const struct op *spread = v->op;
+        if (logarithm && !op_is(reduced, OP_log))
+                return -1;
+        reduced = logarithm ? op_operand(reduced->op, 0) : reduced;
+        if (!op_is(reduced, OP_reduce) || op_int(reduced->op, "kind") != kind ||
+            op_int(reduced->op, "accumulator") != E_COMPUTE)
+                return -1;
+        *of = op_operand(reduced->op, 0);
+        unsigned axes = axes_of(reduced->op);
+        if (!axes || axes & (axes - 1) || !is_spread_back(spread, (*of)->type, axes))
+                return -1;
+        int axis = 0;
+        while (!(axes >> axis & 1))
+                axis++;
+        return axis;
+}
+
+/* x of v = x - max x, along axis; NULL: it is none */
+static struct value *shifted_by_largest(const struct value *v, int axis)
+{
+        struct value *x;
+        if (!op_is(v, OP_sub) ||
+            spread_reduction(op_operand(v->op, 1), REDUCE_max, false, &x) != axis)
+                return NULL;
+        return op_operand(v->op, 0) == x && element_is_float(x->type->element) ? x : NULL;
+}
+
+/* exp(x - max x) / sum(exp(x - max x)) */
+bool match_softmax(struct export *e, const struct op *op, struct plan *plan)
+{
+        struct value *exponentials;
+        int axis = spread_reduction(op_operand(op, 1), REDUCE_sum, false, &exponentials);
+        (void)e;
+        if (axis < 0 || op_operand(op, 0) != exponentials || !op_is(exponentials, OP_exp))
+                return false;
+        plan->wants[0] = shifted_by_largest(op_operand(exponentials->op, 0), axis);
+        plan->want_count = 1;
+        plan->axis = axis;
+        return plan->wants[0] != NULL;
+}
+
+/* y - log(sum(exp y)), y = x - max x */
+bool match_log_softmax(struct export *e, const struct op *op, struct plan *plan)
+{
+        struct value *exponentials;
+        int axis = spread_reduction(op_operand(op, 1), REDUCE_sum, true, &exponentials);
+        (void)e;
+        if (axis < 0 || !op_is(exponentials, OP_exp) ||
+            op_operand(exponentials->op, 0) != op_operand(op, 0))
+                return false;
+        plan->wants[0] = shifted_by_largest(op_operand(op, 0), axis);
+        plan->want_count = 1;
+        plan->axis = axis;
+        return plan->wants[0] != NULL;
+}
+
+static void write_along_axis(struct export *e, const struct op *op, const struct plan *plan,
+                             const char *name)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        struct made *y = export_unary(e, name, x->type, x);
+        export_int(e, "axis", plan->axis);
+        export_result(e, op, 0, y);
+}
+
+void write_softmax(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_along_axis(e, op, plan, "Softmax");
+}
+
+void write_log_softmax(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_along_axis(e, op, plan, "LogSoftmax");
+}
